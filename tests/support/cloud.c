@@ -1,5 +1,5 @@
-/* cloud.c: see cloud.h. Points by semi-implicit Euler, m x'' = w m g − k (x − place) − c v; what
- * they touch is whatever the world has. */
+/* cloud.c: see cloud.h. Points by semi-implicit Euler, m x'' = w m g − k (x − place) − c v; they
+ * collide with everything in the world. */
 #include "tests/support/cloud.h"
 
 #include "protocol/field/quantize.h"
@@ -14,7 +14,7 @@ enum {
 };
 
 static const f32 damping_per_s = 0.5f;
-static const f32 hand_per_s2 = 900.0f; /* of a hand's spring, over the mass */
+static const f32 hand_per_s2 = 900.0f; /* stiffness of a grab's spring, over the mass */
 static const f32 hand_damping_per_s = 60.0f;
 static const f32 two_pi = 6.2831853f;
 

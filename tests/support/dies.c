@@ -16,7 +16,7 @@ enum {
     REPORT_MAX = 2048
 };
 
-/* What it said goes to text[REPORT_MAX]; returns how it ended, as waitpid. */
+/* Its output goes to text[REPORT_MAX]; returns the exit status as from waitpid. */
 static int run_apart(void (*run)(void *context), void *context, char *text)
 {
     int ends[2], status = 0;

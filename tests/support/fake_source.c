@@ -1,5 +1,5 @@
-/* fake_source.c: moving poses by the clock. Frames are made in take(), by the host's thread; the
- * own thread only wakes it. */
+/* fake_source.c: moving poses as a function of time. Frames are created in take(), on the host's
+ * thread; its own thread only wakes the host. */
 #include "tests/support/fake_source.h"
 #include "server/author/scene_load.h"
 
@@ -23,7 +23,7 @@ typedef struct FakeSource {
     u64 tick, start_ns;
     bool any;
     pthread_t thread;
-    pthread_mutex_t mutex; /* of all below */
+    pthread_mutex_t mutex; /* guards all below */
     bool started, stop, rewind, ended, paused;
     Input inputs[FAKE_INPUTS_MAX];
     u32 input_count, hold_count;
@@ -67,7 +67,7 @@ static Frame *frame_make(FakeSource *s, u32 event_count)
     QPose *poses = frame_poses(frame, 0);
     for (u32 i = 0; i < FAKE_SPHERES; i++) {
         f32 angle = (f32)s->tick / 60.0f + (f32)i;
-        f32 moves = i % 2 == 0 ? 0.0f : 1.0f; /* every other one rests */
+        f32 moves = i % 2 == 0 ? 0.0f : 1.0f; /* every other one is at rest */
         Vec3 at = vec3((f32)i + moves * cosf(angle), 1.0f, moves * sinf(angle));
         quantize_position(&s->fields->fields[0], at, poses[i].position);
         poses[i].rotation = quantize_rotation(quat_identity());

@@ -22,7 +22,7 @@ typedef struct FieldSource {
     Scene *scene;
     FieldSet *fields;
     Entity entities[FIELD_SOURCE_FIELDS];
-    u64 ticks; /* frames given */
+    u64 ticks; /* frames delivered */
     Input inputs[INPUTS_MAX];
     u32 input_count;
 } FieldSource;

@@ -1,5 +1,5 @@
-/* filter.c: CMOCKA_TEST_FILTER='name*' before a test program chooses tests of it: the library of
- * Debian 12 has the function and does not read the variable. Linked into every test program. */
+/* filter.c: applies CMOCKA_TEST_FILTER='name*' before a test program selects tests: the library
+ * of Debian 12 has the function and does not read the variable. Linked into every test program. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

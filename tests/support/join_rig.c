@@ -29,7 +29,7 @@ typedef struct JoinSource {
     const u8 *scene_bytes;
     u32 scene_byte_count;
     const JoinRig *rig; /* its clock */
-    u64 ticks;          /* frames given */
+    u64 ticks;          /* frames delivered */
     Input inputs[INPUTS_MAX];
     u32 input_count;
 } JoinSource;
@@ -221,8 +221,8 @@ bool join_picture_whole(Connection *client)
     return true;
 }
 
-/* The JSON has zeros; the packed bytes then get the heights: quicker than to print and parse them.
- */
+/* The JSON has zeros; heights are then written to the packed bytes: faster than printing and
+ * parsing them. */
 u8 *join_large_scene(u32 byte_count, u32 *bytes)
 {
     static const char head[] =

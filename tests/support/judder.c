@@ -14,7 +14,7 @@
 
 enum {
     TICK_RATE = 60,
-    PICTURES = 60, /* a second */
+    PICTURES = 60, /* rendered frames per second */
     PACKETS_MAX = 256,
     BODY_EVEN = 0,
     BODY_BALL = 1,
@@ -29,11 +29,11 @@ enum {
 #define SPIN_RAD_S    6.0
 #define GRAVITY       9.81
 #define BOUNCE_M_S    6.0
-#define BALL_RADIUS_M 0.1 /* its ground is so far below y = 0 */
+#define BALL_RADIUS_M 0.1 /* its ground is this far below y = 0 */
 #define WARM_UP_S     3.0
 #define SERVER_FIRST  1000 /* tick at time 0 */
-#define UP_S          0.02 /* acknowledgements take this long */
-#define NEAR_BOUNCE_S 0.06 /* pictures around a bounce say nothing of flight */
+#define UP_S          0.02 /* delay of acknowledgements */
+#define NEAR_BOUNCE_S 0.06 /* frames this near to a bounce are excluded from flight */
 
 const JudderNetwork judder_networks[] = {
     {.name = "perfect", .about = "20 ms, nothing else", .seed = 1, .delay_ms = 20},
@@ -175,7 +175,7 @@ static f64 stalls_release(const Stalls *stalls, f64 t)
     return t;
 }
 
-/* Seconds before t that were no stall. */
+/* Seconds before t outside stalls. */
 static f64 stalls_running(const Stalls *stalls, f64 t)
 {
     f64 lost_s = 0;
@@ -205,15 +205,15 @@ typedef struct Play {
     u64 packets;
     f64 *recorded_s; /* [recorded_count], < 0: lost; from a file, else none */
     u32 recorded_count;
-    f64 fastest_s;              /* no packet takes less */
-    SnapshotAck acks[PICTURES]; /* by picture */
+    f64 fastest_s;              /* least delay of a packet */
+    SnapshotAck acks[PICTURES]; /* by frame */
     f64 server_s;               /* server's own time of the next tick */
     u64 tick, next_snapshot;
     Timeline *timeline;
     Entity entities[2];
-    EntityList entity_list; /* of those, for the ground */
+    EntityList entity_list; /* of these, for the ground */
     StaticColliders *ground;
-    /* of the fixed player */
+    /* of the fixed-delay player */
     bool begun;
     f64 first_s;
     u64 first_tick;
@@ -255,7 +255,7 @@ static void recorded_read(Play *play, const char *path)
     CHECK(play->recorded_count > 0 && fclose(file) == 0);
 }
 
-/* How long the next packet takes; < 0: it is lost. */
+/* Delay of the next packet; < 0: it is lost. */
 static f64 flight_s(const Play *play)
 {
     const JudderNetwork *network = play->network;
@@ -320,7 +320,7 @@ static void server_tick(Play *play)
                           (SnapshotLine){1 << 16, (u64)(play->server_s * 1e3), 100}, fly, play);
 }
 
-/* The server up to real time now_s. Its clock runs faster by the drift. */
+/* Runs the server to real time now_s. Its clock runs faster by the drift. */
 static void server_run(Play *play, f64 now_s)
 {
     f64 tick_s = 1.0 / (TICK_RATE * (1.0 + play->network->drift));
@@ -331,7 +331,7 @@ static void server_run(Play *play, f64 now_s)
     }
 }
 
-/* Tick that the fastest packet could have brought by now. */
+/* Tick that the fastest packet could have delivered by now. */
 static f64 tick_known(const Play *play, f64 now_s)
 {
     f64 running_s = stalls_running(&play->server_stalls, now_s - play->fastest_s);
@@ -403,7 +403,7 @@ static void qpose(const ChunkState *state, u32 i, Vec3 *position, Quat *rotation
     *rotation = dequantize_rotation(pose.rotation);
 }
 
-/* Linear between the states around the tick, or the state at its end. */
+/* Interpolates linearly between the states around the tick, or uses the state at its end. */
 static bool show_linear(Play *play, f64 tick, Shown *shown)
 {
     ChunkState states[CHUNK_STATES_KEPT];
@@ -466,7 +466,7 @@ static int f64_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts. */
+/* Sorts the series. */
 static f64 series_quantile(Series *series, f64 q)
 {
     if (series->count == 0) {
@@ -476,7 +476,7 @@ static f64 series_quantile(Series *series, f64 q)
     return series->values[u32_min((u32)(q * series->count), series->count - 1)];
 }
 
-/* Angle turned from a to b about (1, 1, 1). */
+/* Rotation angle from a to b about (1, 1, 1). */
 static f64 rotated(Quat a, Quat b)
 {
     Quat d = quat_mul(b, quat_conjugate(a));
@@ -489,7 +489,7 @@ static f64 rotated(Quat a, Quat b)
 
 typedef struct Measure {
     Series even, ball, angular_velocity, delay;
-    Shown last[2]; /* the former two pictures, newer first */
+    Shown last[2]; /* the previous two frames, newer first */
     u32 seen, starved;
     Judder judder;
 } Measure;
@@ -605,7 +605,7 @@ Judder judder_play(const JudderNetwork *network, JudderPlayer player, f64 second
     for (u32 i = 0; i < PL_COUNT(series); i++) {
         series[i]->values = must(calloc(pictures + 1, sizeof(f64)));
     }
-    /* The display's phase against the server's is nothing special. */
+    /* An arbitrary phase between display and server. */
     for (u32 i = 0; i < pictures; i++) {
         f64 now_s = ((f64)i + 0.37) / PICTURES;
         u32 late = (u32)(UP_S * PICTURES + 1.0);

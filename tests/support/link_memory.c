@@ -19,7 +19,7 @@ enum {
     PEER_NONE = 0xFFFFFFFF,
     TIMEOUT_MS = 5000,
     PING_MS = 500,
-    CLOSE_MS = 3000, /* a graceful close waits this long for its answer */
+    CLOSE_MS = 3000, /* a graceful close waits this long for its reply */
     RTO_MIN_MS = 30,
     RTT_START_MS = 150,
     /* The timeout doubles with each try, up to a round trip and this, as in the ENet link. */
@@ -41,7 +41,7 @@ typedef struct Datagram {
     u8 type;
     u8 lane; /* stream or channel */
     u8 last; /* last fragment of its message */
-    u8 copy; /* number of the try, low bits; echoed by its acknowledgement */
+    u8 copy; /* retry number, low bits; echoed by its acknowledgement */
     u32 number;
 } Datagram;
 
@@ -255,7 +255,7 @@ static void receive_fragment(End *end, const Datagram *datagram, const u8 *data,
 static void rtt_learn(End *end, const Fragment *fragment, u32 copy)
 {
     if (fragment->tries > TRIES_KEPT) {
-        return; /* may be of an older try with the same low bits */
+        return; /* may belong to an older try with the same low bits */
     }
     u32 sample = (u32)(end->link->now_ms - fragment->tries_ms[copy % TRIES_KEPT]);
     u32 off = sample > end->rtt_ms ? sample - end->rtt_ms : end->rtt_ms - sample;

@@ -1,6 +1,6 @@
 /*
- * net_run.c: see net_run.h. The glue between budget, sender and packets is what replicate.c and
- * session.c do for a live session, and what connection.c does at the other end.
+ * net_run.c: see net_run.h. Connects budget, sender and packets as replicate.c and session.c do for
+ * a live session, and as connection.c does at the other end.
  */
 #include "tests/support/net_run.h"
 
@@ -17,11 +17,11 @@ enum {
     INPUT_GAP_MS = 16,
     IDLE_GAP_MS = 100,
     FRAME_US = 16667,   /* of the client's screen */
-    PICTURE_FRAMES = 4, /* every so many the picture is compared */
-    /* What the system keeps for a socket that nobody reads (Linux: net.core.rmem_default). */
+    PICTURE_FRAMES = 4, /* interval of image comparisons */
+    /* Default receive buffer of a socket (Linux: net.core.rmem_default). */
     SOCKET_BYTES = 212992,
     CLIENT_CLOCK_MS = 40321, /* ahead of the server's */
-    RECENT_TICKS = 15,       /* what changed within them moves */
+    RECENT_TICKS = 15,       /* a change within them counts as motion */
     PIXEL_STEPS = 100,
 };
 
@@ -52,12 +52,12 @@ typedef struct Run {
     u16 client_echo_ms;
     u64 client_echo_at_ms, input_at_ms, newest_at_ms, newest;
     bool input_due;
-    u8 *socket; /* [SOCKET_BYTES] of packets that came while the client stalled */
+    u8 *socket; /* [SOCKET_BYTES] packets received while the client stalled */
     Waiting *waiting;
     u32 waiting_count, socket_used;
     ShownPose *poses;
     ShownPoint *points;
-    /* by chunk: tick since which the client is behind, 0: it is not */
+    /* by chunk: tick since which the client lags, 0: it does not */
     u64 *behind_since;
     u32 chunks[2];
     u64 frames, starved, snapshots, coarseness_sum;
@@ -250,7 +250,7 @@ static void picture_error(Run *run, Vec3 shown, Vec3 before, Vec3 after, f32 par
     }
 }
 
-/* Compares what is on the screen with the server's frames around the tick that is shown. */
+/* Compares the displayed state with the server's frames around the displayed tick. */
 static void picture_compare(Run *run)
 {
     f64 shown = timeline_tick(run->timeline);
@@ -289,8 +289,8 @@ static bool chunk_differs(const FieldDesc *field, u32 chunk, const Frame *a, con
     return memcmp(x, y, chunk_state_bytes(field, chunk)) != 0;
 }
 
-/* The newest state kept of a chunk is the server's, and how long the client is behind in it. False:
- * there is none. */
+/* Checks the newest stored state of a chunk against the server's, and finds how long the client
+ * has lagged in it. False: there is none. */
 static bool chunk_check(Run *run, u32 f, u32 chunk, u64 *since)
 {
     const FieldDesc *field = &run->world->fields->fields[f];

@@ -68,7 +68,7 @@ static void body_step(Body *body)
     }
 }
 
-/* A wave that runs along the sheet while a gust lasts: zero and at rest between gusts. */
+/* A wave that travels along the sheet during a gust: zero and at rest between gusts. */
 static Vec3 point_at(u32 side, u32 i, u32 tick)
 {
     u32 tile = i / (TILE * TILE), in = i % (TILE * TILE);

@@ -9,7 +9,7 @@
 
 typedef struct Flight {
     u64 due_us;
-    u64 order; /* breaks ties, so that equal delays keep the order */
+    u64 order; /* breaks ties, so that equal delays preserve order */
     u8 *data;
     u32 bytes;
 } Flight;
@@ -69,7 +69,7 @@ static void swap(Flight *a, Flight *b)
     *b = t;
 }
 
-/* Without memory the packet is lost: this is a bad network. */
+/* Out of memory, the packet is lost: a bad network. */
 static void push(Netsim *netsim, const void *data, u32 bytes, u64 due_us)
 {
     if (netsim->count == netsim->capacity) {
@@ -118,8 +118,8 @@ static Flight pop(Netsim *netsim)
     return first;
 }
 
-/* Every packet draws the same number of random numbers whatever happens to it, so that changing
- * one condition does not change the others. */
+/* Every packet draws the same number of random numbers, so that changing one condition does not
+ * change the others. */
 static bool is_lost(Netsim *netsim)
 {
     f64 single = roll(netsim), burst = roll(netsim), length = roll(netsim);

@@ -1,4 +1,4 @@
-/* process.c: start, watch and end the real programs. */
+/* process.c: starts, monitors and ends the real programs. */
 #include "tests/support/process.h"
 
 #include "shared/base/clock.h"
@@ -20,7 +20,7 @@ enum {
     ROTATING = 16
 };
 
-/* Test programs are single-threaded and short: this bookkeeping may be static. */
+/* Test programs are single-threaded and short-lived: this bookkeeping may be static. */
 static char folder[PATH_BYTES_MAX];
 static int live[LIVE_MAX];
 static u32 files;
@@ -31,7 +31,7 @@ static void fail(const char *what, const char *detail)
     exit(99);
 }
 
-/* Nothing may outlive the test: whoever still runs is killed, group and all. */
+/* Nothing may outlive the test: running processes are killed with their groups. */
 static void clean_up(void)
 {
     for (u32 i = 0; i < LIVE_MAX; i++) {
@@ -98,7 +98,7 @@ const char *source_path(const char *name)
     return path;
 }
 
-/* build/<config>/tests/e2e/test_x -> build/<config>/<program>, if there is such a file. */
+/* build/<config>/tests/e2e/test_x -> build/<config>/<program>, if that file exists. */
 const char *program_path(const char *program)
 {
     char *path = rotating();
@@ -131,7 +131,7 @@ static void start(Process *process, const char *program, const char **argv)
         fail("fork", program);
     }
     if (pid == 0) {
-        setpgid(0, 0); /* so that children of the child (a private server) end with it */
+        setpgid(0, 0); /* so that children of the child (a private server) are killed with it */
         int out = open(process->out, O_WRONLY | O_CREAT | O_TRUNC, 0644);
         int err = open(process->err, O_WRONLY | O_CREAT | O_TRUNC, 0644);
         int in = open("/dev/null", O_RDONLY);
@@ -205,7 +205,7 @@ int process_wait(Process *process, f64 seconds)
             forget(process);
             int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
             if (code >= 99 && code != 137) {
-                show_tail(process->err); /* a sanitizer's report or a crash */
+                show_tail(process->err); /* a sanitizer report or a crash */
             }
             return code;
         }

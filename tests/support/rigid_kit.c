@@ -222,7 +222,7 @@ static f64 angular_distance(const KitMotion *a, const KitMotion *b)
     return sqrt(sum);
 }
 
-/* The greater; what is not a number is greater than all. */
+/* The greater value; NaN is greater than all. */
 static f64 greater(f64 a, f64 b)
 {
     return isnan(a) || a >= b ? a : b;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* The GL driver keeps memory until the process ends: not our leak. */
+/* The GL driver holds memory until the process ends: not our leak. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

@@ -53,7 +53,7 @@ void truth_say(TruthCase *c, const char *format, ...)
     va_end(arguments);
 }
 
-/* FNV-1a of the name: laws draw other numbers from the same number of a case. */
+/* FNV-1a of the name: case numbers give different random numbers for each law. */
 static u64 seed_of(const char *name, u32 number)
 {
     u64 seed = 0xcbf29ce484222325ull;
@@ -70,7 +70,7 @@ TruthWorst truth_sweep(const TruthLaw *law, u32 first, u32 count)
         TruthCase c = {.seed = seed_of(law->name, first + i)};
         f64 value = law->measure(&c);
         worst.broken += !(value <= law->bound);
-        /* What is no number is the worst of all. */
+        /* NaN is the worst value. */
         if (!isnan(worst.value) && !(value <= worst.value)) {
             worst.value = value;
             worst.number = first + i;
@@ -80,7 +80,8 @@ TruthWorst truth_sweep(const TruthLaw *law, u32 first, u32 count)
     return worst;
 }
 
-/* Laws are judged by the release build: sanitizers, ten times as slow, look for something else. */
+/* Laws are judged by the release build: sanitizer builds, ten times slower, look for other
+ * errors. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum {
     ONE_IN = 3

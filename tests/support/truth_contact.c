@@ -1,4 +1,4 @@
-/* truth_contact.c: laws of rigid bodies upon each other; see truth.h. */
+/* truth_contact.c: laws of contact between rigid bodies; see truth.h. */
 #include "tests/support/rigid_kit.h"
 #include "tests/support/truth.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A world of the case's own tick rate and substeps, without sleep. */
+/* A world with the case's own tick rate and substeps, without sleep. */
 typedef struct Trial {
     Rigid *rigid;
     f32 hz;
@@ -57,7 +57,7 @@ static f64 energy_of(const Trial *trial)
 
 /* ---- energy ---- */
 
-/* A body of any kind that can tumble, of the size (m, about half its length). */
+/* A body of any kind that can tumble, of the given size (m, about half its length). */
 static BodyDef tumbler(TruthCase *c, f32 size)
 {
     BodyDef def = kit_box(vec3_zero(), vec3(size, size, size));
@@ -92,7 +92,7 @@ static BodyDef tumbler(TruthCase *c, f32 size)
     return def;
 }
 
-/* Ground of the case's kind: a plane, a box, a mesh, a terrain. NULL or its geometry. */
+/* Ground of the case's kind: a plane, a box, a mesh, a terrain. Returns its geometry or NULL. */
 static Geometry *add_ground(TruthCase *c, Rigid *rigid, f32 cell)
 {
     BodyDef def = kit_plane(quat_identity());
@@ -120,10 +120,8 @@ static Geometry *add_ground(TruthCase *c, Rigid *rigid, f32 cell)
     return geometry;
 }
 
-/*
- * The largest rise of the energy above what it has been before, as a share of what there was at
- * first. What a contact gives way and takes back (up to 5 mm and 1 % of the size) is its spring.
- */
+/* The largest rise of the energy above its previous level, as a fraction of the initial energy.
+ * Elastic compression of contacts (up to 5 mm and 1 % of the size) is not counted. */
 static f64 energy_of_a_throw(TruthCase *c)
 {
     Trial trial = trial_of(c, 2, KIT_GRAVITY_M_S2);
@@ -156,7 +154,7 @@ static f64 energy_of_a_throw(TruthCase *c)
     return rise / first;
 }
 
-/* A cylinder or a capsule that rolls without slip goes on as fast as it went. */
+/* A cylinder or a capsule that rolls without slip keeps its speed. */
 static f64 rolling_goes_on(TruthCase *c)
 {
     Trial trial = trial_of(c, 2, KIT_GRAVITY_M_S2);
@@ -191,7 +189,7 @@ enum {
     CROWD = 60
 };
 
-/* Bodies of one family, which never touch each other, each like any other thrown at the ground. */
+/* Bodies of one family, which never touch each other, each thrown at the ground independently. */
 static void add_crowd(TruthCase *c, Rigid *rigid, u32 only)
 {
     BodyDef ground = kit_ground();
@@ -214,7 +212,7 @@ static void add_crowd(TruthCase *c, Rigid *rigid, u32 only)
     }
 }
 
-/* How many of the crowd end up elsewhere than they do alone, bit for bit. */
+/* The number of bodies of the crowd that end up elsewhere than they do alone, bit for bit. */
 static f64 strangers_matter(TruthCase *c)
 {
     Trial together = trial_of(c, CROWD + 1, KIT_GRAVITY_M_S2);
@@ -243,7 +241,7 @@ static f64 strangers_matter(TruthCase *c)
 
 /* ---- blows ---- */
 
-/* A ball with spin strikes the ground at a slant: what Coulomb's law at impact leaves it. */
+/* A ball with spin strikes the ground obliquely: compares with Coulomb's law at impact. */
 static f64 slanting_blow(TruthCase *c)
 {
     Trial trial = trial_of(c, 2, 0.0f);
@@ -299,7 +297,7 @@ static f64 level_bounces(TruthCase *c)
         kit_tick(trial.rigid);
         f64 y = (f64)rigid_position(trial.rigid, box).y - (f64)half.y;
         f64 vy = (f64)rigid_velocity(trial.rigid, box).y;
-        if (rises && vy <= 0.0) { /* the summit between two ticks */
+        if (rises && vy <= 0.0) { /* the apex between two ticks */
             expected *= (f64)e * (f64)e;
             f64 summit = fmax(top, y + 0.5 * vy * vy / (f64)trial.gravity);
             worst = fmax(worst, fabs(summit - expected) / expected);
@@ -378,7 +376,7 @@ static f64 elastic_gas(TruthCase *c)
 
 /* ---- standing ---- */
 
-/* How far any body is from where it began, across, in parts of the size, after the time. */
+/* Largest horizontal displacement of any body after the time, in units of the size. */
 static f64 lean_after(const Trial *trial, f32 seconds, f32 size, const Vec3 *began)
 {
     u32 ticks = ticks_in(trial, seconds);
@@ -393,7 +391,7 @@ static f64 lean_after(const Trial *trial, f32 seconds, f32 size, const Vec3 *beg
     return worst;
 }
 
-/* A column of boxes at 4 substeps; the uppermost may be heavier. */
+/* A column of boxes at 4 substeps; the top one may be heavier. */
 static f64 column_leans(TruthCase *c, u32 boxes, f32 size, f32 heavier, f32 seconds)
 {
     Vec3 began[40];
@@ -434,7 +432,7 @@ static f64 cubes_stand(TruthCase *c)
     return column_leans(c, 10, truth_log_range(c, 0.004f, 0.01f), 1.0f, 20.0f);
 }
 
-/* A flat face that spins on the ground: its spin falls by mu m g (mean distance) / I. */
+/* A flat face spinning on the ground: its spin falls by mu m g (mean distance) / I. */
 static f64 twist_slows(TruthCase *c)
 {
     static const f32 rates[] = {30.0f, 60.0f, 120.0f, 240.0f};
@@ -449,7 +447,7 @@ static f64 twist_slows(TruthCase *c)
     if (round) {
         def.shape = (Shape){.kind = SHAPE_CYLINDER, .radius = x, .half_height = height};
     }
-    /* The mean distance over the face, by its middle points. */
+    /* The mean distance over the face, sampled at cell centres. */
     enum {
         GRID = 200
     };
@@ -482,7 +480,7 @@ static f64 twist_slows(TruthCase *c)
     return fabs(slowed / slows - 1.0);
 }
 
-/* A wall (rows shift by half a box) or a square pyramid of boxes: the share that has fallen. */
+/* A wall (rows offset by half a box) or a square pyramid of boxes: the fraction that has fallen. */
 static f64 pile_falls(TruthCase *c, bool wall, u32 rows, f32 least_m, f32 seconds)
 {
     u32 most = wall ? rows * (rows + 1) / 2 : rows * (rows + 1) * (2 * rows + 1) / 6;
@@ -524,7 +522,8 @@ static f64 wall_falls(TruthCase *c)
 
 static f64 high_wall_falls(TruthCase *c)
 {
-    /* Smaller boxes give way by more of their size until the load has gone through all rows. */
+    /* Smaller boxes are compressed by more of their size until the load has propagated through
+     * all rows. */
     return pile_falls(c, true, 100, 0.9f, 60.0f);
 }
 
@@ -533,8 +532,8 @@ static f64 pyramid_falls(TruthCase *c)
     return pile_falls(c, false, 8 + truth_pick(c, 8), 0.3f, 60.0f);
 }
 
-/* How far the top of a column sinks in 20 s, which has many times the mass of a box, or how far the
- * worst of them goes across, in parts of a box. */
+/* The sinking of the top of a column in 20 s, under many times the mass of a box, or the largest
+ * horizontal displacement of a box, in box sizes. */
 static f64 top_crushes(TruthCase *c)
 {
     static const f32 rates[] = {30.0f, 60.0f, 120.0f, 240.0f};
@@ -564,8 +563,8 @@ static f64 top_crushes(TruthCase *c)
     return worst;
 }
 
-/* How deep any box of a column is in what it stands on after 10 s, in parts of a box, where each
- * has a mass of its own or those of the upper part have half of the others'. */
+/* The deepest penetration of any box of a column into its support after 10 s, in box sizes; each
+ * box has its own mass, or those of the upper part half of the others'. */
 static f64 mixed_sinks(TruthCase *c)
 {
     static const f32 rates[] = {30.0f, 60.0f, 60.0f, 120.0f, 240.0f};
@@ -599,7 +598,7 @@ static f64 mixed_sinks(TruthCase *c)
 
 /* ---- heaps ---- */
 
-/* A bin without a lid and bodies of all kinds that fall into it, of up to the size (m). */
+/* An open bin and bodies of all kinds that fall into it, of up to the size (m). */
 static u32 fill_heap(TruthCase *c, Rigid *rigid, f32 size)
 {
     BodyDef ground = kit_ground();
@@ -631,7 +630,7 @@ static u32 fill_heap(TruthCase *c, Rigid *rigid, f32 size)
     return count;
 }
 
-/* The largest rise of the energy in a tick, in what lifts a mean body by the size. */
+/* The largest rise of the energy in a tick, in units of lifting a mean body by the size. */
 static f64 heap_gains(TruthCase *c)
 {
     Trial trial = trial_of(c, 32, KIT_GRAVITY_M_S2);

@@ -20,7 +20,7 @@ typedef struct World {
     u32 substeps;
 } World;
 
-/* A world of 30 to 240 Hz and 1 to 16 substeps, or more so that these last at most `step_s`. */
+/* A world of 30 to 240 Hz and 1 to 16 substeps, or more so that they are at most `step_s`. */
 static World draw_steps(TruthCase *c, u32 bodies, f64 gravity_m_s2, f64 step_s)
 {
     static const f32 rates[] = {30.0f, 60.0f, 90.0f, 120.0f, 240.0f};
@@ -48,7 +48,7 @@ static World draw_world(TruthCase *c, u32 bodies, f64 gravity_m_s2)
     return draw_steps(c, bodies, gravity_m_s2, 1.0);
 }
 
-/* Steps as long as those of 60 Hz and 4 substeps, or shorter. */
+/* Substeps of those of 60 Hz and 4 substeps, or shorter. */
 static World draw_fine(TruthCase *c, u32 bodies, f64 gravity_m_s2)
 {
     return draw_steps(c, bodies, gravity_m_s2, 1.0 / 240.0);
@@ -59,9 +59,9 @@ static u32 ticks_of(const World *world, f64 seconds)
     return (u32)(seconds * world->rate + 0.5);
 }
 
-/* Kinetic and potential, J. What is held falls for a whole step as the step begins, so that its
- * velocities are those of half a step before its places: places are taken back by that. Else what
- * is measured swings by m g h v / 2, which comes and goes. */
+/* Kinetic and potential energy, J. A constrained body falls for a whole step at its start, so
+ * its velocities lag its positions by half a step: positions are moved back by that. Otherwise
+ * the measured energy oscillates by m g h v / 2. */
 static f64 energy_of(const World *world, f64 gravity_m_s2)
 {
     f64 sum = kit_motion(world->rigid).energy;
@@ -88,7 +88,7 @@ static Shape box_of(f32 x, f32 y, f32 z)
     return (Shape){.kind = SHAPE_BOX, .half = {x, y, z}};
 }
 
-/* Joins what is at the anchors of a and b (slots; a JOINT_WORLD-like −1: the world). */
+/* Joins the points at the anchors of a and b (slots; −1, like JOINT_WORLD: the world). */
 static u32 join(World *world, JointKind kind, i32 a, Vec3 anchor_a, u32 b, Vec3 anchor_b)
 {
     JointDef def = joint_def_default(kind);
@@ -98,14 +98,14 @@ static u32 join(World *world, JointKind kind, i32 a, Vec3 anchor_a, u32 b, Vec3 
     def.b = rigid_at(world->rigid, b);
     def.anchor_a = anchor_a;
     def.anchor_b = anchor_b;
-    /* Hinges turn about z. */
+    /* Hinges rotate about z. */
     def.frame_a = def.frame_b = kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0);
     return kit_join(world->rigid, &def);
 }
 
 /* ---- free rotation ---- */
 
-/* The worst of energy and of the vector of angular momentum. */
+/* The larger of the errors of energy and of the angular momentum vector. */
 static f64 angular_velocity_change(World *world, f64 seconds)
 {
     KitFlight flight = kit_fly(world->rigid, ticks_of(world, seconds));
@@ -128,7 +128,7 @@ static f64 free_spin(TruthCase *c)
     return angular_velocity_change(&world, 20.0);
 }
 
-/* About the middle axis, as near to it as it begins: it flips again and again. */
+/* Rotation about the middle axis, as near to it as it starts: it flips repeatedly. */
 static f64 t_handle(TruthCase *c)
 {
     World world = draw_world(c, 1, 0.0);
@@ -174,15 +174,14 @@ typedef struct Top {
     World world;
     u32 slot;
     f64 arm;           /* m, from the pivot to the centre */
-    f64 tilt, turning; /* rad, rad/s: what must stay */
+    f64 tilt, turning; /* rad, rad/s: must be constant */
     f64 energy_unit;   /* J */
     f64 first;         /* J */
 } Top;
 
-/*
- * A body of revolution about y with its pivot at the origin, `arm` below its centre, in steady
- * precession: Ω (I₃ ω₃ − I₁ Ω cos θ) = m g l about the vertical, the slow one of the two.
- */
+/* A body of revolution about y with its pivot at the origin, `arm` below its centre, in steady
+ * precession: Ω (I₃ ω₃ − I₁ Ω cos θ) = m g l about the vertical, the slower of the two
+ * solutions. */
 static bool top_start(Top *top, Shape shape, f32 mass, f64 angular_velocity)
 {
     Rigid *rigid = top->world.rigid;
@@ -200,7 +199,7 @@ static bool top_start(Top *top, Shape shape, f32 mass, f64 angular_velocity)
         return false;
     }
     f64 turning = 2.0 * moment / (along * angular_velocity + sqrt(root));
-    /* Spin: what is about the axis, and what of the turning is across it. */
+    /* Spin: the component about the axis, and the precession's component across it. */
     f64 axis[2] = {s, k}, rest = angular_velocity - turning * k;
     Vec3 w = vec3((f32)(rest * axis[0]), (f32)(turning + rest * axis[1]), 0.0f);
     rigid_set_velocity(rigid, top->slot, vec3_cross(w, def.position), w);
@@ -218,7 +217,7 @@ static f64 tilt_of(const Top *top)
 }
 
 typedef struct TopWorst {
-    f64 energy, tilt, rotated; /* share of m g l, degrees, share of the angle */
+    f64 energy, tilt, rotated; /* fraction of m g l, degrees, fraction of the angle */
 } TopWorst;
 
 static TopWorst top_run(Top *top, f64 seconds)
@@ -276,15 +275,15 @@ static f64 top_turning(TruthCase *c)
     return heavy_top(c).rotated;
 }
 
-/* A rod about one of its ends, turning about the vertical without spin of its own: Ω² =
- * m g l / ((I₁ − I₃) cos θ). */
+/* A rod about one of its ends, in conical motion without spin of its own: Ω² = m g l / ((I₁ −
+ * I₃) cos θ). */
 static TopWorst conical_rod(TruthCase *c)
 {
     Top top = {.world = draw_fine(c, 1, GRAVITY)};
     f32 half = truth_log_range(c, 0.1f, 1.0f), thick = half * truth_range(c, 0.005f, 0.1f);
     f32 mass = truth_log_range(c, 0.1f, 100.0f);
     top.arm = (f64)half;
-    top.tilt = (f64)truth_range(c, 1.9f, 2.9f); /* it hangs */
+    top.tilt = (f64)truth_range(c, 1.9f, 2.9f); /* hanging */
     f64 s = sin(top.tilt), k = cos(top.tilt);
     BodyDef def = body_of(box_of(thick, half, thick), mass);
     def.position = vec3((f32)(top.arm * s), (f32)(top.arm * k), 0.0f);
@@ -314,9 +313,9 @@ static f64 cone_tilt(TruthCase *c)
 
 /* ---- pendulums ---- */
 
-/* Change of the mean energy from the first seconds to the last, in percent of m g l of all, as
- * { loss, gain of the most that is seen }. With semi-implicit steps what is measured swings with
- * the motion; the mean of some swings does not. */
+/* Change of the mean energy from the first seconds to the last, in percent of the total m g l,
+ * as { loss, gain of the maximum }. With semi-implicit steps the measured energy oscillates with
+ * the motion; its mean over several swings does not. */
 typedef struct Drift {
     f64 loss, gain;
 } Drift;
@@ -340,7 +339,7 @@ static Drift swing(World *world, f64 seconds, f64 unit)
     return (Drift){100.0 * (sum[0] - sum[1]) / ((f64)window * unit), 100.0 * (most - first) / unit};
 }
 
-/* One to three bars, one hung on the other, let go at 90 degrees. */
+/* One to three bars, hung from each other, released at 90 degrees. */
 static Drift bars(TruthCase *c, u32 count, f64 seconds)
 {
     World world = draw_fine(c, 3, GRAVITY);
@@ -422,8 +421,8 @@ static void join_across(World *world, TruthCase *c, u32 a, u32 b)
     truth_say(c, " %s", names[kind]);
 }
 
-/* Bodies joined in a row fly without gravity, thrown by spins of the parts. The joints take what
- * does not fit at first; then energy and momenta are kept. */
+/* Bodies joined in a row fly without gravity, thrown with random spins of the parts. The joints
+ * first remove incompatible motion; then energy and momenta are conserved. */
 static KitFlight thrown(TruthCase *c)
 {
     World world = draw_fine(c, 4, 0.0);
@@ -466,7 +465,7 @@ static f64 thrown_momentum(TruthCase *c)
 
 /* ---- chains ---- */
 
-/* How much longer than it is a chain hangs after 4 s, percent. */
+/* Elongation of a hanging chain after 4 s, percent. */
 static f64 chain_of(TruthCase *c, JointKind kind, const char *name, bool mixed)
 {
     World world = draw_fine(c, LINKS_MAX, GRAVITY);
@@ -508,7 +507,7 @@ static f64 mixed_chain(TruthCase *c)
     return chain_of(c, JOINT_BALL, "mixed", true);
 }
 
-/* How far the tip of a beam of bodies welded together bends, percent of its length. */
+/* Deflection of the tip of a beam of welded bodies, percent of its length. */
 static f64 cantilever(TruthCase *c)
 {
     World world = draw_fine(c, 16, GRAVITY);
@@ -533,10 +532,10 @@ static f64 cantilever(TruthCase *c)
 
 /* ---- springs ---- */
 
-/* A body on an undamped spring, of a line, a slider or a hinge; the world turns no energy into its
- * swing. Percent of its energy, means of the first and the last tenth: what is measured swings
- * within a period. Where there are about two samples a period they beat against it for a second
- * and more: the means fade in and out (Hann's window), or the beats that they cut would count. */
+/* A body on an undamped spring, of a distance joint, a slider or a hinge; the world's energy
+ * does not feed the oscillation. Percent of its energy, means of the first and the last tenth:
+ * the measured energy oscillates within a period. With about two samples per period aliasing
+ * beats last a second and more: the means use Hann windows so that partial beats do not count. */
 static f64 spring_drift(TruthCase *c)
 {
     static const JointKind kinds[] = {JOINT_SPRING, JOINT_SLIDER, JOINT_HINGE};
@@ -544,7 +543,7 @@ static f64 spring_drift(TruthCase *c)
     World world = draw_world(c, 1, 0.0);
     u32 kind = truth_pick(c, PL_COUNT(kinds));
     f64 h = 1.0 / (world.rate * (f64)world.substeps);
-    /* No faster than what is kept: ω h < 0.5. */
+    /* Limited by accuracy: ω h < 0.5. */
     f32 frequency = truth_log_range(c, 0.3f, (f32)fmin(20.0, 0.07 / h));
     f32 stretch = truth_range(c, 0.05f, 0.3f);
     BodyDef def = body_of(box_of(0.1f, 0.1f, 0.1f), truth_log_range(c, 0.1f, 10.0f));
@@ -582,15 +581,15 @@ static f64 spring_drift(TruthCase *c)
     return 100.0 * fabs(last / first - 1.0);
 }
 
-/* Frequency and decay of a damped spring of a line or a slider against what was asked: the worse of
- * the two, percent (of the decay: of the damping ratio, and of 1 at most). */
+/* Frequency and decay of a damped spring of a distance joint or a slider against the requested
+ * values: the larger error, percent (for the decay: of the damping ratio, and of 1 at most). */
 static f64 spring_wave(TruthCase *c)
 {
     static const JointKind kinds[] = {JOINT_SPRING, JOINT_SLIDER};
     World world = draw_world(c, 2, 0.0);
     u32 kind = truth_pick(c, PL_COUNT(kinds));
     f64 h = 1.0 / (world.rate * (f64)world.substeps);
-    /* Ten samples a swing are needed to measure it. */
+    /* Ten samples per period are needed to measure it. */
     f32 most = (f32)fmin(fmin(20.0, 0.15 / h), world.rate / 10.0);
     f32 frequency = truth_log_range(c, 0.3f, most), damping = truth_range(c, 0.0f, 0.3f);
     Shape shape = box_of(0.1f, 0.1f, 0.1f);
@@ -607,7 +606,7 @@ static f64 spring_wave(TruthCase *c)
     u32 slot = kit_join(world.rigid, &joint);
     truth_say(c, "%s of %.2f Hz, damped %.3f", kind == 0 ? "line" : "slider", (f64)frequency,
               (f64)damping);
-    /* Three samples of an even swing that decays: x₂ − 2 e cos φ x₁ + e² x₀ = 0. Least squares. */
+    /* Three samples of a decaying sinusoid: x₂ − 2 e cos φ x₁ + e² x₀ = 0. Least squares. */
     f64 x[3] = {0.0, 0.0, 0.0}, m[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
     u32 ticks = ticks_of(&world, 4.0 / (f64)frequency);
     for (u32 i = 0; i < ticks; i++) {

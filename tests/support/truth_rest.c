@@ -1,5 +1,5 @@
-/* truth_rest.c: laws of rest and sleep; see truth.h. Worlds sleep here: what merely moves slowly
- * goes on as if they did not, and what rests sleeps. */
+/* truth_rest.c: laws of rest and sleep; see truth.h. Sleep is enabled: slow motion continues as
+ * without sleep, and resting bodies sleep. */
 #include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
@@ -39,7 +39,7 @@ static Stage stage_of(const Stage *like, u32 bodies, bool sleeps)
     return stage;
 }
 
-/* A world that sleeps, at a random rate with a random number of substeps within [least, most]. */
+/* A world with sleep, at a random rate with a random number of substeps within [least, most]. */
 static Stage stage_draw(TruthCase *c, u32 bodies, u32 least, u32 most, f32 gravity_m_s2)
 {
     static const u32 rates[] = {30, 60, 120, 240};
@@ -51,7 +51,7 @@ static Stage stage_draw(TruthCase *c, u32 bodies, u32 least, u32 most, f32 gravi
     return stage_of(&stage, bodies, true);
 }
 
-/* Runs for about the time and returns how long it was. */
+/* Runs for about the given time and returns the exact time. */
 static f32 run(const Stage *stage, f32 seconds)
 {
     u32 ticks = (u32)(seconds / stage->tick_s + 0.5f);
@@ -85,7 +85,7 @@ static BodyDef solid(Shape shape, Vec3 position)
     return def;
 }
 
-/* Share by which it misses what it should be. */
+/* Relative error. */
 static f64 miss(f64 value, f64 wanted)
 {
     return fabs(value / wanted - 1.0);
@@ -93,7 +93,7 @@ static f64 miss(f64 value, f64 wanted)
 
 /* ---- what must go on ---- */
 
-/* A body falls in weak gravity, past a wall that it does not touch. */
+/* A body falls in weak gravity, past a wall without touching it. */
 static f64 falls(TruthCase *c)
 {
     f32 g = truth_log_range(c, 0.001f, 0.05f);
@@ -112,7 +112,7 @@ static f64 falls(TruthCase *c)
     return miss(fallen, 0.5 * (f64)g * (f64)t * (f64)t);
 }
 
-/* Time between the first and the fifth passage through the middle: two periods. */
+/* Time between the first and the fifth zero crossing: two periods. */
 static f64 two_periods(const Stage *stage, u32 slot, f32 most_s)
 {
     f64 first = 0.0, before = (f64)rigid_centre(stage->rigid, slot).x;
@@ -154,7 +154,7 @@ static f64 swings(TruthCase *c)
     return miss(two, 2.0 * period);
 }
 
-/* A belt carries what lies on it. */
+/* A belt carries a body lying on it. */
 static f64 carries(TruthCase *c)
 {
     Stage stage = stage_draw(c, 4, 1, 16, KIT_GRAVITY_M_S2);
@@ -172,7 +172,7 @@ static f64 carries(TruthCase *c)
     return miss(went, (f64)speed * (f64)t);
 }
 
-/* A box lies on a slope of this angle (degrees) over that at which friction just holds. */
+/* A box on a slope of this angle (degrees) above the angle of friction. */
 static u32 lay_on_slope(TruthCase *c, const Stage *stage, f32 over, Vec3 *down)
 {
     f32 friction = truth_range(c, 0.1f, 0.9f), half = truth_log_range(c, 0.05f, 1.0f);
@@ -190,7 +190,7 @@ static u32 lay_on_slope(TruthCase *c, const Stage *stage, f32 over, Vec3 *down)
     return kit_add(stage->rigid, &box);
 }
 
-/* By how many degrees the slope seems to be another one; 90 if the box stays. */
+/* Error of the slope angle inferred from the motion, degrees; 90 if the box stays. */
 static f64 slides(TruthCase *c)
 {
     Stage stage = stage_draw(c, 4, 1, 16, KIT_GRAVITY_M_S2);
@@ -207,13 +207,13 @@ static f64 slides(TruthCase *c)
     return seems < 0.01f ? 90.0 : fabs((f64)seems - (f64)over);
 }
 
-/* mm from 1 s to 6 s below the angle at which friction just holds; 1 m if it does not sleep. */
+/* Displacement in mm from 1 s to 6 s below the angle of friction; 1 m if it does not sleep. */
 static f64 holds(TruthCase *c)
 {
     Stage stage = stage_draw(c, 4, 1, 16, KIT_GRAVITY_M_S2);
     Vec3 down;
     u32 slot = lay_on_slope(c, &stage, -0.5f, &down);
-    run(&stage, 1.0f); /* until it presses with its weight */
+    run(&stage, 1.0f); /* until it presses with its full weight */
     Vec3 from = rigid_centre(stage.rigid, slot);
     run(&stage, 5.0f);
     f32 way = vec3_distance(rigid_centre(stage.rigid, slot), from);
@@ -222,7 +222,7 @@ static f64 holds(TruthCase *c)
     return awake ? 1000.0 : 1e3 * (f64)way;
 }
 
-/* A block is left on its edge, just beyond where it would balance: 1 if it does not fall. */
+/* A block is released on its edge, just beyond balance: 1 if it does not fall. */
 static f64 tips(TruthCase *c)
 {
     Stage stage = stage_draw(c, 4, 2, 16, KIT_GRAVITY_M_S2);
@@ -243,7 +243,7 @@ static f64 tips(TruthCase *c)
     return up.x > trig_sin_f32(balance + 0.1f) || up.y < 0.1f ? 0.0 : 1.0;
 }
 
-/* A platform that turns or moves slowly takes along what stands on it. */
+/* A platform that rotates or moves slowly carries bodies standing on it. */
 static f64 takes_along(TruthCase *c)
 {
     Stage stage = stage_draw(c, 4, 1, 16, KIT_GRAVITY_M_S2);
@@ -286,7 +286,7 @@ static f64 rolls(TruthCase *c)
 
 /* ---- what must come to rest ---- */
 
-/* A box without a lid, and shapes with some rolling friction above it. */
+/* An open box, and shapes with some rolling friction above it. */
 static u32 fill_bin(TruthCase *c, const Stage *stage)
 {
     BodyDef ground = kit_ground();
@@ -320,7 +320,7 @@ static u32 awake_count(const Stage *stage)
     return stats.awake;
 }
 
-/* s until all sleep. */
+/* s until all are asleep. */
 static f64 falls_asleep(TruthCase *c)
 {
     Stage stage = stage_draw(c, 32, 4, 8, KIT_GRAVITY_M_S2);
@@ -333,7 +333,7 @@ static f64 falls_asleep(TruthCase *c)
     return (f64)t;
 }
 
-/* mm that a heap that sleeps would still move in 10 s awake. */
+/* mm that a sleeping heap would still move in 10 s awake. */
 static f64 stays(TruthCase *c)
 {
     Stage stage = stage_draw(c, 32, 4, 8, KIT_GRAVITY_M_S2);
@@ -379,7 +379,7 @@ static u32 world_awake(World *world)
     return stats.awake;
 }
 
-/* s until a limp figure that falls in any pose sleeps. */
+/* s until a limp figure that falls in any pose is asleep. */
 static f64 figure_sleeps(TruthCase *c)
 {
     char text[1024];
@@ -406,7 +406,7 @@ static f64 figure_sleeps(TruthCase *c)
     return ticks / 60.0;
 }
 
-/* Path of the i-th shipped scene, round and round. */
+/* Path of the i-th shipped scene, cyclic. */
 static void scene_path(u64 i, char *path, size_t bytes)
 {
     glob_t found;
@@ -418,7 +418,7 @@ static void scene_path(u64 i, char *path, size_t bytes)
     globfree(&found);
 }
 
-/* The same moment of the same scene without sleep. */
+/* Copies the world's current state into one without sleep. */
 static World *wide_awake(const World *world, Scene *scene)
 {
     ErrorText error;
@@ -438,7 +438,7 @@ static World *wide_awake(const World *world, Scene *scene)
     return awake;
 }
 
-/* Largest way (m) between the points of two worlds, of soft bodies that sleep in the first. */
+/* Largest distance (m) between the points of two worlds, of soft bodies asleep in the first. */
 static f32 soft_apart(const World *one, const World *other)
 {
     f32 most = 0.0f;
@@ -452,8 +452,8 @@ static f32 soft_apart(const World *one, const World *other)
     return most;
 }
 
-/* mm by which what sleeps in a shipped scene that has settled is elsewhere 10 s later if all had
- * been awake since. */
+/* mm by which sleeping bodies of a settled shipped scene differ 10 s later from a copy kept
+ * awake. */
 static f64 scene_stays(TruthCase *c)
 {
     char path[256];
@@ -461,7 +461,7 @@ static f64 scene_stays(TruthCase *c)
     ErrorText error;
     Scene *scene = scene_load(path, &error);
     World *world = world_of(scene, &error);
-    /* A heap of a thousand takes half a minute; cloth may flutter for ever. */
+    /* A heap of a thousand bodies takes half a minute; cloth may flutter for ever. */
     u32 most_s = scene->soft_count == 0 ? 40 : 12;
     for (u32 i = 0; i < most_s * scene->tick_rate && (i < 60 || world_awake(world) > 0); i++) {
         world_tick(world, NULL, 0);
@@ -489,7 +489,7 @@ static f64 scene_stays(TruthCase *c)
 
 /* ---- soft bodies ---- */
 
-/* A soft body of a random kind, or a rope of one, by its name. */
+/* A soft body of a random kind, or a rope of such bodies, by its name. */
 static const char *soft_draw(TruthCase *c, char *text, size_t bytes, f32 height)
 {
     static const char *const names[] = {"cloth", "rope", "foam", "balloon"};
@@ -571,7 +571,7 @@ static f64 soft_falls(TruthCase *c)
     World *world = world_of(scene, &error);
     f32 air[4] = {0.0f};
     tune_set(world, WORLD_AIR, air);
-    world_tick(world, NULL, 0); /* a balloon finds its size */
+    world_tick(world, NULL, 0); /* a balloon reaches its equilibrium size */
     f64 from = mean_height(world), speed = (f64)g / 60.0;
     for (u32 i = 0; i < 300; i++) {
         world_tick(world, NULL, 0);
@@ -582,7 +582,7 @@ static f64 soft_falls(TruthCase *c)
     return miss(fallen, 0.5 * (f64)g * 25.0 + 5.0 * speed);
 }
 
-/* s until a soft body that fell on the floor sleeps. */
+/* s until a soft body that fell on the floor is asleep. */
 static f64 soft_sleeps_after(TruthCase *c)
 {
     char soft[512];
@@ -600,8 +600,8 @@ static f64 soft_sleeps_after(TruthCase *c)
     return ticks / 60.0;
 }
 
-/* A rope swings by a small angle in its slowest mode (J0 of the root of the length): 1.2024 times
- * as fast as a ball on a thread of the same length. */
+/* A rope swings at a small angle in its slowest mode (J0 of the root of the length): 1.2024
+ * times as fast as a ball on a thread of the same length. */
 static f64 rope_swings(TruthCase *c)
 {
     f32 length = truth_log_range(c, 0.3f, 3.0f), angle = truth_range(c, 0.1f, 0.5f);

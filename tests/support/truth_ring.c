@@ -1,5 +1,5 @@
-/* truth_ring.c: laws of joints that make loops: bridges of planks, boxes of joined walls, rings
- * that fly; see truth.h. */
+/* truth_ring.c: laws of joint loops: bridges of planks, boxes of joined walls, free-flying
+ * rings; see truth.h. */
 #include "tests/support/rigid_kit.h"
 #include "tests/support/truth.h"
 
@@ -68,12 +68,12 @@ typedef struct Bridge {
     World world;
     u32 count;
     f64 length, wide; /* m, of a plank */
-    f64 pull;         /* of the ends along, in weights of a plank; INFINITY: taut */
+    f64 pull;         /* horizontal pull at the ends, in weights of a plank; INFINITY: taut */
     f64 x[PLANKS_MAX + 1], y[PLANKS_MAX + 1]; /* ends of the planks */
 } Bridge;
 
-/* Links of one weight w, the moments of each in balance: link k has the slope (k − (n − 1) / 2) w /
- * H, H the pull along. */
+/* Links of equal weight w in moment equilibrium: link k has the slope (k − (n − 1) / 2) w / H, H
+ * the horizontal pull. */
 static void bridge_shape(Bridge *b)
 {
     for (u32 i = 0; i < b->count; i++) {
@@ -146,8 +146,8 @@ static Vec3 on_axis(u32 axis, f32 x)
     return vec3(axis == 0 ? x : 0.0f, axis == 1 ? x : 0.0f, axis == 2 ? x : 0.0f);
 }
 
-/* Six walls, each welded to its four neighbours, thrown at the ground: how far the worst joint
- * opens within 2 s. */
+/* Six walls, each welded to its four neighbours, thrown at the ground: the largest joint error
+ * within 2 s. */
 static f64 measure_opens(TruthCase *c)
 {
     World world = draw_steps(c, GRAVITY, 1.0 / 120.0);

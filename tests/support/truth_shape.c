@@ -1,6 +1,6 @@
 /*
- * truth_shape.c: laws of bodies of any shape, hulls and compounds too: thrown at hills, and at each
- * other where there is no weight; see truth.h.
+ * truth_shape.c: laws of bodies of any shape, including hulls and compounds: thrown at hills, and
+ * at each other in zero gravity; see truth.h.
  */
 #include "tests/support/rigid_kit.h"
 #include "tests/support/truth.h"
@@ -17,7 +17,7 @@ enum {
     HILLS = 32 /* cells along each side of the ground */
 };
 
-/* What a case has made, to be let go of. */
+/* Allocations of a case, to be freed. */
 typedef struct Things {
     Rigid *rigid;
     Geometry *geometries[8];
@@ -172,8 +172,8 @@ static f64 energy_in(const Things *things, f32 gravity)
     return energy;
 }
 
-/* As contact/energy: the largest rise above what the energy has been before, as a share of what
- * there was at first over the lowest place of the ground. */
+/* As contact/energy: the largest rise above the previous energy, as a fraction of the initial
+ * energy over the lowest place of the ground. */
 static f64 energy_on_hills(TruthCase *c)
 {
     Things things = {0};
@@ -208,8 +208,8 @@ typedef struct Meeting {
     Things things;
     f32 hz;
     KitMotion first, last;
-    f64 rise;           /* J, the most above what has been before */
-    f64 push, rotation; /* kg m/s and kg m²/s of the two, as numbers */
+    f64 rise;           /* J, largest rise above the previous value */
+    f64 push, rotation; /* kg m/s and kg m²/s, sums of the two's magnitudes */
 } Meeting;
 
 static f64 distance_of(const f64 *a, const f64 *b)
@@ -218,7 +218,7 @@ static f64 distance_of(const f64 *a, const f64 *b)
     return sqrt(x * x + y * y + z * z);
 }
 
-/* Two bodies fly at each other, turning, and meet about where the origin is. */
+/* Two rotating bodies fly towards each other and meet near the origin. */
 static Meeting meeting_of(TruthCase *c)
 {
     Meeting m = {0};

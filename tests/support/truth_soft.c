@@ -27,7 +27,7 @@ typedef struct Sums {
     f64 fastest; /* m/s */
 } Sums;
 
-/* Steps of the particles are no longer than `step_s`, where 16 a substep can make them so. */
+/* The particle steps are at most `step_s` if 16 per substep suffice. */
 static Closed closed_make(TruthCase *c, f32 gravity, f32 step_s)
 {
     static const f32 rates[] = {30.0f, 60.0f, 60.0f, 120.0f, 240.0f};
@@ -145,7 +145,7 @@ static BodyId closed_add_body(Closed *of, Shape shape, f32 mass, Vec3 at, Quat r
     def.orientation = rotation;
     def.velocity = velocity;
     def.restitution = 0.0f;
-    def.family = 1; /* only with what is soft */
+    def.family = 1; /* only with soft bodies */
     of->bodies[of->body_count] = rigid_add(of->rigid, &def);
     return of->bodies[of->body_count++];
 }
@@ -170,7 +170,7 @@ static bool closed_add_soft(Closed *of, SoftDef *def, SoftMesh *mesh, SoftRange 
 
 /* ---- bodies on what is held ---- */
 
-/* A sheet of `cells` cells along its length, or a bridge, pinned where `held` says. */
+/* A sheet of `cells` cells along its length, or a bridge, pinned as `held` says. */
 typedef enum Hold {
     HOLD_SIDES = 0,
     HOLD_CORNERS = 1,
@@ -236,7 +236,7 @@ static void settle(Closed *of, f32 seconds)
     }
 }
 
-/* Of total energy above the start, as a part of what the body falls by. */
+/* Largest rise of the total energy, as a fraction of the body's potential energy of the fall. */
 static f64 held_energy(TruthCase *c)
 {
     Closed of = closed_make(c, gravity_m_s2, 1.0f);
@@ -279,11 +279,11 @@ static f64 held_energy(TruthCase *c)
 /* ---- pinned to a rope ---- */
 
 typedef struct Pinned {
-    f64 risen;   /* of total energy, as a part of (masses) g L */
+    f64 risen;   /* of total energy, as a fraction of (masses) g L */
     f64 fastest; /* m/s in the second half */
 } Pinned;
 
-/* From where it hangs, turned by `tilt`. */
+/* From the hanging state, rotated by `tilt`. */
 static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping, f32 tilt, bool meets)
 {
     Closed of = closed_make(c, gravity_m_s2, 1.5e-3f);
@@ -342,7 +342,7 @@ static f64 pinned_energy(TruthCase *c)
     return hang_on_rope(c, truth_log_range(c, 1e-4f, 1e4f), 0.0f, 0.0f, true).risen;
 }
 
-/* A pendulum that is let go. */
+/* A pendulum released from rest. */
 static f64 swing_energy(TruthCase *c)
 {
     f32 ratio = truth_log_range(c, 1e-2f, 1e4f), tilt = truth_range(c, 0.05f, 2.5f);
@@ -397,7 +397,7 @@ static bool add_balloon(Closed *of, TruthCase *c, Vec3 at, f32 radius, SoftRange
            closed_add_soft(of, &def, &mesh, range);
 }
 
-/* What is damped by 3 a second: the fastest thing in the last half of a second of ten, in mm/s. */
+/* With damping of 3 1/s: the largest speed in the last half second of ten, in mm/s. */
 static f64 speed_at_end(Closed *of)
 {
     f64 fastest = 0.0;
@@ -412,7 +412,7 @@ static f64 speed_at_end(Closed *of)
     return 1000.0 * fastest;
 }
 
-/* A plate of so much of the mass of what it lies on. */
+/* A plate with a given mass ratio to the body below it. */
 static f64 lay_plate(TruthCase *c, f32 lightest, f32 heaviest)
 {
     Closed of = closed_make(c, gravity_m_s2, 1.5e-3f);
@@ -471,7 +471,7 @@ static f64 largest(const f64 a[3], const f64 b[3])
     return fmax(fabs(a[0] - b[0]), fmax(fabs(a[1] - b[1]), fabs(a[2] - b[2])));
 }
 
-/* A ball thrown at a free sheet, jelly or balloon in space, another pinned to it. */
+/* A ball thrown at a free sheet, jelly or balloon in space, with another ball pinned to it. */
 static void collide_free(TruthCase *c, f64 *linear, f64 *angular)
 {
     Closed of = closed_make(c, 0.0f, 1.0f);
@@ -532,8 +532,8 @@ static f64 momentum_angular(TruthCase *c)
     return angular;
 }
 
-/* Of a free soft body without damping: what it loses of its spin, 2 T / L, once it has
- * found the shape that it turns with. */
+/* Of a free soft body without damping: its loss of spin, 2 T / L, after it has reached its
+ * rotating shape. */
 static f64 spin_lost_by(TruthCase *c, u32 kinds, u32 first, f32 seconds)
 {
     Closed of = closed_make(c, 0.0f, 1.0f);
@@ -566,7 +566,7 @@ static f64 spin_lost_by(TruthCase *c, u32 kinds, u32 first, f32 seconds)
         def.bend = SOFT_BEND_DIHEDRAL;
         def.bend_compliance = 1e-3f;
         def.angular_velocity = vec3(0.0f, 0.0f, vec3_length(def.angular_velocity));
-        u32 points = kind == 3 ? 9 : 40; /* so many that it is cut into slabs */
+        u32 points = kind == 3 ? 9 : 40; /* enough to be divided into slabs */
         made = soft_mesh_grid(&mesh, points, points, 1.0f, 1.0f, &error);
     }
     truth_say(c, " kind %u spin %.2f", kind, (f64)vec3_length(def.angular_velocity));
@@ -579,7 +579,7 @@ static f64 spin_lost_by(TruthCase *c, u32 kinds, u32 first, f32 seconds)
             Sums s = closed_sums(&of);
             f64 l = sqrt(s.angular[0] * s.angular[0] + s.angular[1] * s.angular[1] +
                          s.angular[2] * s.angular[2]);
-            /* A large sheet goes on swinging, whose energy would count as well. */
+            /* A large sheet keeps oscillating, and that energy would count as well. */
             spins[i] = kind == 4 ? l : 2.0 * s.kinetic / l;
             for (f32 t = 0.0f; i == 0 && t < seconds; t += of.tick_s) {
                 closed_tick(&of);
@@ -603,7 +603,7 @@ static f64 spin_lost_cut(TruthCase *c)
 
 /* ---- matter of any stiffness, thrown ---- */
 
-/* A block without damping thrown at a floor: energy that it gains, of what it had. */
+/* A block without damping thrown at a floor: energy gain relative to the initial energy. */
 static f64 thrown_energy(TruthCase *c)
 {
     Closed of = closed_make(c, gravity_m_s2, 1.0f);
@@ -647,8 +647,8 @@ static f64 thrown_energy(TruthCase *c)
 
 /* ---- thin walls ---- */
 
-/* A kinematic plate of 2 cm goes through the place of a hanging sheet, or of a jelly in space: how
- * many points does it pass? What goes around its rim is not counted. */
+/* A kinematic plate of 2 cm moves through a hanging sheet, or a jelly in space: how many points
+ * does it pass? Points that go around its rim are not counted. */
 static f64 points_passed(TruthCase *c)
 {
     Closed of = closed_make(c, 0.0f, 1.0f);
@@ -698,11 +698,11 @@ static f64 points_passed(TruthCase *c)
 /* ---- balls through cloth ---- */
 
 typedef struct Throw {
-    f64 through; /* m, that the ball is beyond all of the sheet at most */
-    f64 gained;  /* of the energy that the ball had */
+    f64 through; /* m, largest distance of the ball beyond the whole sheet */
+    f64 gained;  /* relative to the ball's initial energy */
 } Throw;
 
-/* A ball that flies into a sheet held at its rim, or at its corners. */
+/* A ball flies into a sheet held at its rim, or at its corners. */
 static Throw throw_ball(TruthCase *c)
 {
     Closed of = closed_make(c, 0.0f, 1.0f);

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 
 static const f32 gravity = 9.81f;
-/* A rope along x, turned to hang. */
+/* A rope along x, rotated to hang. */
 static const Quat downwards = {0.70710678f, 0.0f, 0.0f, -0.70710678f};
-/* A grid in x and y, turned to lie. */
+/* A grid in x and y, rotated to lie flat. */
 static const Quat lying = {0.70710678f, 0.70710678f, 0.0f, 0.0f};
 
-/* A rigid world and a particle store, and how time goes by there. */
+/* A rigid world and a particle store, and their time steps. */
 typedef struct Stage {
     Rigid *rigid;
     Soft *soft;
@@ -118,7 +118,7 @@ static RopeCase draw_rope(TruthCase *c)
     return r;
 }
 
-/* A load that is pinned to the last point of a rope, at its own centre or beside it. */
+/* A load pinned to the last point of a rope, at its own centre or beside it. */
 static f64 rope_stretch(TruthCase *c)
 {
     Stage stage = stage_create(c, 30.0f, 4);
@@ -142,7 +142,7 @@ static f64 rope_stretch(TruthCase *c)
     def.mass_kg = r.mass;
     def.orientation = downwards;
     def.stretch_compliance = r.compliance;
-    def.bend = SOFT_BEND_NONE; /* which joins every other point, and so carries too */
+    def.bend = SOFT_BEND_NONE; /* joins every other point, and so would carry load */
     def.damping = r.rate;
     def.thickness = 0.005f;
     def.mask = 2;
@@ -168,7 +168,7 @@ typedef struct ClothCase {
     f32 density, compliance;
 } ClothCase;
 
-/* How much longer than at rest it hangs, as a part of its length; NaN if it cannot be made. */
+/* Elongation under its own weight, as a fraction of its length; NaN if it cannot be created. */
 static f64 hanging_stretch(Stage *stage, const ClothCase *h, SoftDef *def)
 {
     SoftMesh mesh;
@@ -205,7 +205,7 @@ static ClothCase draw_cloth(TruthCase *c)
     return h;
 }
 
-/* With threads only across and along: the sum of what each thread along gives. */
+/* With warp and weft only: the sum of the elongations of each lengthwise thread. */
 static f64 threads_stretch(TruthCase *c)
 {
     Stage stage = stage_create(c, 30.0f, 4);
@@ -224,8 +224,8 @@ static f64 threads_stretch(TruthCase *c)
     return 100.0 * fabs(value - (f64)(h.compliance * sum / h.length));
 }
 
-/* With diagonals and bending as any scene's cloth, whose threads do not stretch: what is left,
- * over what one pass over the threads one by one leaves, g h² n² / 2. */
+/* With diagonals and bending as in any scene's cloth, with inextensible threads: the residual
+ * stretch relative to that of one pass over single edges, g h² n² / 2. */
 static f64 cloth_residue(TruthCase *c)
 {
     Stage stage = stage_create(c, 30.0f, 4);
@@ -241,7 +241,7 @@ static f64 cloth_residue(TruthCase *c)
 
 /* ---- a cantilever ---- */
 
-/* Timoshenko's beam, clamped at one end: drop of the other for 1 m/s² of gravity. */
+/* Timoshenko beam, clamped at one end: deflection of the other for 1 m/s² of gravity. */
 static f64 beam_drop(f64 length, f64 side, f64 density, f64 young, f64 poisson)
 {
     f64 area = side * side, inertia = area * area / 12.0, load = density * area;
@@ -255,7 +255,7 @@ enum {
     BEAM_ACROSS = 4
 };
 
-/* Softer than theory, in percent; what is stiffer counts too, from 60 % on. */
+/* Softer than theory, in percent; stiffer counts too, from 60 % on. */
 static f64 cantilever_drop(TruthCase *c)
 {
     static const u32 cells[3] = {BEAM_ALONG, BEAM_ACROSS, BEAM_ACROSS};
@@ -310,8 +310,8 @@ static f64 cantilever_drop(TruthCase *c)
 
 /* ---- drag ---- */
 
-/* f = ((w − v)·n) n A ρ: a flat cloth falls with m g / (A ρ). It starts near that, as in a long
- * fall it would not stay flat. */
+/* f = ((w − v)·n) n A ρ: a flat cloth falls with m g / (A ρ). It starts near that speed, as it
+ * would not stay flat in a long fall. */
 static f64 terminal_speed(TruthCase *c)
 {
     Stage stage = stage_create(c, 30.0f, 4);
@@ -352,7 +352,7 @@ static f64 balloon_stretch(TruthCase *c)
     u32 level = 2 + truth_pick(c, 3);
     f32 radius = truth_log_range(c, 0.2f, 1.0f), mass = truth_log_range(c, 0.05f, 1.0f);
     f32 compliance = truth_log_range(c, 1e-5f, 1e-3f);
-    /* What stretches it by some percent. */
+    /* Stretches it by some percent. */
     f32 share = truth_log_range(c, 0.02f, 0.2f);
     f32 pressure = 3.46f * share / (radius * compliance);
     truth_say(c, ", level %u, %.3g m, %.3g kg, %.2g m/N, %.3g kPa", level, (double)radius,
@@ -363,7 +363,7 @@ static f64 balloon_stretch(TruthCase *c)
         stage_destroy(&stage);
         return NAN;
     }
-    f64 squares = 0.0; /* each edge is in two triangles */
+    f64 squares = 0.0; /* each edge belongs to two triangles */
     for (u32 i = 0; i < 3 * mesh.triangle_count; i++) {
         u32 next = i % 3 == 2 ? i - 2 : i + 1;
         f64 l =
@@ -394,7 +394,7 @@ enum {
     LOAF_POINTS_MAX = 700
 };
 
-/* A plastic block and a finger (or a ball, which is dropped) above its top. */
+/* A plastic block and a finger (or a falling ball) above its top. */
 typedef struct Dent {
     Stage stage;
     BodyId finger;
@@ -430,7 +430,7 @@ static bool add_loaf(TruthCase *c, Dent *d)
     def.stretch_compliance = -1.0f;
     def.bend = SOFT_BEND_NONE;
     def.match = kinds[kind];
-    def.match_stiffness = truth_log_range(c, 0.25f, 0.5f); /* or it flows by its weight */
+    def.match_stiffness = truth_log_range(c, 0.25f, 0.5f); /* or it flows under its weight */
     def.match_beta = truth_range(c, 0.0f, 0.5f);
     def.yield = truth_log_range(c, 0.005f, 0.03f);
     def.creep = truth_log_range(c, 10.0f, 200.0f);
@@ -452,7 +452,7 @@ static bool add_loaf(TruthCase *c, Dent *d)
     return !d->stage.failed;
 }
 
-/* How deep the top lies below its rim, at most; and how far its rim has come. */
+/* Largest depth of the top below its rim; and the displacement of its rim. */
 static void measure_dent(const Dent *d, f64 *depth, f64 *rim)
 {
     f64 edge = 0.0, lowest = INFINITY;
@@ -477,8 +477,8 @@ static void move_finger(Dent *d, f32 speed, f32 way)
     stage_run(&d->stage, way / fabsf(speed));
 }
 
-/* What is left 3 s later of a dent that a finger pushed, off from its depth, in percent; what its
- * rim moved counts as well, and a dent of less than 0.7 of the finger's way. */
+/* Deviation in percent of a dent, 3 s after a finger pressed it, from its depth; displacement of
+ * the rim counts as well, and a dent of less than 0.7 of the finger's travel. */
 static f64 dent_lost(TruthCase *c)
 {
     Dent d = {.stage = stage_create(c, 30.0f, 4)};
@@ -542,7 +542,7 @@ static SoftRange add_held_sheet(TruthCase *c, Stage *stage, f32 size, f32 fricti
     return stage->failed ? range : stage_add(stage, &def, &mesh);
 }
 
-/* Where a particle is in a body's frame, but for how high. */
+/* Horizontal position of a particle in a body's frame. */
 static Vec3 place_under(const Stage *stage, u32 particle, u32 slot)
 {
     Vec3 off = vec3_sub(soft_position(stage->soft, particle), rigid_centre(stage->rigid, slot));
@@ -555,9 +555,9 @@ static f64 angle_between(Vec3 a, Vec3 b)
     return atan2((f64)vec3_length(vec3_cross(a, b)), (f64)vec3_dot(a, b)) * 57.29578;
 }
 
-/* Degrees by which a box on a strained sheet slides too soon or too late as gravity leans: its own
- * bottom against gravity is the slope, and the sheet may hold it by its edges, too, by as much as
- * it dips there. */
+/* Degrees by which a box on a strained sheet slides too early or too late as gravity tilts: the
+ * slope is that of its own bottom against gravity, plus the dip of the sheet at its edges, which
+ * may hold it too. */
 static f64 strained_friction(TruthCase *c)
 {
     Stage stage = stage_create(c, 30.0f, 4);

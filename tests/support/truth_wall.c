@@ -1,7 +1,7 @@
 /*
- * truth_wall.c: laws of nothing passes a wall; see truth.h. Closed boxes with walls of 2 cm fall,
- * are thrown, turn and are shaken with balls and boxes inside; bullets meet what moves; crowds
- * that were made in one place come apart at a bounded cost.
+ * truth_wall.c: laws against tunnelling; see truth.h. Closed boxes with walls of 2 cm fall, are
+ * thrown, rotate and are shaken with balls and boxes inside; bullets hit moving bodies; crowds
+ * created in one place separate at a bounded cost.
  */
 #include "shared/geometry/geometry.h"
 #include "shared/math/trig.h"
@@ -22,9 +22,9 @@ enum {
 typedef enum Carriage {
     CARRIED_FALLS,    /* onto the ground */
     CARRIED_THROWN,   /* against the ground, a wall, a post */
-    CARRIED_TUMBLES,  /* kinematic, turned at ≤ 10 rad/s about any axis */
-    CARRIED_SHAKEN,   /* kinematic, there and back */
-    CARRIED_FREE,     /* dynamic, turning at ≤ 10 rad/s without gravity */
+    CARRIED_TUMBLES,  /* kinematic, rotating at ≤ 10 rad/s about any axis */
+    CARRIED_SHAKEN,   /* kinematic, back and forth */
+    CARRIED_FREE,     /* dynamic, rotating at ≤ 10 rad/s without gravity */
     CARRIED_BY_A_HAND /* which shakes and turns it */
 } Carriage;
 
@@ -38,7 +38,7 @@ typedef struct Container {
     Vec3 half; /* m, of the room inside */
     u32 walls[6], inside[INSIDE_MAX], inside_count;
     f32 tick_s, time_s;
-    Vec3 velocity, angular_velocity, swing; /* of what drives it */
+    Vec3 velocity, angular_velocity, swing; /* of the driving motion */
     f32 rate;                               /* rad/s of the shaking */
     i32 grab;
 } Container;
@@ -53,7 +53,7 @@ static Vec3 on_axis(u32 axis, f32 x)
     return vec3(axis == 0 ? x : 0.0f, axis == 1 ? x : 0.0f, axis == 2 ? x : 0.0f);
 }
 
-/* Half extents and the middle of one of the six walls; they overlap in the edges. */
+/* Half extents and centre of one of the six walls; they overlap at the edges. */
 static Vec3 wall_half(const Container *c, u32 wall)
 {
     Vec3 outer = vec3_add(c->half, vec3(WALL_M, WALL_M, WALL_M));
@@ -98,7 +98,7 @@ static void add_six(Container *c, const BodyDef *pose, f32 mass)
     }
     for (u32 w = 0; w < 6; w++) {
         for (u32 o = 0; o < w; o++) {
-            if (o / 2 != w / 2) { /* neighbours, joined in the middle of their edge */
+            if (o / 2 != w / 2) { /* neighbours, joined at the centre of their edge */
                 JointDef def = joint_def_default(JOINT_FIXED);
                 Vec3 edge = vec3_add(wall_middle(c, w), wall_middle(c, o));
                 def.a = rigid_at(c->rigid, c->walls[w]);
@@ -109,7 +109,7 @@ static void add_six(Container *c, const BodyDef *pose, f32 mass)
             }
         }
     }
-    for (u32 axis = 0; axis < 3; axis++) { /* opposite walls never meet anyway */
+    for (u32 axis = 0; axis < 3; axis++) { /* opposite walls never touch anyway */
         JointDef def = joint_def_default(JOINT_FIXED);
         def.a = rigid_at(c->rigid, c->walls[2 * axis]);
         def.b = rigid_at(c->rigid, c->walls[2 * axis + 1]);
@@ -119,7 +119,7 @@ static void add_six(Container *c, const BodyDef *pose, f32 mass)
     }
 }
 
-/* Balls and boxes of 2 to 10 cm, apart from each other as far as a grid can keep them. */
+/* Balls and boxes of 2 to 10 cm, as far apart as a grid allows. */
 static void add_inside(TruthCase *t, Container *c, const BodyDef *pose, f32 fastest)
 {
     u32 wanted = 1 + truth_pick(t, INSIDE_MAX);
@@ -247,7 +247,7 @@ static void container_tick(Container *c)
     kit_tick(c->rigid);
 }
 
-/* How many have their centre more than `slack` beyond the outside of the walls. */
+/* Counts bodies with their centre more than `slack` outside the walls. */
 static u32 count_outside(const Container *c, f32 slack)
 {
     Vec3 at = rigid_position(c->rigid, c->walls[0]);
@@ -301,7 +301,7 @@ static f64 measure_hand(TruthCase *t)
     return most_outside(t, true, CARRIED_BY_A_HAND, 0.0f);
 }
 
-/* Joints give way a little: a body is out that is 5 cm beyond the wall. */
+/* Joints are slightly compliant: a body 5 cm beyond the wall is outside. */
 static f64 measure_six(TruthCase *t)
 {
     static const Carriage carriages[] = {CARRIED_FALLS, CARRIED_THROWN, CARRIED_FREE,
@@ -311,14 +311,14 @@ static f64 measure_six(TruthCase *t)
 
 /* ---- bullets ---- */
 
-/* Where a body is in the frame of a plate. */
+/* Position of a body in the frame of a plate. */
 static Vec3 seen_from(const Rigid *rigid, u32 plate, u32 slot)
 {
     Vec3 d = vec3_sub(rigid_position(rigid, slot), rigid_position(rigid, plate));
     return quat_rotate_inverse(rigid_orientation(rigid, plate), d);
 }
 
-/* A plate that turns and moves, kinematic or dynamic, and a bullet that would meet it. */
+/* A rotating and moving plate, kinematic or dynamic, and a bullet on course to hit it. */
 static f64 measure_bullet(TruthCase *t)
 {
     f32 tick_s = 1.0f / truth_range(t, 30.0f, 240.0f);
@@ -351,7 +351,7 @@ static f64 measure_bullet(TruthCase *t)
         bool unhurt = vec3_distance(was, rigid_velocity(rigid, slot)) < 0.1f;
         f32 share = before.z / (before.z - now.z);
         Vec3 cross = vec3_abs(vec3_lerp(before, now, share));
-        /* Not round an edge, to which it may have been deflected. */
+        /* Not around an edge, to which it may have been deflected. */
         passed += before.z * now.z < 0.0f && cross.x < 0.7f && cross.y < 0.7f &&
                   (unhurt || (p.x < 0.9f && p.y < 0.9f));
         before = now;
@@ -392,7 +392,7 @@ static Crowd crowd_make(TruthCase *t)
     return crowd;
 }
 
-/* Contacts for each body, at most. */
+/* Largest number of contacts per body. */
 static f64 measure_crowd_contacts(TruthCase *t)
 {
     Crowd crowd = crowd_make(t);
@@ -407,7 +407,7 @@ static f64 measure_crowd_contacts(TruthCase *t)
     return most;
 }
 
-/* Memory for each body, kB. */
+/* Memory per body, kB. */
 static f64 measure_crowd_memory(TruthCase *t)
 {
     Crowd crowd = crowd_make(t);
@@ -419,7 +419,7 @@ static f64 measure_crowd_memory(TruthCase *t)
     return (f64)stats.memory_bytes / 1000.0 / crowd.count;
 }
 
-/* The fastest body within a second, m/s. */
+/* Largest speed within a second, m/s. */
 static f64 measure_crowd_speed(TruthCase *t)
 {
     Crowd crowd = crowd_make(t);

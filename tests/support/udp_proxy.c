@@ -1,4 +1,4 @@
-/* udp_proxy.c: one poll loop, two Netsims a client. */
+/* udp_proxy.c: one poll loop, two Netsims per client. */
 #include "tests/support/udp_proxy.h"
 
 #include "shared/base/clock.h"

@@ -1,6 +1,6 @@
-/* test_batches.c: eight constraints at a time do what one at a time does, in every kind; every
- * constraint is in one piece, and pieces of one phase share nothing that they write; a tick asks
- * for no memory. */
+/* test_batches.c: batches match the reference implementation for every kind of constraint; every
+ * constraint is in one piece, and pieces of one phase write no common data; a tick does not
+ * allocate. */
 #include "server/physics/soft/batches.h"
 #include "server/physics/soft/chain.h"
 #include "server/physics/soft/constraint.h"
@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 enum {
-    APART = 37 /* bodies that share nothing: not a multiple of eight */
+    APART = 37 /* separate bodies: not a multiple of eight */
 };
 
 static f32 any(u64 *counter, f32 low, f32 high)
@@ -88,8 +88,8 @@ static void disturb(Soft *soft, u64 *counter)
     }
 }
 
-/* Largest difference of a velocity (m/s) between packs and single constraints in the same order of
- * bodies, which do not touch, and of kinds within one. */
+/* Largest difference of a velocity (m/s) between batches and single constraints in the same
+ * order of separate bodies, and of kinds within one. */
 static f32 difference(SoftDef def, u32 kind, bool solid, bool faces, u32 pins)
 {
     Soft *soft = soft_create();
@@ -173,7 +173,7 @@ static void batches_agree_with_single_constraints(void **unused)
 /* ---- pieces ---- */
 
 typedef struct Writes {
-    u32 *piece; /* [particles] of this phase that writes it */
+    u32 *piece; /* [particles] piece of this phase that writes it */
     u32 packed; /* constraints seen */
 } Writes;
 
@@ -183,7 +183,7 @@ static void claim(Writes *writes, u32 particle, u32 piece)
     writes->piece[particle] = piece;
 }
 
-/* Eight chains write what moves of their points, and no two the same. */
+/* Eight chains write their moving points, no two the same. */
 static const f32x8 *claim_chains(const Soft *soft, const f32x8 *at, u32 piece, Writes *writes)
 {
     const ChainHead *head = (const void *)at;
@@ -304,11 +304,11 @@ static void pieces_share_nothing(void **unused)
     SoftPin pins[2] = {{.point = 0}, {.point = 1}};
     def.pins = pins;
     def.pin_count = 2;
-    check_pieces(def, 60, 60, 1);  /* the edge between the pins is in no pack */
+    check_pieces(def, 60, 60, 1);  /* the edge between the pins is in no batch */
     check_pieces(def, 200, 20, 1); /* wider than long: slabs along its length */
 }
 
-/* Bodies of which there are enough for all threads are not cut: seams would only cost. */
+/* Bodies are not divided if there are enough for all threads: boundaries would only cost time. */
 static void many_bodies_stay_whole(void **unused)
 {
     PL_UNUSED(unused);
@@ -336,15 +336,15 @@ static void many_bodies_stay_whole(void **unused)
     }
 }
 
-/* The impulses of a chain solve the equations of all of its links at once, whatever else is in its
- * pack, and change no momentum. */
+/* The impulses of a chain solve the equations of all its links at once, regardless of the other
+ * lanes of its batch, and conserve momentum. */
 static void chains_solve_all_links(void **unused)
 {
     PL_UNUSED(unused);
     for (u32 links = 2; links <= 300; links = links * 3 / 2 + 1) {
         u64 counter = links;
         Soft *soft = soft_create();
-        for (u32 r = 0; r < 11; r++) { /* not all of a length */
+        for (u32 r = 0; r < 11; r++) { /* different lengths */
             SoftMesh mesh;
             SoftRange range;
             ErrorText error;
@@ -389,7 +389,7 @@ static void chains_solve_all_links(void **unused)
         }
         printf("%3u links: worst length off by %.1e m, then %.1e; momentum changed by %.1e\n",
                links, (f64)worst, (f64)left, fabs(after[0] - before[0]) / scale);
-        assert_true(left < 0.1f * worst); /* second order in how far they turn */
+        assert_true(left < 0.1f * worst); /* second order in their rotation */
         assert_true(fabs(after[0] - before[0]) < 1e-5 * scale);
         soft_destroy(soft);
     }

@@ -1,4 +1,4 @@
-/* test_build.c: what a definition becomes, and what it is refused for. */
+/* test_build.c: the results of valid definitions, and the errors of invalid ones. */
 #include "server/physics/soft/soft_internal.h"
 #include "tests/support/soft_kit.h"
 
@@ -42,7 +42,7 @@ static void counts_are_those_of_the_mesh(void **unused)
         assert_int_equal(count_of(kit.soft, CONSTRAINT_DISTANCE, ROLE_LIMIT), edges);
         assert_int_equal(count_of(kit.soft, CONSTRAINT_AREA, ROLE_STRETCH), triangles);
         assert_int_equal(count_of(kit.soft, kinds[bend], ROLE_BEND), bend == 0 ? 0 : edges);
-        /* At rest nothing pulls, curved as it is. */
+        /* No forces at rest, even on a curved surface. */
         soft_kit_ticks(&kit, 10);
         for (u32 i = 0; i < kit.soft->count; i++) {
             assert_true(vec3_length(soft_velocity(kit.soft, i)) < 1e-3f);
@@ -51,9 +51,9 @@ static void counts_are_those_of_the_mesh(void **unused)
     }
 }
 
-/* A sheet hanging from a row of pins: one tether for each point that no edge joins to a pin, to the
- * nearest; a second row of pins that is as far away as the sheet is high adds those that it needs.
- */
+/* A sheet hanging from a row of pins: one tether, to the nearest pin, for each point without an
+ * edge to a pin; a second row of pins as far away as the sheet is high adds the tethers it
+ * needs. */
 static void tethers_are_those_that_are_needed(void **unused)
 {
     PL_UNUSED(unused);

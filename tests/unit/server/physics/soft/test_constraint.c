@@ -1,5 +1,6 @@
-/* test_constraint.c: each kind of constraint: gradients against differences of C, C against
- * geometry in double precision, conservation laws of a projection, and forces against springs. */
+/* test_constraint.c: each kind of constraint: gradients against finite differences of C, C
+ * against geometry in double precision, conservation laws of a projection, and forces against
+ * springs. */
 #include "server/physics/soft/constraint.h"
 #include "shared/math/random.h"
 
@@ -21,7 +22,7 @@ typedef struct Rig {
     SoftConstraint constraint;
 } Rig;
 
-/* A constraint of a kind on four random points far from the origin; its rest is another shape. */
+/* A constraint of a kind on four random points far from the origin, with a different rest shape. */
 static Rig *rig_create(u32 kind, u32 seed)
 {
     Rig *rig = aligned_alloc(64, (sizeof *rig + 63) / 64 * 64);
@@ -178,7 +179,7 @@ static void add64(f64 sum[3], f64 m, Vec3 v)
     sum[2] += m * (f64)v.z;
 }
 
-/* Impulses sum to 0, and their torques about the predicted positions too. */
+/* Impulses sum to 0, and so do their torques about the predicted positions. */
 static void projections_keep_momenta(void **unused)
 {
     PL_UNUSED(unused);
@@ -207,7 +208,7 @@ static void projections_keep_momenta(void **unused)
                 add64(angular_velocity, m, vec3_cross(at[i], change));
                 scale += m * (f64)vec3_length(change);
             }
-            /* Two rows of PBD come one after the other, each about its own positions. */
+            /* Two rows of PBD are solved in sequence, each about its own positions. */
             bool two = kind == CONSTRAINT_NEO_HOOKEAN && seed % 2 == 1;
             for (u32 k = 0; k < 3; k++) {
                 f64 off = fabs(sum[k]) > fabs(angular_velocity[k]) || two
@@ -224,7 +225,7 @@ static void projections_keep_momenta(void **unused)
     }
 }
 
-/* With a kept multiplier, iterations lead to where force = −C / α. */
+/* With a kept multiplier, iterations converge to force = −C / α. */
 static void iterations_lead_to_the_spring(void **unused)
 {
     PL_UNUSED(unused);
@@ -251,7 +252,7 @@ static void iterations_lead_to_the_spring(void **unused)
     }
 }
 
-/* Neo-Hookean matter at rest is at rest, however soft or stiff. */
+/* Neo-Hookean material at rest does not move, however soft or stiff. */
 static void matter_rests(void **unused)
 {
     PL_UNUSED(unused);
@@ -274,7 +275,7 @@ static void matter_rests(void **unused)
     }
 }
 
-/* Points that coincide or lie in a line have no direction: nothing may happen, NaN least of all. */
+/* Coincident or collinear points have no direction: nothing may happen, and no NaN. */
 static void nothing_from_nothing(void **unused)
 {
     PL_UNUSED(unused);

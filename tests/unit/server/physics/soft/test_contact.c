@@ -1,5 +1,5 @@
-/* test_contact.c: soft bodies against rigid ones: what is small or fast does not slip through
- * between particles, friction of both kinds, soft contacts, groups, sleep. */
+/* test_contact.c: soft bodies against rigid ones: small or fast bodies do not pass between
+ * particles, static and kinetic friction, soft contacts, groups, sleep. */
 #include "tests/support/soft_kit.h"
 
 #include <math.h>
@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 static const Vec3 gravity = {0.0f, -9.81f, 0.0f};
-/* Turns a grid of the x–y plane into x–z. */
+/* Rotates a grid from the x–y plane to x–z. */
 static const Quat flat = {0.70710678f, -0.70710678f, 0.0f, 0.0f};
 
-/* A sheet of 4 × 4 cells of 25 cm, held at its four corners, 1 m up, with its middle over 0, 0. */
+/* A sheet of 4 × 4 cells of 25 cm, held at its four corners, 1 m up, centred over 0, 0. */
 static SoftRange add_coarse(SoftKit *kit)
 {
     static const SoftPin pins[4] = {{.point = 0}, {.point = 4}, {.point = 20}, {.point = 24}};
@@ -65,7 +65,7 @@ static void fast_balls_do_not_pass_cloth(void **unused)
         soft_kit_momentum(&kit, before);
         soft_kit_ticks(&kit, 15);
         soft_kit_momentum(&kit, after);
-        /* The cloth is before it: the nearest particle to its way lies ahead. */
+        /* The cloth is in front: the particle nearest to its path lies ahead. */
         Vec3 at = rigid_position(kit.rigid, id.slot);
         f32 ahead = -INFINITY;
         for (u32 i = range.first; i < range.first + range.count; i++) {
@@ -85,7 +85,7 @@ static void fast_balls_do_not_pass_cloth(void **unused)
     }
 }
 
-/* Three ropes side by side, 20 cm apart, hold a ball of 30 cm whose middle is between particles. */
+/* Three parallel ropes, 20 cm apart, hold a ball of 30 cm whose centre is between particles. */
 static void ropes_hold_a_ball(void **unused)
 {
     PL_UNUSED(unused);
@@ -114,7 +114,7 @@ static void ropes_hold_a_ball(void **unused)
 }
 
 /* On a plane of 20°, tan = 0.364: kinetic friction of 0.2 lets it slide, static friction of 0.6
- * holds what rests. */
+ * holds it at rest. */
 static void static_friction_holds_what_kinetic_would_not(void **unused)
 {
     PL_UNUSED(unused);
@@ -191,7 +191,7 @@ static void groups_and_sensors_do_not_touch(void **unused)
     }
 }
 
-/* A cloth at rest on a box that sleeps lets it sleep. */
+/* A cloth at rest on a sleeping box does not wake it. */
 static void cloth_lets_bodies_sleep(void **unused)
 {
     PL_UNUSED(unused);
@@ -228,8 +228,8 @@ static f32 fastest(const SoftKit *kit, SoftRange range)
     return most;
 }
 
-/* A cloth whose pins lie on the axis of its rail, and a ball on a rope that begins in its middle:
- * contact does not pull against what holds them, but the rest of the cloth cannot get in. */
+/* A cloth pinned along the axis of its rail, and a ball on a rope pinned at its centre: contact
+ * does not work against the pins, but the rest of the cloth cannot get in. */
 static void what_grows_out_of_a_body_rests(void **unused)
 {
     PL_UNUSED(unused);
@@ -275,13 +275,13 @@ static void what_grows_out_of_a_body_rests(void **unused)
     assert_true(speed < 0.01f);
     assert_true(strains[0] < 0.05f && strains[1] < 0.05f);
     assert_float_equal(hangs, -1.0f, 0.03f);
-    /* A blow from the front pushes the cloth against the rail, and no further. */
+    /* An impact from the front pushes the cloth against the rail, and no further. */
     for (u32 i = 0; i < 60; i++) {
         soft_impulse(kit.soft, cloth.first + 5, vec3(0.0f, 0.01f, -0.02f));
         soft_kit_ticks(&kit, 1);
     }
     f32 deepest = INFINITY;
-    for (u32 i = cloth.first; i < cloth.first + 77; i++) { /* what hangs 0.4 m below and more */
+    for (u32 i = cloth.first; i < cloth.first + 77; i++) { /* points 0.4 m below or lower */
         Vec3 at = soft_position(kit.soft, i);
         deepest = f32_min(deepest, sqrtf(at.y * at.y + at.z * at.z));
     }
@@ -289,7 +289,7 @@ static void what_grows_out_of_a_body_rests(void **unused)
     soft_kit_destroy(&kit);
 }
 
-/* A heavy ball on a light rope: however it bounces, it has no more energy than it began with. */
+/* A heavy ball on a light rope: its energy never exceeds the initial energy. */
 static void what_hangs_swings_down(void **unused)
 {
     PL_UNUSED(unused);

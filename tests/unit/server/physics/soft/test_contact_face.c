@@ -1,5 +1,5 @@
-/* test_contact_face.c: small and fast balls against a cloth that is held: none passes, whatever
- * place of a cell it meets, and what it loses the cloth gets. */
+/* test_contact_face.c: small and fast balls against a held cloth: none passes, wherever in a
+ * cell it hits, and momentum is exchanged exactly. */
 #include "tests/support/soft_kit.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@ enum {
     TICKS = 9
 };
 
-/* z of the cloth on the line along z through a place: of the triangle over it, the one farthest
- * ahead where there are folds. −INFINITY: none. */
+/* z of the cloth on the line along z through a point: of the triangle over it, the farthest
+ * ahead if folded. −INFINITY: none. */
 static f32 cloth_at(const Soft *soft, const SoftMesh *mesh, Vec3 place)
 {
     f32 most = -INFINITY;
@@ -34,7 +34,7 @@ static f32 cloth_at(const Soft *soft, const SoftMesh *mesh, Vec3 place)
     return most;
 }
 
-/* Over the middle of a ball, or beside it where a triangle is seen from its edge. */
+/* Over the centre of a ball, or beside it where a triangle is seen edge-on. */
 static f32 cloth_over(const Soft *soft, const SoftMesh *mesh, Vec3 middle, f32 radius)
 {
     static const f32 beside[5][2] = {
@@ -48,7 +48,7 @@ static f32 cloth_over(const Soft *soft, const SoftMesh *mesh, Vec3 middle, f32 r
     return most;
 }
 
-/* How far the cloth is ahead of the ball's middle at worst. */
+/* Least distance of the cloth ahead of the ball's centre. */
 static f32 shoot(f32 radius, f32 mass, f32 speed, Vec3 at, bool pinned)
 {
     SoftKit kit = soft_kit_create(vec3_zero());
@@ -76,7 +76,7 @@ static f32 shoot(f32 radius, f32 mass, f32 speed, Vec3 at, bool pinned)
     }
     assert_int_equal(soft_build(kit.soft), 0);
     Shape ball = {.kind = SHAPE_SPHERE, .radius = radius};
-    /* A tick and a half before it touches. */
+    /* A tick and a half before contact. */
     at.z = -radius - 1.5f * speed * SOFT_KIT_TICK_S;
     BodyId id = soft_kit_add_body(&kit, ball, BODY_DYNAMIC, mass, at, vec3(0.0f, 0.0f, speed));
     f64 before[3], after[3];
@@ -125,8 +125,8 @@ static void balls_do_not_pass_cloth(void **unused)
     assert_int_equal(passed, 0);
 }
 
-/* Cloth that a ball has stretched to several times its length comes back faster than anything was
- * when the substep began. */
+/* Cloth stretched by a ball to several times its length returns faster than any speed at the
+ * start of the substep. */
 static void cloth_comes_back_with_the_ball(void **unused)
 {
     PL_UNUSED(unused);

@@ -1,6 +1,6 @@
-/* test_hands.c: hostile hands on soft bodies: teleporting, with 10 kN, without numbers, many on one
- * particle, on all corners at once. Whatever they do, numbers stay finite and inside the world, and
- * 2 s after they let go everything is whole again. */
+/* test_hands.c: hostile grabs on soft bodies: teleporting, with 10 kN, non-finite, many on one
+ * particle, on all corners at once. State stays finite and inside the world, and 2 s after
+ * release everything is intact. */
 #include "shared/base/limits.h"
 #include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
@@ -22,7 +22,7 @@ enum {
     BODIES = 4
 };
 
-/* Strain that may be left 2 s after the hands let go, by body; a cloth may be in a knot. */
+/* Strain allowed 2 s after release, by body; a cloth may be knotted. */
 static const f32 strain_after[BODIES] = {0.5f, 0.5f, 0.15f, 0.5f};
 static const char *const names[BODIES] = {"cloth", "jelly", "rope", "balloon"};
 
@@ -82,7 +82,7 @@ static void assert_bounded(const SoftKit *kit)
     }
 }
 
-/* Of motion and height, J. */
+/* Kinetic and potential energy, J. */
 static f64 energy(const SoftKit *kit)
 {
     f64 sum = 0.0;
@@ -105,7 +105,7 @@ static u32 any_index(u64 seed, u32 n, u32 count)
     return u32_min((u32)random_range(seed, n, 0.0f, (f32)count), count - 1);
 }
 
-/* What a hand does in a tick: mostly jumps near by, sometimes far off, sometimes to nowhere. */
+/* Moves a grab in a tick: mostly nearby, sometimes far away, sometimes to NaN. */
 static void move_hand(SoftGrab *grab, u64 seed, u32 n)
 {
     f32 dice = random_range(seed + 1, n, 0.0f, 1.0f);
@@ -154,7 +154,7 @@ static void fuzzed_hands_break_nothing(void **unused)
         SoftRange ranges[BODIES];
         add_bodies(&kit, ranges);
         pull(&kit, seed * 100, PULLED);
-        /* What was stretched has sprung back. */
+        /* Stretched parts have sprung back. */
         soft_kit_ticks(&kit, AFTER / 4);
         f64 let_go = energy(&kit);
         soft_kit_ticks(&kit, 3 * AFTER / 4);
@@ -211,7 +211,7 @@ static void corners_pulled_apart(void **unused)
     soft_kit_destroy(&kit);
 }
 
-/* 50 kg of steel come down on a jelly and squeeze it against the floor. */
+/* 50 kg of steel fall on a jelly and squeeze it against the floor. */
 static void crushed_between_bodies(void **unused)
 {
     PL_UNUSED(unused);

@@ -1,4 +1,5 @@
-/* test_method.c: every method with every kind of constraint, with bodies, and with hostile hands.
+/*
+ * test_method.c: every method with every kind of constraint, with bodies, and with hostile grabs.
  */
 #include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
@@ -34,17 +35,17 @@ static SoftRange add_rope(SoftKit *kit, SoftDef *def, u32 points, f32 length)
     return soft_kit_add(kit, def, &mesh);
 }
 
-/* By how much ten links of a rope of 0.5 kg with 5 kg below them are longer than they say.
- * XPBD: what the tension T does to the compliance. Explicit springs: no stiffer than m / 2 h² each
- * (springs.c). Those that iterate n times a tick of h: at rest each round of Gauss and Seidel gives
- * T h² / n to each link; the link above is then right, and pulled open by that over the mass of
- * their common point. The last link has none after it. */
+/* Expected elongation of ten links of a rope of 0.5 kg with 5 kg below them. XPBD: tension T
+ * times compliance. Explicit springs: at most the stiffness m / 2 h² each (springs.c). Methods
+ * with n iterations per tick of h: at rest each Gauss–Seidel iteration gives T h² / n to each
+ * link; it satisfies the link above, and stretches it by that over the mass of their common
+ * point. The last link has none after it. */
 static f64 expected_stretch(const SoftDef *def)
 {
     f64 point = 0.05, tensions = 0.0, h = 1.0 / (60.0 * SOFT_KIT_SUBSTEPS * 3.0);
     bool iterates =
         def->method == SOFT_XPBD_ITERATIONS || def->method == SOFT_PBD || def->method == SOFT_RELAX;
-    for (u32 link = iterates ? 1 : 0; link < 10; link++) { /* of link 1: what link 0 suffers */
+    for (u32 link = iterates ? 1 : 0; link < 10; link++) { /* of link 1: its effect on link 0 */
         tensions += 9.81 * (5.0 + point * (9.5 - link));
     }
     if (iterates) {
@@ -57,11 +58,11 @@ static f64 expected_stretch(const SoftDef *def)
 }
 
 typedef struct Hanging {
-    f64 slipped, stretch, swing; /* m: most at the upper end; mean and half of the range of the last
-                                    two seconds */
+    f64 slipped, stretch, swing; /* m: largest at the upper end; mean and half the range of the
+                                    last two seconds */
 } Hanging;
 
-/* A box of 5 kg on a rope of 1 m from a fixed box, let go at its length. */
+/* A box of 5 kg on a rope of 1 m from a fixed box, released at its rest length. */
 static Hanging hang(SoftDef *def, SoftPin pins[2])
 {
     SoftKit kit = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));
@@ -72,7 +73,7 @@ static Hanging hang(SoftDef *def, SoftPin pins[2])
     pins[1] = (SoftPin){10, hung};
     def->position = vec3(0.0f, 3.0f, 0.0f);
     def->orientation = (Quat){0.70710678f, 0.0f, 0.0f, -0.70710678f};
-    def->mask = 1u << 5; /* touches nothing: it begins and ends inside of boxes */
+    def->mask = 1u << 5; /* collides with nothing: it starts and ends inside boxes */
     SoftRange range = add_rope(&kit, def, 11, 1.0f);
     Hanging h = {0};
     f64 least = INFINITY, most = -INFINITY;
@@ -103,8 +104,8 @@ static void box_hangs_on_rope(void **unused)
         f64 expected = expected_stretch(&def);
         printf("method %u: slipped %.3f mm, stretched by %.3f mm of %.3f, swings by %.3f mm\n",
                method, 1e3 * h.slipped, 1e3 * h.stretch, 1e3 * expected, 1e3 * h.swing);
-        /* Explicit springs still swing, for their own damping is as little as keeps them stable:
-         * less far than they fell. The steps of relaxation are shorter the more a stick is off. */
+        /* Explicit springs still oscillate, as their own damping is the least that is stable:
+         * less than they fell. The relaxation steps are shorter for larger errors of a stick. */
         bool springs =
             def.method == SOFT_EULER || def.method == SOFT_MIDPOINT || def.method == SOFT_VERLET;
         f64 share = springs ? 0.1 : def.method == SOFT_RELAX ? 0.12 : 0.02;
@@ -117,7 +118,7 @@ static void box_hangs_on_rope(void **unused)
     }
 }
 
-/* A rope flies at 3 m/s and pulls the box of 2 kg at its end along: momentum is passed on. */
+/* A rope flies at 3 m/s and pulls the box of 2 kg at its end along: momentum is conserved. */
 static void towed_box_takes_momentum(void **unused)
 {
     PL_UNUSED(unused);
@@ -139,7 +140,7 @@ static void towed_box_takes_momentum(void **unused)
         f32 speed = rigid_velocity(kit.rigid, box.slot).x;
         printf("method %u: momentum changes by %.1e, the box moves at %.3f m/s\n", method, drift,
                (double)speed);
-        /* Together they would go on at 1.5 N s / 2.5 kg = 0.6 m/s; the rope still swings about. */
+        /* Together they would move at 1.5 N s / 2.5 kg = 0.6 m/s; the rope still swings. */
         char what[40];
         snprintf(what, sizeof what, "method %u: change of momentum", method);
         expect_at_most(what, drift, 1e-5);
@@ -231,7 +232,7 @@ static void nothing_blows_up(void **unused)
         SoftRange range = soft_kit_add(&kit, &def, &mesh);
         SoftGrab grab = {.stiffness = 1e6f, .damping = 10.0f, .force_max = 1e4f};
         i32 hand = -1;
-        f64 given = 0.0, last = 0.0; /* most that it had just after it was let go, and then */
+        f64 given = 0.0, last = 0.0; /* largest energy just after release, and at the end */
         for (u32 t = 0; t < 150; t++) {
             if (t % 10 == 0 && t < 60) {
                 if (hand >= 0) {
@@ -253,7 +254,7 @@ static void nothing_blows_up(void **unused)
             f64 *most = t < 75 ? &given : &last;
             *most = t >= 60 ? fmax(*most, energy_of(&kit, range)) : 0.0;
         }
-        /* Left alone for 1.5 s it is in one piece. */
+        /* Left alone for 1.5 s it is intact. */
         Vec3 middle = soft_kit_mean_position(&kit, range);
         f32 far = 0.0f, fast = 0.0f;
         for (u32 i = range.first; i < range.first + range.count; i++) {
@@ -263,8 +264,8 @@ static void nothing_blows_up(void **unused)
         printf("seed %2u method %u: reaches %.2f m from its middle, fastest %.2f m/s, %.3g J of "
                "%.3g\n",
                seed, (u32)def.method, (double)far, (double)fast, last, given);
-        assert_true(far < 2.2f); /* three times as far as any point was */
-        /* What was still strained when it was let go comes on top of what moved. */
+        assert_true(far < 2.2f); /* three times the largest distance of any point */
+        /* Strain energy at release adds to the kinetic energy. */
         expect_at_most("energy in J, 1.5 s after it was let go", last, 2.0 * given);
         soft_kit_destroy(&kit);
     }

@@ -1,5 +1,5 @@
-/* test_rest.c: soft bodies sleep, alone and with rigid ones, wake by all that should wake them, and
- * an image of a world that sleeps goes on alike. */
+/* test_rest.c: soft bodies sleep, alone and with rigid ones, wake for every valid reason, and a
+ * saved sleeping world continues identically. */
 #include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #define FLOOR "{\"name\":\"floor\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"}"
-/* A block of foam on a box that is kinematic, and a ball far above. */
+/* A block of foam on a kinematic box, and a ball far above. */
 #define BODIES                                                                                     \
     FLOOR ",{\"name\":\"table\",\"shape\":{\"kind\":\"box\",\"half\":[1,0.2,1]},"                  \
           "\"position\":[0,0.2,0],\"motion\":\"%s\"},{\"name\":\"plate\",\"shape\":{\"kind\":"     \
@@ -62,7 +62,7 @@ static bool soft_rests(const Stage *stage)
     return !soft_awake(world_soft(stage->world), 0);
 }
 
-/* Takes the plate away and lets the foam fall asleep. */
+/* Removes the plate and lets the foam fall asleep. */
 static Stage asleep(const char *table)
 {
     Stage stage = stage_of(table, "");
@@ -83,7 +83,7 @@ static void test_foam_sleeps_and_stays(void **unused)
     f32 mass = soft_inverse_mass(world_soft(stage.world), 5);
     assert_true(mass > 0.0f);
     ticks(&stage, 60);
-    assert_int_not_equal(before, world_hash(stage.world)); /* the clock goes on */
+    assert_int_not_equal(before, world_hash(stage.world)); /* time continues */
     assert_true(vec3_distance(at, soft_position(world_soft(stage.world), 5)) == 0.0f);
     soft_wake(world_soft(stage.world), 0);
     assert_true(soft_inverse_mass(world_soft(stage.world), 5) == mass);
@@ -129,7 +129,7 @@ static void test_what_wakes(void **unused)
     soft_grab_remove(world_soft(world), (u32)hand);
     ticks(&stage, 600);
     assert_true(soft_rests(&stage));
-    /* What it lies on is pushed, and goes. */
+    /* Its support is pushed, and removed. */
     u32 table = world_matter_rigid(world)->body_slots[1];
     rigid_set_velocity(world_rigid(world), table, vec3(0.5f, 0.0f, 0.0f), vec3_zero());
     ticks(&stage, 2);
@@ -143,7 +143,7 @@ static void test_what_wakes(void **unused)
     stage_end(&stage);
 }
 
-/* A kinematic table that creeps takes along what slept on it. */
+/* A slow kinematic table carries a body that slept on it. */
 static void test_a_table_that_moves_wakes(void **unused)
 {
     (void)unused;
@@ -159,7 +159,7 @@ static void test_a_table_that_moves_wakes(void **unused)
     stage_end(&stage);
 }
 
-/* The plate falls on the sleeping foam: it wakes, and both sleep again. */
+/* The plate falls on the sleeping foam: it wakes, and both fall asleep again. */
 static void test_a_plate_wakes_and_sleeps_with_it(void **unused)
 {
     (void)unused;
@@ -179,7 +179,7 @@ static void test_a_plate_wakes_and_sleeps_with_it(void **unused)
     print_message("plate %s foam: %s, foam %s\n", lies ? "on" : "thrown off",
                   rigid_awake(world_rigid(stage.world), plate) ? "awake" : "asleep",
                   soft_rests(&stage) ? "asleep" : "awake");
-    if (lies) { /* as one */
+    if (lies) { /* together */
         assert_int_equal(rigid_awake(world_rigid(stage.world), plate), !soft_rests(&stage));
     }
     stage_end(&stage);

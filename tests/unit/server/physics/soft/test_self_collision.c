@@ -1,5 +1,5 @@
-/* test_self_collision.c: soft bodies against each other and themselves: no edge of a towel goes
- * through a triangle of it, checked by brute force; momentum; friction. */
+/* test_self_collision.c: soft bodies against each other and themselves: no edge of a towel
+ * pierces a triangle of it, checked by brute force; momentum; friction. */
 #include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
 
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 static const Vec3 gravity = {0.0f, -9.81f, 0.0f};
-/* Turns a grid of the x–y plane into x–z, its front up. */
+/* Rotates a grid from the x–y plane to x–z, its front up. */
 static const Quat flat = {0.70710678f, -0.70710678f, 0.0f, 0.0f};
 
 /* ---- brute force ---- */
@@ -32,7 +32,7 @@ static Sheet sheet_of(const SoftMesh *mesh, u32 first)
     return sheet;
 }
 
-/* Does the open segment p–q pass through the inside of the triangle? In double precision. */
+/* Does the open segment p–q pierce the interior of the triangle? In double precision. */
 static bool pierces(const f64 p[3], const f64 q[3], f64 corners[3][3])
 {
     f64 d[3], e1[3], e2[3], s[3], n[3], m[3];
@@ -78,7 +78,7 @@ static Box box_of(const Soft *soft, const u32 *p, u32 count)
     return box;
 }
 
-/* Edges of sheet a that go through triangles of sheet b. */
+/* Counts edges of sheet a that pierce triangles of sheet b. */
 static u32 count_pierced(const Soft *soft, const Sheet *a, const Sheet *b)
 {
     u32 found = 0;
@@ -183,7 +183,7 @@ static void towel_falls_over_a_rail_into_folds(void **unused)
     }
 }
 
-/* Stands upright on its edge, leaning, and comes down in folds upon itself. */
+/* Stands upright on its edge, leaning, and falls on itself in folds. */
 static void towel_dropped_on_itself(void **unused)
 {
     PL_UNUSED(unused);
@@ -240,7 +240,7 @@ static void two_cloths_on_each_other(void **unused)
     soft_kit_ticks(&kit, 120);
     u32 pierced = count_pierced(kit.soft, &sheets[0], &sheets[1]) +
                   count_pierced(kit.soft, &sheets[1], &sheets[0]);
-    /* The lower one lies on the ball, the upper one a thickness above it; elsewhere folds may stand
+    /* The lower one lies on the ball, the upper one a thickness above it; elsewhere folds may be
      * higher than both. */
     f32 off[2] = {INFINITY, INFINITY};
     for (u32 i = 0; i < 2 * 625; i++) {

@@ -1,5 +1,5 @@
-/* test_self_collision_kinds.c: bodies of different kinds against each other: closed, open, strings;
- * what they pass on, how they rub, and that threads change nothing. */
+/* test_self_collision_kinds.c: contact between bodies of different kinds: closed, open, strings;
+ * momentum, friction, and independence of the number of threads. */
 #include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
 
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 static const Vec3 gravity = {0.0f, -9.81f, 0.0f};
-/* Turns a grid of the x–y plane into x–z. */
+/* Rotates a grid from the x–y plane to x–z. */
 static const Quat flat = {0.70710678f, -0.70710678f, 0.0f, 0.0f};
 
 static SoftRange add_jelly(SoftKit *kit, Vec3 at, Vec3 velocity, f32 mass)
@@ -59,8 +59,8 @@ static f32 highest(const SoftKit *kit, SoftRange range)
     return high;
 }
 
-/* Two jellies meet in free space; nothing else acts, so momentum is that of the start, and they
- * part or go on together, but not through each other. */
+/* Two jellies collide in free space without external forces: momentum is conserved, and they
+ * separate or stay together, but do not pass through each other. */
 static void colliding_jellies_keep_momentum(void **unused)
 {
     PL_UNUSED(unused);
@@ -78,12 +78,12 @@ static void colliding_jellies_keep_momentum(void **unused)
            (double)va, (double)vb, change);
     assert_true(change < 1e-5);
     assert_true(vb >= va - 0.01f && apart > 0.25f);
-    /* No more energy than before: 9 + 0.5 J of motion. */
+    /* Energy does not grow: 9 + 0.5 J kinetic. */
     assert_true(va * va + 0.5f * vb * vb < 9.5f);
     soft_kit_destroy(&kit);
 }
 
-/* A cloth held at its four corners bears a jelly of five times its mass. */
+/* A cloth held at its four corners carries a jelly of five times its mass. */
 static void jelly_lies_on_cloth(void **unused)
 {
     PL_UNUSED(unused);
@@ -106,8 +106,8 @@ static void jelly_lies_on_cloth(void **unused)
     soft_kit_destroy(&kit);
 }
 
-/* A jelly on a jelly on the floor: their middles are 0.3 m and two thicknesses apart, less what
- * their weight presses them together. */
+/* A jelly on a jelly on the floor: their centres are 0.3 m and two thicknesses apart, minus
+ * compression by their weight. */
 static void jelly_lies_on_jelly(void **unused)
 {
     PL_UNUSED(unused);
@@ -160,7 +160,7 @@ static void balloon_rests_on_cloth(void **unused)
     soft_kit_destroy(&kit);
 }
 
-/* A rope with a loop over another: the crossing holds the upper one up. */
+/* A rope with a loop over another: the crossing supports the upper one. */
 static void ropes_hang_on_each_other(void **unused)
 {
     PL_UNUSED(unused);
@@ -198,7 +198,7 @@ static void rope_coils_on_the_floor(void **unused)
     floor.friction = 0.6f;
     rigid_add(kit.rigid, &floor);
     SoftDef def = soft_kit_cloth_def();
-    /* Upright, leaning a little. */
+    /* Upright, leaning slightly. */
     def.position = vec3(0.0f, 0.05f, 0.0f);
     def.orientation = (Quat){0.7372773f, 0.0f, 0.0f, 0.6755902f};
     def.mass_kg = 0.3f;
@@ -207,7 +207,7 @@ static void rope_coils_on_the_floor(void **unused)
     def.self_collision = true;
     SoftRange rope = add_rope(&kit, &def, 61, 1.5f);
     soft_kit_ticks(&kit, 180);
-    /* Particles that are no neighbours lie a thickness apart, here with some give. */
+    /* Particles that are not neighbours stay a thickness apart, here with some compliance. */
     f32 least = INFINITY;
     for (u32 i = rope.first; i < rope.first + rope.count; i++) {
         for (u32 j = i + 3; j < rope.first + rope.count; j++) {
@@ -217,13 +217,13 @@ static void rope_coils_on_the_floor(void **unused)
     }
     printf("rope on the floor: %.3f m high, parts of it at least %.4f m apart, strain %.4f\n",
            (double)highest(&kit, rope), (double)least, (double)soft_strain(kit.soft, rope.body));
-    assert_true(least > 0.6f * 0.7f * 0.025f); /* what is kept: 0.7 of a segment */
+    assert_true(least > 0.6f * 0.7f * 0.025f); /* distance kept: 0.7 of a segment */
     assert_true(soft_strain(kit.soft, rope.body) < 0.02f);
     soft_kit_destroy(&kit);
 }
 
-/* A cloth lies on another that is pinned and slants by 20° (tan 0.364): it holds with friction 0.5
- * and slides with 0.1. */
+/* A cloth lies on another that is pinned at an angle of 20° (tan 0.364): it holds with friction
+ * 0.5 and slides with 0.1. */
 static void friction_holds_cloth_on_cloth(void **unused)
 {
     PL_UNUSED(unused);
@@ -306,7 +306,7 @@ static void threads_and_images_change_nothing(void **unused)
         soft_kit_add_cloth(&kit, &def, 31, 31, 0.8f, 0.8f);
         add_jelly(&kit, vec3(0.2f, 0.9f, -0.1f), vec3_zero(), 1.0f);
         soft_kit_ticks(&kit, 40);
-        if (k == 2) { /* through an image, and back by one tick */
+        if (k == 2) { /* through a saved image, and back by one tick */
             State state = {.mode = STATE_COUNT};
             soft_serialize(kit.soft, &state);
             size_t bytes = state.used;

@@ -1,5 +1,5 @@
-/* test_soft.c: images of the store: what was saved comes back to the bit, and what a hostile image
- * says is checked before it is used. */
+/* test_soft.c: images of the store: saved state is restored bit for bit, and hostile images are
+ * validated before use. */
 #include "server/physics/soft/soft_internal.h"
 #include "tests/support/soft_kit.h"
 
@@ -42,7 +42,7 @@ static u64 hash_of(Soft *soft)
     return state.hash;
 }
 
-/* A cloth with one corner held by the world and one by a body. */
+/* A cloth with one corner pinned to the world and one to a body. */
 static SoftKit kit_with_cloth(void)
 {
     SoftKit kit = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));
@@ -75,7 +75,7 @@ static void images_come_back(void **unused)
     soft_kit_destroy(&kit);
 }
 
-/* Of particle 7, where the count and the particles before it end. */
+/* Of particle 7, after the count and the particles before it. */
 static void particles_are_checked(void **unused)
 {
     PL_UNUSED(unused);
@@ -113,7 +113,7 @@ static void particles_are_checked(void **unused)
     soft_kit_destroy(&kit);
 }
 
-/* No single word of an image, whatever is written there, breaks a store that took it. */
+/* No single corrupted word of an image can break a store that accepted it. */
 static void any_word_is_data(void **unused)
 {
     PL_UNUSED(unused);
@@ -121,7 +121,7 @@ static void any_word_is_data(void **unused)
     SoftKit kit = kit_with_cloth();
     soft_kit_ticks(&kit, 2);
     Image image = save(kit.soft), hostile = {malloc(image.bytes), image.bytes};
-    /* Beyond the particles, of which the test before has looked at one. */
+    /* After the particles, of which the previous test checked one. */
     size_t first = sizeof(u32) + soft_particles(kit.soft) * sizeof(SoftPoint);
     for (size_t at = first; at + sizeof(u32) <= image.bytes; at += sizeof(u32)) {
         for (u32 i = 0; i < PL_COUNT(words); i++) {

@@ -1,4 +1,5 @@
-/* test_validate.c: a particle store that is damaged on purpose is found out, by the right name. */
+/* test_validate.c: validation detects a deliberately damaged particle store, and names the right
+ * check. */
 #include "server/physics/soft/batches.h"
 #include "server/physics/soft/chain.h"
 #include "server/physics/soft/self_collision.h"
@@ -16,7 +17,7 @@ static void validate(void *soft)
     soft_validate(soft);
 }
 
-/* One word of the store takes another value, and then its own again. */
+/* Changes one word of the store, and restores it. */
 #define ASSERT_FOUND(soft, place, value, says)                                                     \
     do {                                                                                           \
         __typeof__(place) own = (place);                                                           \
@@ -25,7 +26,7 @@ static void validate(void *soft)
         (place) = own;                                                                             \
     } while (0)
 
-/* Two cloths that lie on each other and on a box; both collide with themselves. */
+/* Two cloths that lie on each other and on a box, both with self-collision. */
 static SoftKit two_cloths(void)
 {
     SoftKit kit = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));

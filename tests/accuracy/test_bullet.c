@@ -1,4 +1,5 @@
-/* test_bullet.c: what is fast passes nothing, and is not deflected by what it does not touch. */
+/* test_bullet.c: fast bodies tunnel through nothing, and are not deflected by bodies they do not
+ * touch. */
 #include "server/physics/rigid/rigid.h"
 #include "shared/geometry/geometry.h"
 #include "tests/support/any.h"
@@ -55,8 +56,8 @@ static u32 add_box(Rigid *rigid, Vec3 position, Vec3 half, BodyMotion motion, f3
     return id.slot;
 }
 
-/* A bullet on the side z < 0 that will meet the wall (z = 0, 2 m around the origin) at some angle.
- */
+/* A bullet on the side z < 0 that will hit the wall (z = 0, 2 m around the origin) at some
+ * angle. */
 static BodyDef bullet(u32 i)
 {
     BodyDef def = body_def_default();
@@ -78,15 +79,15 @@ static BodyDef bullet(u32 i)
     return def;
 }
 
-/* Where a body is in the frame of a box. */
+/* Position of a body in the frame of a box. */
 static Vec3 seen_from(const Rigid *rigid, u32 box, u32 slot)
 {
     Vec3 d = vec3_sub(rigid_position(rigid, slot), rigid_position(rigid, box));
     return quat_rotate_inverse(rigid_orientation(rigid, box), d);
 }
 
-/* Fires each bullet alone at the plates of a world; none may change the side of a plate between
- * its edges. */
+/* Fires each bullet alone at the plates of a world; none may change sides within a plate's
+ * edges. */
 static u32 count_through(void (*build)(Rigid *rigid))
 {
     u32 through = 0, hits = 0;
@@ -134,7 +135,7 @@ static void none_passes_a_wall_of_5_cm(void **state)
     assert_int_equal(count_through(wall_static), 0);
 }
 
-/* 6 × 6 plates of 5 cm that only stand there: each is pushed, none is passed. */
+/* 6 × 6 free-standing plates of 5 cm: each is pushed, none is passed. */
 static void wall_of_boxes(Rigid *rigid)
 {
     for (u32 i = 0; i < 36; i++) {
@@ -164,7 +165,7 @@ static f32 sheet_height(u32 i, u32 j)
     return 0.03f * (f32)((i * 7 + j * 3) % 5) - 0.05f;
 }
 
-/* Fires bullets at a sheet in x and z; none may be on the other side of it. */
+/* Fires bullets at a sheet in x and z; none may end on the other side. */
 static void none_passes_a_sheet(bool as_mesh, u64 seed)
 {
     f32 heights[SIDE * SIDE];
@@ -195,7 +196,7 @@ static void none_passes_a_sheet(bool as_mesh, u64 seed)
                               .geometry = as_mesh ? mesh : terrain};
         assert_int_not_equal(rigid_add(rigid, &sheet).generation, 0);
         BodyDef def = bullet(i);
-        f32 side = as_mesh && i % 2 ? -1.0f : 1.0f; /* a sheet stops from both sides */
+        f32 side = as_mesh && i % 2 ? -1.0f : 1.0f; /* a sheet is two-sided */
         def.position = vec3(def.position.x, -side * def.position.z, def.position.y);
         def.velocity = vec3(def.velocity.x, -side * def.velocity.z, def.velocity.y);
         BodyId id = rigid_add(rigid, &def);
@@ -233,7 +234,7 @@ static void none_passes_a_terrain(void **state)
     none_passes_a_sheet(false, 8);
 }
 
-/* Momentum: what the bullet loses the plate gains. */
+/* Momentum: the plate gains what the bullet loses. */
 static void a_bullet_gives_its_momentum_to_the_plate(void **state)
 {
     PL_UNUSED(state);
@@ -255,7 +256,7 @@ static void a_bullet_gives_its_momentum_to_the_plate(void **state)
     }
 }
 
-/* Two bullets head on: they meet in the middle of a tick, and neither passes the other. */
+/* Two bullets head on: they meet within a tick, and do not pass each other. */
 static void bullets_meet_bullets(void **state)
 {
     PL_UNUSED(state);
@@ -284,7 +285,7 @@ static void bullets_meet_bullets(void **state)
     }
 }
 
-/* It flies past the edge of a box at 10 cm: not a bit of its velocity changes. */
+/* It flies past the edge of a box at 10 cm: its velocity stays bit-identical. */
 static void what_passes_by_is_left_alone(void **state)
 {
     PL_UNUSED(state);
@@ -314,7 +315,8 @@ static void what_passes_by_is_left_alone(void **state)
     }
 }
 
-/* A small fast ball that is swept must not gain height: with restitution e it rises to e² of it. */
+/* A small fast ball with continuous collision must not gain height: with restitution e it rises
+ * to e² of it. */
 static void swept_balls_bounce_as_high_as_they_should(void **state)
 {
     PL_UNUSED(state);
@@ -341,7 +343,7 @@ static void swept_balls_bounce_as_high_as_they_should(void **state)
     }
 }
 
-/* A rod that spins fast beside a thin wall: its tips may not reach through. */
+/* A fast-spinning rod beside a thin wall: its tips must not penetrate. */
 static void a_spinning_rod_does_not_reach_through(void **state)
 {
     PL_UNUSED(state);
@@ -365,12 +367,12 @@ static void a_spinning_rod_does_not_reach_through(void **state)
         }
         /* The wall's front is at z = −0.025: the axis of the rod's tip does not enter it. */
         assert_true(deepest < 0.0f);
-        assert_true(rigid_velocity(rigid, id.slot).z < -1.0f); /* it was hit away */
+        assert_true(rigid_velocity(rigid, id.slot).z < -1.0f); /* it was knocked away */
         rigid_destroy(rigid);
     }
 }
 
-/* A volley into a wall of boxes: the same bits however many threads sweep. */
+/* A volley into a wall of boxes: the same bits for any number of threads. */
 static void threads_do_not_matter(void **state)
 {
     PL_UNUSED(state);
@@ -427,8 +429,8 @@ static u32 add_sensor(Rigid *rigid, Vec3 position, Vec3 half, BodyMotion motion,
     return id.slot;
 }
 
-/* A bullet flies 6.7 m in a tick. It passes a gate of 5 cm and one of 30 m, and then a wall keeps
- * it from a third, through which it would fly within that same tick. */
+/* A bullet flies 6.7 m in a tick. It passes a gate of 5 cm and one of 30 m, and then a wall
+ * keeps it from a third, which it would otherwise reach within the same tick. */
 static void sensors_see_what_flies_through(void **state)
 {
     (void)state;
@@ -466,7 +468,7 @@ static void sensors_see_what_flies_through(void **state)
     }
 }
 
-/* The same the other way around: the gate flies, and two of both fly towards each other. */
+/* The reverse: the gate flies, and two of both fly towards each other. */
 static void fast_sensors_see_what_they_pass(void **state)
 {
     (void)state;
@@ -477,7 +479,7 @@ static void fast_sensors_see_what_they_pass(void **state)
         BodyDef def = body_def_default();
         def.shape = (Shape){.kind = SHAPE_SPHERE, .radius = 0.02f};
         def.mass_kg = 0.01f;
-        def.position = vec3(0, 0, -8); /* rests, as far as gravity lets it */
+        def.position = vec3(0, 0, -8); /* at rest, except for gravity */
         assert_int_not_equal(rigid_add(rigid, &def).generation, 0);
         def.position = vec3(0.5f, 0, 15);
         def.velocity = vec3(0, 0, -200);
@@ -493,14 +495,14 @@ static void fast_sensors_see_what_they_pass(void **state)
     }
 }
 
-/* A thin kinematic paddle meets a ball that rests: at no speed is it passed, and the ball is as
- * fast as the paddle. Driven or turned. */
+/* A thin kinematic paddle hits a resting ball: at no speed does it pass through, and the ball
+ * reaches the paddle's speed. Translating or rotating. */
 static void paddles_push_what_they_meet(void **state)
 {
     (void)state;
     static const f32 speeds[] = {5.0f, 20.0f, 60.0f, 120.0f};
     for (u32 i = 0; i < PL_COUNT(speeds); i++) {
-        /* Turned by two radians a tick it is anywhere. */
+        /* Rotating by two radians a tick its position is arbitrary. */
         for (u32 rotated = 0; rotated < (speeds[i] > 60.0f ? 1 : 2); rotated++) {
             Rigid *rigid = world(4, vec3_zero());
             f32 speed = speeds[i];
@@ -512,12 +514,12 @@ static void paddles_push_what_they_meet(void **state)
             def.mass_kg = 0.2f;
             def.position = vec3(at_x, 0, rotated ? 0.3f : 0.0f);
             u32 ball = rigid_add(rigid, &def).slot;
-            if (rotated) { /* its end at x > 0 goes towards z > 0 */
+            if (rotated) { /* its end at x > 0 moves towards z > 0 */
                 rigid_set_velocity(rigid, paddle, vec3_zero(), vec3(0, -speed / at_x, 0));
             } else {
                 rigid_set_velocity(rigid, paddle, vec3(0, 0, speed), vec3_zero());
             }
-            u32 ticks = (u32)(0.9f * 60.0f / speed) + 2; /* a turn of 0.9 rad, or as many m */
+            u32 ticks = (u32)(0.9f * 60.0f / speed) + 2; /* a rotation of 0.9 rad, or as many m */
             for (u32 t = 0; t < ticks; t++) {
                 tick(rigid);
             }
@@ -553,7 +555,8 @@ static Geometry *closed_box(f32 half)
     return box;
 }
 
-/* A box with 27 balls falls 3 m, a kinematic one turns at 10 rad/s and a crowd is made beside. */
+/* A box with 27 balls falls 3 m, a kinematic one rotates at 10 rad/s, and a crowd is created
+ * beside. */
 static Rigid *moving_walls(const Geometry *const *geometries, f32 half)
 {
     RigidDef world_def = {.body_capacity = 256,
@@ -588,7 +591,7 @@ static Rigid *moving_walls(const Geometry *const *geometries, f32 half)
     return rigid;
 }
 
-/* None leaves, and neither threads nor a restore on the way change a bit. */
+/* None leaves; the number of threads and a restore in between change no bit. */
 static void moving_walls_keep_what_is_in_them(void **state)
 {
     PL_UNUSED(state);

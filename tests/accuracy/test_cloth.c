@@ -1,4 +1,4 @@
-/* test_cloth.c: cloth against laws and numbers that come from outside of the program. */
+/* test_cloth.c: cloth against physical laws and external reference values. */
 #include "protocol/scene/scene.h"
 #include "server/author/scene_load.h"
 #include "server/physics/contact/distance.h"
@@ -30,7 +30,7 @@ static void falls_like_a_stone(void **unused)
         f32 start = soft_kit_mean_position(&b, range).y;
         soft_kit_ticks(&b, 60);
         f32 fallen = start - soft_kit_mean_position(&b, range).y;
-        /* g t² / 2, and ½ g t h more for steps of h = 1/1440 s. */
+        /* g t² / 2, plus ½ g t h for steps of h = 1/1440 s. */
         f32 expected = 0.5f * 9.81f * (1.0f + 1.0f / 1440.0f);
         printf("%.0f m away: fallen %.5f m, expected %.5f\n", (double)distances[k], (double)fallen,
                (double)expected);
@@ -84,8 +84,7 @@ static void collision_keeps_momentum(void **unused)
         f64 change = soft_kit_drift(before, after, 3.0);
         printf("friction %.1f: box at 3 m/s goes on with %.3f, momentum changed by %.1e\n",
                (double)frictions[k], (double)left, change);
-        /* 1 kg against 0.2 kg: at most to the common speed if nothing bounces, less if it leaves.
-         */
+        /* 1 kg against 0.2 kg: at most the common speed without bounce, less if it leaves. */
         assert_true(left < 2.95f && left > 1.0f);
         assert_true(change < 1e-5); /* some 10 000 impulses, each rounded */
         soft_kit_destroy(&b);
@@ -117,7 +116,7 @@ static void attached_cloth_keeps_momentum(void **unused)
     soft_kit_destroy(&b);
 }
 
-/* Nothing pulls: the body and what hangs on it must keep the speed they have in common. */
+/* No external force: the body and the attached cloth must keep their common velocity. */
 static void attached_cloth_flies_along(void **unused)
 {
     PL_UNUSED(unused);
@@ -168,7 +167,7 @@ static void hanging_strip_hardly_stretches(void **unused)
     soft_kit_destroy(&b);
 }
 
-/* A narrow cloth between a nail and a nail that moves until the span is 1 m. Returns the sag. */
+/* A narrow cloth between a fixed nail and one that moves until the span is 1 m. Returns the sag. */
 static f32 sag_of(f32 length)
 {
     SoftKit b = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));
@@ -289,15 +288,15 @@ static void towel_stays_on_the_ball(void **unused)
     assert_true(top > 1.55f && top < 1.7f); /* the ball is 1.6 m high */
     assert_true(deepest > -0.005f);
     assert_true(towel_strain < 0.05);
-    /* Half the height and the length: 1.9 m. */
+    /* Half the height plus the length: 1.9 m. */
     assert_true(farthest < 1.95f && farthest > 1.0f);
-    assert_true(flag_strain < 0.1); /* most at its five pins */
+    assert_true(flag_strain < 0.1); /* largest at its five pins */
     frame_release(frame);
     world_destroy(world);
     scene_destroy(scene);
 }
 
-/* How far a cloth slides in 3 s on a box tilted by 20 degrees (tan 0.364). */
+/* Distance a cloth slides in 3 s on a box tilted by 20 degrees (tan 0.364). */
 static f32 slide_on_slope(f32 friction)
 {
     SoftKit b = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));

@@ -1,6 +1,7 @@
 /*
- * test_contact.c: a kind of matter that no file of the tree knows (tests/support/cloud.c) meets
- * rigid and soft bodies through the one interface of contact: no line is about such a pair.
+ * test_contact.c: a kind of matter unknown to the rest of the tree (tests/support/cloud.c) collides
+ * with rigid and soft bodies through the common contact interface: no code is specific to such a
+ * pair.
  */
 #include "server/author/scene_load.h"
 #include "server/world/matter_soft.h"
@@ -68,7 +69,7 @@ static f64 probe(const World *world, const char *name)
     return value;
 }
 
-/* The lowest point of those that stand over the square of this half side; how many there are. */
+/* Finds the lowest of the points above the square of this half side; returns their number. */
 static u32 lowest_over(const World *world, Vec3 middle, f32 half, f32 *lowest)
 {
     u32 count = 0;
@@ -118,7 +119,7 @@ static void a_cloud_lies_on_a_box(void **state)
     fall_free(&fall);
 }
 
-/* What goes along and up takes the cloud with it, by friction and without sinking in. */
+/* A platform moving sideways and up carries the cloud by friction and without penetration. */
 static void a_cloud_rides_on_a_platform(void **state)
 {
     (void)state;
@@ -143,7 +144,7 @@ static void a_cloud_rides_on_a_platform(void **state)
     fall_free(&fall);
 }
 
-/* m, how far the centre of a point is from the surface of the only soft body. */
+/* m, distance of a point's centre from the surface of the only soft body. */
 static f32 nearest(SoftCollider *bodies, Vec3 point)
 {
     Vec3 normal;
@@ -206,7 +207,7 @@ static void a_cloud_lies_on_jelly(void **state)
             "\"mass\":200,\"young\":20000,\"position\":[0,0.35,0],\"thickness\":0.02}]}");
 }
 
-/* What sleeps wakes before it is hit, and takes the blow. */
+/* Sleeping bodies wake before the impact, and take its impulse. */
 static void what_sleeps_is_woken(void **state)
 {
     (void)state;
@@ -221,7 +222,7 @@ static void what_sleeps_is_woken(void **state)
     Input lift = {.kind = INPUT_SET, .user = 1, .sequence = 3};
     MessageWorld said;
     world_describe(fall.world, &said);
-    lift.index = said.parameter_count - 1; /* the springs hold the cloud up, until: */
+    lift.index = said.parameter_count - 1; /* the springs support the cloud, until: */
     lift.values[0] = 10.0f;
     world_tick(fall.world, &lift, 1);
     u32 box = 1;

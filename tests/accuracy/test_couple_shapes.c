@@ -1,4 +1,5 @@
-/* test_couple_shapes.c: a cloth that falls on each kind of shape lies on it, and momentum holds. */
+/* test_couple_shapes.c: a cloth that falls on each kind of shape comes to lie on it, and
+ * momentum is conserved. */
 #include "server/physics/contact/distance.h"
 #include "shared/geometry/geometry.h"
 #include "tests/support/any.h"
@@ -15,7 +16,7 @@
 
 enum {
     SIDE = 21,
-    POINTS = 13 /* of a side of the cloth */
+    POINTS = 13 /* per side of the cloth */
 };
 
 static const f32 thickness_m = 0.02f;
@@ -36,7 +37,7 @@ static SoftKit bench_create(Vec3 gravity, const BodyDef *body, f32 height)
     return b;
 }
 
-/* Depth of the deepest particle in the body, m. */
+/* Deepest penetration of a particle, m. */
 static f32 deepest(const SoftKit *b)
 {
     ShapePose pose = {rigid_shape(b->rigid, 0), rigid_position(b->rigid, 0),
@@ -50,8 +51,8 @@ static f32 deepest(const SoftKit *b)
     return depth;
 }
 
-/* Three seconds; nothing may ever be inside, and at the end something lies on it: nearly the
- * cloth's thickness away. */
+/* Three seconds; no penetration at any time, and at the end a particle lies about the cloth's
+ * thickness from the shape. */
 static void assert_lies_on(const BodyDef *body, const char *name)
 {
     SoftKit b = bench_create(vec3(0.0f, -9.81f, 0.0f), body, 1.6f);
@@ -111,7 +112,7 @@ static void a_cloth_lies_on_solids(void **state)
     geometry_destroy(hull);
 }
 
-/* A heap in the middle, 0.5 m high, falling off to all sides. */
+/* A hill in the middle, 0.5 m high, falling off to all sides. */
 static f32 heap(f32 x, f32 z)
 {
     f32 r2 = x * x + z * z;
@@ -154,7 +155,7 @@ static void a_cloth_lies_on_a_terrain_and_a_mesh(void **state)
                 lowest = f32_min(lowest, (p.y - height) * normal.y);
             }
         }
-        /* At rest on the heap: every point within its thickness or bridging a hollow. */
+        /* At rest on the hill: every point within its thickness or bridging a hollow. */
         f32 highest = -INFINITY;
         for (u32 i = 0; i < soft_particles(b.soft); i++) {
             highest = f32_max(highest, soft_position(b.soft, i).y);
@@ -169,7 +170,7 @@ static void a_cloth_lies_on_a_terrain_and_a_mesh(void **state)
     geometry_destroy(terrain);
 }
 
-/* Flies into a hanging cloth without gravity: what one loses the other gains. */
+/* Flies into a hanging cloth without gravity: momentum is exchanged exactly. */
 static void assert_keeps_momentum(Shape shape, const char *name)
 {
     BodyDef body = body_def_default();

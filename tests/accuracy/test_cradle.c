@@ -1,5 +1,5 @@
-/* test_cradle.c: a row of equal balls hands momentum on: as many leave as arrive, as fast. The
- * balls hang apart by a hair (or touch) and move in a line without gravity. */
+/* test_cradle.c: a row of equal balls transfers momentum: as many leave as arrive, with the same
+ * speed. The balls hang slightly apart (or touch) and move in a line without gravity. */
 #include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
 #include "tests/support/rigid_kit.h"
@@ -15,7 +15,7 @@ enum {
     BALLS = 5
 };
 
-/* `in` balls arrive with 2 m/s; speeds after the blow. */
+/* `in` balls arrive with 2 m/s; returns the speeds after the impact. */
 static void strike(u32 in, f32 gap, u32 substeps, f32 speeds[BALLS])
 {
     const f32 radius = 0.1f;
@@ -99,7 +99,7 @@ static void unequal_balls_share_speed(void **unused)
     }
 }
 
-/* The scene at its own rate: for twelve seconds what swings is the first ball or the last, as high
+/* The scene at its own rate: for twelve seconds only the first or the last ball swings, as high
  * as the first was lifted, and the three between them stay. */
 static void the_scene_hands_on(void **unused)
 {
@@ -113,7 +113,7 @@ static void the_scene_hands_on(void **unused)
     const u32 first = 1, last = 5; /* after the ground */
     const Rigid *rigid = world_rigid(world);
     const f32 low = rigid_position(rigid, last).y, lifted = rigid_position(rigid, first).y - low;
-    f32 highest[6] = {0}, late[6] = {0}; /* in all, and in the last two blows */
+    f32 highest[6] = {0}, late[6] = {0}; /* overall, and in the last two impacts */
     for (u32 i = 0; i < 720; i++) {
         world_tick(world, NULL, 0);
         for (u32 ball = first; ball <= last; ball++) {

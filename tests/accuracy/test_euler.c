@@ -118,7 +118,7 @@ static void free_motion_follows_euler(void **unused)
         }
         printf("%2u substeps: at most %.3f degrees and %.5f rad/s off in 10 s\n", substeps,
                angle * 57.29578, speed);
-        /* Second order in the substep until single precision is all that is left. */
+        /* Second order in the substep down to single precision. */
         assert_true(before == 0.0 || angle < before / 3.0 || angle < 0.02);
         assert_true(substeps != 4 || angle < 0.02);
         before = angle;
@@ -157,7 +157,7 @@ static void energy_and_angular_momentum_stay(void **unused)
     }
 }
 
-/* The middle axis: it flips as often as Euler says, and 60 s cost no energy. */
+/* The middle axis: it flips as often as Euler's equations say, and 60 s cost no energy. */
 static void middle_axis_flips_for_a_minute(void **unused)
 {
     PL_UNUSED(unused);

@@ -22,7 +22,7 @@ static void force_at_a_point_turns_and_moves(void **unused)
     Vec3 v = rigid_velocity(rigid, slot), w = rigid_angular_velocity(rigid, slot);
     assert_float_equal(v.z, 60.0f / 60.0f / 12.0f, 1e-5f);
     assert_float_equal(w.y, -30.0f / 60.0f / (12.0f / 3.0f * 0.26f), 1e-4f);
-    /* A pure torque about x: I = m/3 (0.25² + 0.1²), and nothing else moves. */
+    /* A pure torque about x: I = m/3 (0.25² + 0.1²), and no other motion. */
     Rigid *other = kit_world(2, 4, 0.0f);
     slot = kit_add(other, &def);
     rigid_push(other, slot, vec3_zero(), vec3_zero(), vec3(2.9f, 0.0f, 0.0f));
@@ -67,7 +67,7 @@ static void damping_is_exponential(void **unused)
     rigid_destroy(rigid);
 }
 
-/* A box set on a belt is accelerated by μ g until it runs with the belt. */
+/* A box placed on a belt is accelerated by μ g until it moves with the belt. */
 static void belts_carry(void **unused)
 {
     PL_UNUSED(unused);
@@ -98,7 +98,7 @@ static void kinematic_bodies_arrive(void **unused)
     kit_tick(rigid);
     Vec3 p = rigid_position(rigid, slot);
     assert_float_equal(vec3_distance(p, vec3(1.1f, 2.0f, 2.9f)), 0.0f, 1e-5f);
-    /* Eight explicit steps of the turn: within a few millionths of a revolution. */
+    /* Eight explicit steps of the rotation: within a few millionths of a revolution. */
     assert_float_equal(fabsf(quat_dot(rigid_orientation(rigid, slot), rotation)), 1.0f, 1e-6f);
     rigid_destroy(rigid);
 }

@@ -1,5 +1,5 @@
-/* test_ground.c: round and flat bodies over ground of many triangles move as over a plane: nothing
- * stumbles over seams, cylinders roll without corners, and stacks of any solids stand. */
+/* test_ground.c: round and flat bodies move over ground of many triangles as over a plane: no
+ * bumps at seams, cylinders roll evenly, and stacks of any solids stand. */
 #include "server/physics/rigid/rigid.h"
 #include "shared/geometry/geometry.h"
 #include "tests/support/rigid_kit.h"
@@ -70,7 +70,7 @@ enum {
 };
 static const char *const ground_names[] = {"plane", "box", "mesh", "terrain"};
 
-/* The ground with its top at y = 0; returns the geometry that it needs, if any. */
+/* The ground with its top at y = 0; returns its geometry, if any. */
 static Geometry *add_ground(Rigid *rigid, u32 which, f32 friction)
 {
     BodyDef def = body_def_default();
@@ -93,7 +93,7 @@ static Geometry *add_ground(Rigid *rigid, u32 which, f32 friction)
 
 static const Quat quarter_x = {0.70710678f, 0.70710678f, 0.0f, 0.0f}; /* y to z */
 
-/* Rolls or slides each shape over each ground, a little askew to the seams. */
+/* Rolls or slides each shape over each ground, at an angle to the seams. */
 static void nothing_stumbles(void **unused)
 {
     PL_UNUSED(unused);
@@ -154,7 +154,7 @@ static void nothing_stumbles(void **unused)
     geometry_destroy(hull);
 }
 
-/* Ten of a kind on each other stand for ten seconds. */
+/* Ten bodies of a kind stacked stand for ten seconds. */
 static void stacks_of_any_solids_stand(void **unused)
 {
     PL_UNUSED(unused);

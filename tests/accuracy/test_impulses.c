@@ -1,6 +1,6 @@
-/* The plain method (sequential impulses, Baumgarte, friction pyramid) against what is known of it:
- * it stacks a little, conserves momentum, and its friction depends on the direction as a polygon
- * does on the angle. */
+/* test_impulses.c: the PGS method (sequential impulses, Baumgarte, friction pyramid) against its
+ * known properties: it stacks a little, conserves momentum, and its friction depends on
+ * direction as a polygon's radius on the angle. */
 #include "server/physics/rigid/joint/joint.h"
 #include "server/physics/rigid/rigid.h"
 #include "tests/support/rigid_kit.h"
@@ -57,7 +57,7 @@ static void add_floor(Rigid *rigid)
     rigid_add(rigid, &floor);
 }
 
-/* Way that a cube slides from 3 m/s towards `angle`, by friction alone. */
+/* Distance a cube slides from 3 m/s towards `angle`, by friction alone. */
 static f32 slide(u32 sides, f32 angle)
 {
     Rigid *rigid = world(4, sides, vec3(0.0f, -G, 0.0f));
@@ -77,7 +77,7 @@ static void more_sides_are_a_rounder_cone(void **unused)
 {
     PL_UNUSED(unused);
     /* μ = 0.6: v² / (2 μ g) on a true cone. A polygon of k sides gives between cos(π/k) and 1 of
-     * μ along the way, so nothing stops sooner, and with 16 sides nothing slides 4 % farther. */
+     * μ along the path, so no cube stops sooner, and with 16 sides none slides 4 % farther. */
     f32 cone = 9.0f / (2.0f * 0.6f * G), farthest4 = 0.0f;
     for (u32 i = 0; i < 8; i++) {
         f32 angle = 0.1f + 0.2f * (f32)i, d4 = slide(4, angle), d16 = slide(16, angle);
@@ -87,7 +87,7 @@ static void more_sides_are_a_rounder_cone(void **unused)
         assert_true(d4 > 0.97f * cone && d4 < 1.45f * cone);
         farthest4 = f32_max(farthest4, d4);
     }
-    assert_true(farthest4 > 1.1f * cone); /* the corners of the pyramid show */
+    assert_true(farthest4 > 1.1f * cone); /* the corners of the pyramid are visible */
 }
 
 static void short_stacks_stand(void **unused)
@@ -133,7 +133,7 @@ static void collisions_keep_momentum_and_obey_e(void **unused)
     rigid_destroy(rigid);
 }
 
-/* A ball that rolls is slowed by ρ g / (1.4 R): the moment ρ N against (I + m R²) / R. */
+/* A rolling ball is slowed by ρ g / (1.4 R): the moment ρ N against (I + m R²) / R. */
 static void rolling_friction_slows_a_ball(void **state)
 {
     (void)state;
@@ -193,10 +193,10 @@ static JointId hang(Rigid *rigid, u32 a, u32 b, Vec3 anchor)
 }
 
 enum {
-    GROUP = 9 /* bodies of a group */
+    GROUP = 9 /* bodies per group */
 };
 
-/* A tower that a ball hits, and a chain of three; the slots of all in slots[GROUP]. */
+/* A tower that a ball hits, and a chain of three; all slots in slots[GROUP]. */
 static void add_group(Rigid *rigid, f32 x, bool pgs, u32 slots[GROUP])
 {
     u32 n = 0;
@@ -228,7 +228,7 @@ static void assert_same_poses(const Rigid *one, const u32 *a, const Rigid *other
     }
 }
 
-/* Plain bodies beside others go exactly as in a world of their method, and so do the others. */
+/* PGS bodies beside others move exactly as in a world of their method, and so do the others. */
 static void methods_go_side_by_side(void **unused)
 {
     PL_UNUSED(unused);
@@ -237,7 +237,7 @@ static void methods_go_side_by_side(void **unused)
     Rigid *steps = mixed_world(RIGID_SOFT_STEP);
     add_group(both, 0.0f, true, pgs);
     add_group(both, 20.0f, false, soft);
-    add_group(impulses, 0.0f, false, plain_alone); /* the world's method says it */
+    add_group(impulses, 0.0f, false, plain_alone); /* by the world's method */
     add_group(steps, 20.0f, false, soft_alone);
     for (u32 i = 0; i < 180; i++) {
         kit_tick(both);
@@ -254,7 +254,7 @@ static void methods_go_side_by_side(void **unused)
     rigid_destroy(steps);
 }
 
-/* An image of such a world goes on alike. */
+/* A world restored from an image continues identically. */
 static void images_know_the_method(void **unused)
 {
     PL_UNUSED(unused);
@@ -276,7 +276,7 @@ static void images_know_the_method(void **unused)
     rigid_destroy(other);
 }
 
-/* Where the two meet, Newton's laws hold for both. */
+/* Between bodies of different methods, Newton's laws hold for both. */
 static void methods_push_each_other(void **unused)
 {
     PL_UNUSED(unused);
@@ -290,8 +290,8 @@ static void methods_push_each_other(void **unused)
     b.position.x = 2.0f;
     b.pgs = true;
     u32 i = kit_add(rigid, &a), j = kit_add(rigid, &b);
-    /* A plain box between soft ones: a column of three, which rests, some 2 cm lower at each
-     * contact (gravity comes after the plain step, and Baumgarte takes it back by and by). */
+    /* A PGS box between soft-step ones: a column of three at rest, some 2 cm lower at each
+     * contact (gravity comes after the PGS step, and Baumgarte corrects it gradually). */
     u32 top = 0;
     for (u32 k = 0; k < 3; k++) {
         BodyDef def = box(vec3(10.0f, 0.5f + (f32)k, 0.0f));
@@ -308,7 +308,7 @@ static void methods_push_each_other(void **unused)
     rigid_destroy(rigid);
 }
 
-/* A joint of the plain method knows its force, and breaks by it. */
+/* A PGS joint reports its force, and breaks by it. */
 static void plain_joints_bear_and_break(void **unused)
 {
     PL_UNUSED(unused);

@@ -1,4 +1,4 @@
-/* test_incline.c: Coulomb friction on slopes: what holds, and how fast the rest slides. */
+/* test_incline.c: Coulomb friction on slopes: sticking, and the acceleration of sliding. */
 #include "shared/math/trig.h"
 #include "tests/support/rigid_kit.h"
 
@@ -20,7 +20,7 @@ typedef struct Slope {
     bool slab; /* the slope is a box, not a plane */
 } Slope;
 
-/* A flat box on the slope for some seconds; how far it came, and its speed. */
+/* A flat box on the slope for some seconds; its displacement and speed. */
 static f32 slide(Slope slope, f32 seconds, f32 *speed)
 {
     Rigid *rigid = kit_world(2, 4, KIT_GRAVITY_M_S2);
@@ -46,7 +46,7 @@ static f32 slide(Slope slope, f32 seconds, f32 *speed)
 
 static const f32 coefficients[] = {0.1f, 0.3f, 0.6f, 1.0f};
 
-/* One degree below the angle of friction it stays for 5 s, one above it goes. */
+/* One degree below the angle of friction it stays for 5 s, one above it slides. */
 static void angle_of_friction_is_the_threshold(void **unused)
 {
     PL_UNUSED(unused);
@@ -87,7 +87,7 @@ static void sliding_accelerates_as_coulomb_says(void **unused)
     }
 }
 
-/* Friction must not depend on which way the slope faces: a cone, not a pyramid. */
+/* Friction must not depend on the direction of the slope: a cone, not a pyramid. */
 static void friction_is_the_same_in_all_directions(void **unused)
 {
     PL_UNUSED(unused);

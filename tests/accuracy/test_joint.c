@@ -1,4 +1,4 @@
-/* test_joint.c: joints against numbers that books give. */
+/* test_joint.c: joints against textbook results. */
 #include "shared/math/trig.h"
 #include "tests/support/rigid_kit.h"
 
@@ -28,7 +28,7 @@ static Shape box(f32 x, f32 y, f32 z)
 {
     return (Shape){.kind = SHAPE_BOX, .half = {x, y, z}};
 }
-/* The rotation that takes x to the unit vector. */
+/* The rotation of x to the given unit vector. */
 static Quat frame_along(Vec3 to)
 {
     Vec3 x = vec3(1.0f, 0.0f, 0.0f), c = vec3_cross(x, to);
@@ -72,8 +72,8 @@ static f64 mean_of_agm(f64 a, f64 b)
     return a;
 }
 
-/* Period of a rod of 1 m swinging about its end, let go at the amplitude: from the crossings of the
- * lowest point. */
+/* Period of a rod of 1 m swinging about its end, released at the amplitude: from the crossings
+ * of the lowest point. */
 static f64 rod_period(f32 amplitude, u32 substeps)
 {
     Rigid *rigid = kit_joint_world(earth, substeps, 2);
@@ -119,13 +119,13 @@ static void test_pendulum_period(void **state)
         printf("amplitude %.2f rad: exact %.5f s, 16 substeps %.5f s, 4 substeps %.5f s\n",
                (f64)amplitudes[i], exact, fine, coarse);
         assert_true(fabs(fine - exact) < 0.005 * exact);
-        /* Near the top a lost half percent of energy shows. */
+        /* Near the top a loss of half a percent of energy is visible. */
         assert_true(fabs(coarse - exact) < (amplitudes[i] < 2.5f ? 0.005 : 0.03) * exact);
     }
 }
 
-/* The most energy that is seen in a swing (with semi-implicit steps what is measured swings by g h
- * v m / 2 along with it): never more later than at first, and 98 % of it left after 10 s. */
+/* The largest energy in a swing (with semi-implicit steps the measured energy oscillates by g h
+ * v m / 2): never larger than at first, and 98 % of it left after 10 s. */
 static void test_pendulum_energy(void **state)
 {
     (void)state;
@@ -170,7 +170,7 @@ static void test_hinge_limit_holds_load(void **state)
         assert_true(angle > -0.5f - 0.03f && angle < 0.28f);
     }
     f32 rest = rigid_joint_value(rigid, joint);
-    /* The limit bears the moment of the weight about the hinge. */
+    /* The limit carries the moment of the weight about the hinge. */
     f32 moment = rigid_joint_torque(rigid, joint).z, exact = 10.0f * 9.81f * 0.5f * cosf(rest);
     printf("limit: angle %.4f rad, moment %.3f of %.3f N m\n", (f64)rest, (f64)moment, (f64)exact);
     assert_true(fabsf(rest + 0.5f) < 0.01f);
@@ -223,7 +223,7 @@ static void test_slider_motor_and_limit(void **state)
         assert_true(rigid_joint_value(rigid, joint) < 1.01f);
     }
     assert_true(fabsf(rigid_joint_value(rigid, joint) - 1.0f) < 0.005f);
-    /* The track carries the weight, and nothing turns. */
+    /* The track carries the weight, and there is no rotation. */
     assert_true(fabsf(rigid_position(rigid, cart.slot).y) < 0.001f);
     assert_true(fabsf(rigid_joint_force(rigid, joint).y - 2.0f * 9.81f) < 0.2f);
     rigid_destroy(rigid);
@@ -232,7 +232,7 @@ static void test_slider_motor_and_limit(void **state)
 /* ---- springs ---- */
 
 typedef struct Wave {
-    f64 period, ratio; /* s; decay of one extreme to the next of the same side */
+    f64 period, ratio; /* s; ratio of successive extremes of the same side */
 } Wave;
 
 /* Of the joint's value about `middle`. */
@@ -284,7 +284,7 @@ static void test_slider_spring(void **state)
     (void)state;
     static const f32 damping[] = {0.0f, 0.1f};
     for (u32 i = 0; i < PL_COUNT(damping); i++) {
-        /* Between two bodies, so that the reduced mass counts; anchors off the centres. */
+        /* Between two bodies, to test the reduced mass; anchors off the centres. */
         Rigid *rigid = kit_joint_world(vec3_zero(), 4, 2);
         BodyId a = add(rigid, box(0.1f, 0.1f, 0.1f), vec3_zero(), 3.0f);
         BodyId b = add(rigid, box(0.1f, 0.1f, 0.1f), vec3(1.5f, 0.0f, 0.0f), 1.0f);
@@ -299,7 +299,7 @@ static void test_slider_spring(void **state)
     }
 }
 
-/* The spring of a hinge has its frequency about the hinge, though the mass hangs off it. */
+/* The spring of a hinge has its frequency about the hinge, for an eccentric mass. */
 static void test_hinge_spring(void **state)
 {
     (void)state;
@@ -328,7 +328,7 @@ static void test_line_spring(void **state)
     check_spring("spring", rigid, kit_join(rigid, &def), 2.0, 1.0, 0.02);
 }
 
-/* A spring far stiffer than the substeps resolve must stay calm. */
+/* A spring far stiffer than the substeps resolve must be stable. */
 static void test_stiff_spring_is_stable(void **state)
 {
     (void)state;
@@ -392,7 +392,7 @@ static void test_cone_limit(void **state)
 {
     (void)state;
     Rigid *rigid = kit_joint_world(earth, 4, 2);
-    /* An arm held along x by a cone of 0.6 rad: it sinks onto the cone and stays there. */
+    /* An arm held along x by a cone of 0.6 rad: it sinks to the cone limit and stays there. */
     BodyId arm = add(rigid, box(0.5f, 0.05f, 0.05f), vec3(0.5f, 0.0f, 0.0f), 5.0f);
     JointDef def = joint_def_default(JOINT_CONE_TWIST);
     def.b = arm;
@@ -409,7 +409,7 @@ static void test_cone_limit(void **state)
         Vec3 x = quat_rotate(rigid_orientation(rigid, arm.slot), vec3(1.0f, 0.0f, 0.0f));
         widest = fmax(widest, acos((f64)x.x));
         most = fmax(most, fabs((f64)rigid_joint_value(rigid, joint) - 0.1));
-        /* Drag, so that it comes to rest. */
+        /* Drag, to bring it to rest. */
         Vec3 w = rigid_angular_velocity(rigid, arm.slot);
         rigid_set_velocity(rigid, arm.slot, vec3_scale(rigid_velocity(rigid, arm.slot), 0.97f),
                            vec3_scale(w, 0.97f));
@@ -422,7 +422,8 @@ static void test_cone_limit(void **state)
     rigid_destroy(rigid);
 }
 
-/* Two shafts bent by β: the second turns at cos β / (1 − sin²β cos²θ) times the first's speed. */
+/* Two shafts at an angle β: the second rotates at cos β / (1 − sin²β cos²θ) times the first's
+ * speed. */
 static void test_universal_ratio(void **state)
 {
     (void)state;
@@ -513,7 +514,7 @@ static void test_motor_joint(void **state)
 
 /* ---- breaking ---- */
 
-/* A joint that may carry 100 N holds 9 kg and drops 11 kg. */
+/* A joint with a limit of 100 N holds 9 kg and drops 11 kg. */
 static void test_breaks_at_its_force(void **state)
 {
     (void)state;
@@ -547,7 +548,7 @@ static void test_breaks_at_its_force(void **state)
     }
 }
 
-/* A weld bears m g l: 5 kg on an arm of 0.5 m are 24.5 N m. */
+/* A weld carries m g l: 5 kg on an arm of 0.5 m are 24.5 N m. */
 static void test_breaks_at_its_torque(void **state)
 {
     (void)state;
@@ -572,8 +573,8 @@ static void test_breaks_at_its_torque(void **state)
 
 /* ---- conservation ---- */
 
-/* Two bodies in space, thrown and spinning, joined in every way: momentum and the angular momentum
- * about the origin stay. */
+/* Two bodies in space, thrown and spinning, joined in every way: momentum and the angular
+ * momentum about the origin are conserved. */
 static void test_momentum_is_kept(void **state)
 {
     (void)state;

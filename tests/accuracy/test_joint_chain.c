@@ -1,4 +1,4 @@
-/* test_joint_chain.c: many joints at once: chains, nets, heavy ends, threads. */
+/* test_joint_chain.c: many joints: chains, nets, heavy ends, threads. */
 #include "shared/math/trig.h"
 #include "tests/support/rigid_kit.h"
 
@@ -35,7 +35,7 @@ static BodyId chain(Rigid *rigid, u32 links, f32 pitch, Quat rotation, Vec3 alon
     }
     return before;
 }
-/* Turns −y to x. */
+/* Rotates −y to x. */
 static Quat along_x(void)
 {
     return kit_rotation_z((f32)(0.5 * PI));
@@ -49,7 +49,7 @@ static f32 worst_error(const Rigid *rigid)
     return worst;
 }
 
-/* A hanging chain of n links between two points takes the catenary's shape as n grows. */
+/* A hanging chain of n links between two points converges to the catenary as n grows. */
 static void test_catenary(void **state)
 {
     (void)state;
@@ -64,7 +64,7 @@ static void test_catenary(void **state)
     end.anchor_b = vec3(0.0f, -0.5f * pitch, 0.0f);
     end.anchor_a = vec3(length, 0.0f, 0.0f);
     u32 slot = kit_join(rigid, &end);
-    /* The far end comes in slowly, then all settles under drag. */
+    /* The far end moves in slowly, then all settles under drag. */
     for (u32 i = 0; i < 900; i++) {
         if (i <= 300) {
             rigid_joint_remove(rigid, rigid_joint_at(rigid, slot));
@@ -100,7 +100,7 @@ static void test_catenary(void **state)
     rigid_destroy(rigid);
 }
 
-/* 20 links let go level with a ball at the end that is so many times heavier. */
+/* 20 links released horizontally with a ball of the given mass ratio at the end. */
 static void check_heavy_ball(f32 ratio, f32 worst_max, f32 end_max)
 {
     Rigid *rigid = kit_joint_world(earth, 4, 32);
@@ -145,12 +145,13 @@ static void test_long_hanging_chain(void **state)
     printf("100 links hanging: error %.2f mm, force %.1f N\n", (f64)worst_error(rigid) * 1e3,
            (f64)rigid_joint_force(rigid, 0).y);
     assert_true(worst_error(rigid) < 0.002f);
-    /* The top joint carries all. */
+    /* The top joint carries the whole weight. */
     assert_true(fabsf(rigid_joint_force(rigid, 0).y - 981.0f) < 2.0f);
     rigid_destroy(rigid);
 }
 
-/* A chain of 2 m held at points 2.2 m apart cannot be right; it shares the error and keeps calm. */
+/* A chain of 2 m held at points 2.2 m apart is infeasible; it distributes the error and stays
+ * stable. */
 static void test_chain_too_short(void **state)
 {
     (void)state;
@@ -175,7 +176,7 @@ static void test_chain_too_short(void **state)
     rigid_destroy(rigid);
 }
 
-/* A net hanging from its top row: every link carries what hangs below it. */
+/* A net hanging from its top row: every link carries the weight below it. */
 static void test_hanging_net(void **state)
 {
     (void)state;
@@ -216,8 +217,8 @@ static void test_hanging_net(void **state)
     rigid_destroy(rigid);
 }
 
-/* More joints at one body than there are colours: a hub of 400 kg turning with 80 balls on it, by
- * ball joints and hinges in turn. */
+/* More joints at one body than there are colours: a hub of 400 kg rotating with 80 balls on it,
+ * by ball joints and hinges alternately. */
 static void test_hub(void **state)
 {
     (void)state;
@@ -250,7 +251,7 @@ static void test_hub(void **state)
         kit_tick_awake(rigid);
         assert_true(worst_error(rigid) < 0.001f);
     }
-    /* Turning evenly, each joint pulls with m ω² r = 2 N. */
+    /* At uniform rotation each joint pulls with m ω² r = 2 N. */
     assert_true(fabsf(rigid_angular_velocity(rigid, hub.slot).z - 1.0f) < 0.01f);
     for (u32 i = 0; i < SPOKES; i++) {
         assert_true(fabsf(vec3_length(rigid_joint_force(rigid, i)) - 2.0f) < 0.05f);

@@ -1,9 +1,9 @@
 /*
- * test_judder.c: how evenly motion is shown over networks of stated parameters and over recorded
- * arrival times, and how much delay that takes. A body at an even 2 m/s, a ball that bounces and a
- * body that spins at 6 rad/s are shown 60 times a second and differentiated twice. Rounding alone,
- * 1/512 m and ten bits of a rotation at 30 states a second, gives 2.7 m/s² and 17 rad/s². Playing
- * the newest state, or with a fixed delay of one interval, breaks the same limits. Prints the
+ * test_judder.c: smoothness of displayed motion over networks of given parameters and over recorded
+ * arrival times, and the delay it requires. A body at a constant 2 m/s, a bouncing ball and a body
+ * that spins at 6 rad/s are displayed 60 times a second and differentiated twice. Rounding alone,
+ * 1/512 m and ten bits of a rotation at 30 states a second, gives 2.7 m/s² and 17 rad/s².
+ * Displaying the newest state, or a fixed delay of one interval, breaks the same limits. Prints the
  * table.
  */
 #include "tests/support/judder.h"
@@ -16,9 +16,9 @@
 
 #define SECONDS 40.0
 
-/* Peaks of the even and the spinning body; of the ball, which turns round on the ground as sharply
- * as it did, the 99th percentile; nothing may carry it into the ground by more than half a quantum,
- * or where time comes back, some more. `breaks`: the players that must break a limit. */
+/* Peaks of the uniform and the spinning body; for the ball, which reverses abruptly on the
+ * ground, the 99th percentile; nothing may move it into the ground by more than half a quantum,
+ * or after a stall, some more. `breaks`: the players that must break a limit. */
 typedef struct Limits {
     const char *network;
     f64 even_m_s2, throw_p99_m_s2, angular_acceleration_rad_s2, error_mm, depth_mm, delay_ms,
@@ -35,9 +35,9 @@ static const Limits limits[] = {
     {"drift", 4.5, 6.5, 25.0, 2.5, 1.0, 62.0, 0.01, true, false},
     {"recorded_wifi", 4.5, 6.5, 25.0, 6.0, 1.0, 80.0, 0.03, true, true},
     {"rates", 9.5, 12.0, 55.0, 3.0, 1.0, 70.0, 0.03, true, false},
-    /* Several packets in a row were lost behind a queue of 160 ms: it brakes there. */
+    /* Several packets in a row were lost behind a queue of 160 ms: it slows down there. */
     {"recorded_mobile", 20.0, 25.0, 60.0, 6.0, 1.0, 140.0, 0.04, true, true},
-    /* Time itself stands here: what is limited is how hard it brakes and comes back. */
+    /* Time itself stops here: the limits are on deceleration and recovery. */
     {"stalls", 28.0, 90.0, 85.0, 4.0, 5.0, 70.0, 0.4, true, true},
 };
 

@@ -1,5 +1,5 @@
-/* test_momentum.c: a cloud of bodies of all kinds that collide in free space keeps its momentum and
- * its angular momentum, and never wins energy. */
+/* test_momentum.c: a cloud of bodies of all kinds that collide in free space conserves momentum
+ * and angular momentum, and never gains energy. */
 #include "shared/math/random.h"
 #include "tests/support/rigid_kit.h"
 
@@ -16,7 +16,7 @@ enum {
     BODIES = 120
 };
 
-/* They start on a grid and fly to the middle, with spins. */
+/* They start on a grid and fly towards the centre, spinning. */
 static Rigid *cloud(f32 restitution, f32 friction)
 {
     Rigid *rigid = kit_world(BODIES, 4, 0.0f);
@@ -46,7 +46,7 @@ static f64 distance(const f64 a[3], const f64 b[3])
                 (a[2] - b[2]) * (a[2] - b[2]));
 }
 
-/* Returns the share of its energy that is left. */
+/* Returns the fraction of its energy that is left. */
 static f64 check_cloud(f32 restitution, f32 friction)
 {
     Rigid *rigid = cloud(restitution, friction);
@@ -86,8 +86,8 @@ static void clouds_keep_what_is_kept(void **unused)
     PL_UNUSED(unused);
     f64 smooth = check_cloud(0.0f, 0.0f), rough = check_cloud(0.0f, 0.6f);
     f64 bouncing = check_cloud(0.5f, 0.6f);
-    /* Blows that are elastic take nothing; plastic ones nearly all that brings bodies together,
-     * friction what lets them slide and spin besides, restitution gives some of it back. */
+    /* Elastic impacts dissipate nothing; plastic ones nearly all relative motion, friction also
+     * sliding and spin; restitution returns some of it. */
     expect_near("energy left by elastic blows", check_cloud(1.0f, 0.0f), 1.0, 0.002);
     expect_within("energy left by smooth plastic blows", smooth, 0.02, 0.3);
     expect_within("energy left by rough plastic blows", rough, 0.005, 0.6 * smooth);

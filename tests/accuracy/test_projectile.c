@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-/* Height after 1 s of a ball thrown up with 10 m/s, less the parabola's. */
+/* Height after 1 s of a ball thrown up with 10 m/s, minus the parabola's. */
 static f32 fall_error(u32 substeps)
 {
     Rigid *rigid = kit_world(1, substeps, KIT_GRAVITY_M_S2);
@@ -24,7 +24,7 @@ static f32 fall_error(u32 substeps)
     return p.y - (10.0f - 0.5f * KIT_GRAVITY_M_S2);
 }
 
-/* What nothing touches is on its parabola, whatever the substep. */
+/* A body without contact follows its parabola for any substep. */
 static void parabola_is_exact(void **unused)
 {
     PL_UNUSED(unused);
@@ -50,7 +50,7 @@ static void gravity_scale_scales(void **unused)
     }
 }
 
-/* Tops of the first bounces of a ball that falls 2 m, as shares of 2 m. */
+/* Tops of the first bounces of a ball that falls 2 m, as fractions of 2 m. */
 static u32 bounce_tops(f32 e, u32 substeps, f32 *tops, u32 capacity)
 {
     Rigid *rigid = kit_world(2, substeps, KIT_GRAVITY_M_S2);
@@ -61,7 +61,7 @@ static u32 bounce_tops(f32 e, u32 substeps, f32 *tops, u32 capacity)
     bool rising = false;
     for (u32 i = 0; i < 1200 && count < capacity; i++) {
         kit_tick(rigid);
-        /* The true top lies between ticks: height and speed of now give it exactly. */
+        /* The true top lies between ticks: computed exactly from current height and speed. */
         f32 v = rigid_velocity(rigid, ball).y;
         f32 top = rigid_position(rigid, ball).y - 0.2f + v * v / (2.0f * KIT_GRAVITY_M_S2);
         if (rising && v <= 0.0f) {
@@ -90,7 +90,7 @@ static void bounces_reach_powers_of_e(void **unused)
     }
 }
 
-/* With e = 1 nothing may grow, and nothing be lost. */
+/* With e = 1 energy neither grows nor decays. */
 static void perfect_bounces_go_on(void **unused)
 {
     PL_UNUSED(unused);

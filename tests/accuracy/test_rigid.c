@@ -1,4 +1,4 @@
-/* test_rigid.c: rigid bodies against numbers that can be derived by hand. */
+/* test_rigid.c: rigid bodies against results derived by hand. */
 #include "server/physics/rigid/rigid.h"
 #include "shared/math/random.h"
 
@@ -227,7 +227,7 @@ static void grab_is_a_damped_spring(void **unused)
     rigid_destroy(rigid);
 }
 
-/* Ten courses of ten bricks, every second one shifted by a third of a brick. */
+/* Ten courses of ten bricks, every second one offset by a third of a brick. */
 static void build_wall(Rigid *rigid)
 {
     add_plane(rigid, quat_identity());

@@ -1,4 +1,4 @@
-/* test_rolling.c: round things on a slope: g sin θ / (1 + I / (m r²)) without slip, and Coulomb
+/* test_rolling.c: round bodies on a slope: g sin θ / (1 + I / (m r²)) without slip, and Coulomb
  * with slip. */
 #include "shared/math/trig.h"
 #include "tests/support/rigid_kit.h"
@@ -13,10 +13,10 @@
 typedef struct Roll {
     f32 speed;            /* m/s down the slope */
     f32 angular_velocity; /* rad/s about the axis across it */
-    f32 side;             /* m that it left its way */
+    f32 side;             /* m, lateral deviation */
 } Roll;
 
-/* The shape lies with its local y across the slope, which falls towards −x. */
+/* The shape lies with its local y across the slope, which descends towards −x. */
 static Roll roll(Shape shape, f64 degrees, f32 mu, f32 seconds)
 {
     Rigid *rigid = kit_world(2, 4, KIT_GRAVITY_M_S2);

@@ -1,5 +1,5 @@
-/* test_soft_balloon.c: a thick-walled balloon of Neo-Hookean matter with a gas in it: the pressure
- * grows to a peak at a stretch of 7^(1/6) and falls beyond it. */
+/* test_soft_balloon.c: a thick-walled balloon of Neo-Hookean material filled with gas: the
+ * pressure grows to a peak at a stretch of 7^(1/6) and falls beyond it. */
 #include "tests/support/soft_kit.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@
 static const f32 inner_m = 0.25f, wall_m = 0.0125f;
 static const f64 young = 3e6, poisson = 0.495;
 
-/* The wall: each triangle of the sphere becomes a prism of three tetrahedra; its corners are cut in
- * the order of their numbers, so that neighbours agree. The gas has the inner surface. */
+/* The wall: each triangle of the sphere becomes a prism of three tetrahedra, divided by
+ * ascending vertex number, so that neighbours agree. The gas is bounded by the inner surface. */
 static SoftMesh shell(void)
 {
     SoftMesh mesh;
@@ -57,7 +57,7 @@ static SoftMesh shell(void)
     return mesh;
 }
 
-/* Pressure of a thick incompressible shell, its inner stretch given (Ogden 1984, §5.3.2), Pa. */
+/* Pressure of a thick incompressible shell at a given inner stretch (Ogden 1984, §5.3.2), Pa. */
 static f64 pressure_of(f64 stretch, f64 wall)
 {
     f64 a = (f64)inner_m, b = a + wall, mu = young / 3.0;
@@ -65,7 +65,7 @@ static f64 pressure_of(f64 stretch, f64 wall)
     return 0.5 * mu * (pow(outer, -4.0) + 4.0 / outer - pow(stretch, -4.0) - 4.0 / stretch);
 }
 
-/* Stretch at the top of the parabola through three points. */
+/* Stretch at the vertex of the parabola through three points. */
 static f64 top_of(const f64 x[3], const f64 y[3])
 {
     f64 left = (y[1] - y[0]) / (x[1] - x[0]), right = (y[2] - y[1]) / (x[2] - x[1]);
@@ -88,7 +88,7 @@ static void pressure_has_a_peak(void **unused)
     SoftKit kit = soft_kit_create(vec3_zero());
     SoftMesh mesh = shell();
     SoftDef def = soft_kit_cloth_def();
-    def.mass_kg = 2000.0f; /* heavy: one iteration adds the square of the step over the mass */
+    def.mass_kg = 2000.0f; /* heavy: an iteration adds compliance, step² over mass */
     def.stretch_compliance = -1.0f;
     def.bend = SOFT_BEND_NONE;
     def.young = (f32)young;
@@ -99,7 +99,7 @@ static void pressure_has_a_peak(void **unused)
     f64 rest = (f64)soft_volume(kit.soft, range.body);
     f64 stretch[PL_COUNT(wanted)], scaled[PL_COUNT(wanted)];
     for (u32 i = 0; i < PL_COUNT(wanted); i++) {
-        /* The amount of gas that makes this stretch, by the law. */
+        /* The amount of gas for this stretch, by the law. */
         f64 gas = (air + pressure_of(wanted[i], (f64)wall_m)) * pow(wanted[i], 3.0);
         soft_set_pressure(kit.soft, (f32)((gas - air) / 1000.0));
         soft_kit_ticks(&kit, i == 0 ? 150 : 60);
@@ -111,7 +111,7 @@ static void pressure_has_a_peak(void **unused)
                pressure, law, scaled[i]);
         assert_true(fabs(pressure / law - 1.0) < 0.015);
     }
-    /* The wall is 1/20 of the radius: what differs from a thin one is less than that. */
+    /* The wall is 1/20 of the radius: the deviation from a thin one is less than that. */
     f64 at = top_of(stretch + 2, scaled + 2);
     printf("peak %.4f at a stretch of %.3f; thin: 0.6197 at 1.383\n", scaled[3], at);
     assert_true(fabs(at - 1.383088) < 0.03);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* ½ Σ C² / α of a body's bending, J. */
+/* ½ Σ C² / α over a body's bending constraints, J. */
 static f64 bending_energy(const Soft *soft)
 {
     f64 sum = 0.0;
@@ -28,8 +28,8 @@ static f64 bending_energy(const Soft *soft)
     return sum;
 }
 
-/* A strip rolled up to a part of a cylinder has ½ B κ² A, B the bending stiffness. Its ends have no
- * hinge, so a row of cells counts for one less. */
+/* A strip rolled to a part of a cylinder has ½ B κ² A, B the bending stiffness. Its ends have no
+ * hinge, so a row counts one cell less. */
 static void strip_has_the_energy_of_a_beam(void **unused)
 {
     PL_UNUSED(unused);
@@ -61,8 +61,8 @@ static void strip_has_the_energy_of_a_beam(void **unused)
     }
 }
 
-/* The elastica: a strip clamped at one end, a force P at the other. Tip drop over length for
- * P L² / EI of 1, 2, 3, 5 and 10 (elliptic integrals). */
+/* The elastica: a strip clamped at one end, a force P at the other. Tip deflection over length
+ * for P L² / EI of 1, 2, 3, 5 and 10 (elliptic integrals). */
 static f64 tip_drop(SoftBend bend, f32 load)
 {
     enum {
@@ -89,15 +89,15 @@ static f64 tip_drop(SoftBend bend, f32 load)
     ErrorText error;
     assert_int_equal(soft_mesh_grid(&mesh, COLUMNS, 3, 1.0f, width, &error), 0);
     SoftRange range = soft_kit_add(&kit, &def, &mesh);
-    /* A free sheet also bends across and twists, and so is softer than a beam: hinges that do not
-     * lie across the strip are held flat. */
+    /* A free sheet also bends laterally and twists, and so is softer than a beam: hinges not
+     * across the strip are held flat. */
     for (u32 i = 0; i < kit.soft->constraint_count; i++) {
         SoftConstraint *c = &kit.soft->constraints[i];
         f32 along = kit.soft->rest[c->point[0]].x - kit.soft->rest[c->point[1]].x;
         c->compliance = c->role == ROLE_BEND && fabsf(along) > 1e-4f ? 0.0f : c->compliance;
     }
     assert_int_equal(soft_build(kit.soft), 0);
-    soft_set_steps(kit.soft, SOFT_STEPS_MAX); /* one iteration adds compliance as their square */
+    soft_set_steps(kit.soft, SOFT_STEPS_MAX); /* an iteration adds compliance as step² */
     /* Hinges bend for half a cell to each side: the clamp is half a cell before the last pins. */
     f32 length = 1.0f - 0.5f / (COLUMNS - 1);
     f32 force = load * stiffness * width / (length * length);
@@ -137,8 +137,8 @@ static void strips_bend_like_the_elastica(void **unused)
     }
 }
 
-/* A block between a wall and a pull: the law of its energy μ/2 (tr C − 3) + λ/2 (J − 1 − μ/λ)²,
- * with the sides free, by Newton on the side's stretch. */
+/* A block between a wall and a pulling force: the law of its energy μ/2 (tr C − 3) + λ/2 (J − 1
+ * − μ/λ)², with free sides, by Newton's method on the lateral stretch. */
 static f64 pull_of(f64 stretch, f64 mu, f64 lambda)
 {
     f64 side = 1.0;
@@ -156,7 +156,7 @@ static void blocks_stretch_like_neo_hookean_matter(void **unused)
 {
     PL_UNUSED(unused);
     static const u32 cells[3] = {6, 2, 2};
-    static const f32 pulls[] = {0.02f, 0.3f, 0.8f}; /* parts of Young's modulus */
+    static const f32 pulls[] = {0.02f, 0.3f, 0.8f}; /* as fractions of Young's modulus */
     const f64 young = 2e4, poisson = 0.3, mu = young / (2.0 * (1.0 + poisson));
     const f64 lambda = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)) + mu;
     for (u32 k = 0; k < PL_COUNT(pulls); k++) {
@@ -172,7 +172,7 @@ static void blocks_stretch_like_neo_hookean_matter(void **unused)
         def.poisson = (f32)poisson;
         def.damping = 8.0f;
         SoftRange range = soft_kit_add(&kit, &def, &mesh);
-        /* Both ends are pulled by the shares of their points in a grid of 2 × 2 cells. */
+        /* Both ends are pulled, weighted by the points' shares in a grid of 2 × 2 cells. */
         f32 force = pulls[k] * (f32)young * 0.04f;
         Vec3 rest[128];
         for (u32 i = 0; i < range.count; i++) {
@@ -203,8 +203,8 @@ static void blocks_stretch_like_neo_hookean_matter(void **unused)
     }
 }
 
-/* Drop of the free end of a beam of 1 m × 0.2 m × 0.2 m under its own weight, `across` cells wide,
- * of a matter without Poisson's ratio; over that of Timoshenko's beam. */
+/* Deflection of the free end of a beam of 1 m × 0.2 m × 0.2 m under its own weight, `across`
+ * cells wide, of a material with zero Poisson's ratio; relative to Timoshenko's beam. */
 static f64 cantilever(u32 across)
 {
     const u32 cells[3] = {5 * across, across, across};
@@ -225,7 +225,7 @@ static f64 cantilever(u32 across)
     def.bend = SOFT_BEND_NONE;
     def.young = (f32)young;
     def.poisson = 0.0f;
-    def.damping = 13.0f; /* of the slowest swing, 6.4 / s */
+    def.damping = 13.0f; /* of the slowest mode, 6.4 / s */
     def.pins = pins;
     for (u32 i = 0; i < mesh.point_count; i++) {
         if (mesh.points[i].x < -0.499f) {
@@ -233,7 +233,7 @@ static f64 cantilever(u32 across)
         }
     }
     SoftRange range = soft_kit_add(&kit, &def, &mesh);
-    soft_set_steps(kit.soft, 4); /* 32 a tick */
+    soft_set_steps(kit.soft, 4); /* 32 per tick */
     soft_kit_ticks(&kit, 75);
     f64 drop = 0.0;
     u32 tips = 0;
@@ -246,8 +246,8 @@ static f64 cantilever(u32 across)
     return drop / tips / exact;
 }
 
-/* Linear tetrahedra are stiffer than what they stand for, by the square of their size: what is left
- * when that is taken off is Timoshenko's beam. */
+/* Linear tetrahedra are too stiff by the square of their size: extrapolated to size 0 the result
+ * is Timoshenko's beam. */
 static void cantilevers_tend_to_the_beam(void **unused)
 {
     PL_UNUSED(unused);
@@ -259,7 +259,7 @@ static void cantilevers_tend_to_the_beam(void **unused)
     assert_float_equal(limit, 1.0, 0.03);
 }
 
-/* Sag of a rope of a length between nails 1 m apart. */
+/* Sag of a rope of the given length between nails 1 m apart. */
 static f64 sag_of(f32 length)
 {
     enum {
@@ -307,7 +307,7 @@ static void ropes_hang_in_catenaries(void **unused)
     }
 }
 
-/* A heavy ball on a long rope: edges alone give way, tethers hold. */
+/* A heavy ball on a long rope: edges alone stretch, tethers hold. */
 static void tethers_hold_long_ropes(void **unused)
 {
     PL_UNUSED(unused);
@@ -339,7 +339,7 @@ static void tethers_hold_long_ropes(void **unused)
     assert_true(longer[1] < 0.01 && longer[0] > 3.0 * longer[1]);
 }
 
-/* Limits hold where the cloth itself is soft. */
+/* Limits hold even if the cloth itself is soft. */
 static void limits_hold(void **unused)
 {
     PL_UNUSED(unused);

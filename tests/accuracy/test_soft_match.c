@@ -1,4 +1,5 @@
-/* test_soft_match.c: shape matching against rigid motions, conservation laws and its own promise.
+/*
+ * test_soft_match.c: shape matching against rigid motions, conservation laws and its specification.
  */
 #include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
@@ -64,7 +65,7 @@ static void spin_of(const Soft *soft, SoftRange range, f64 sum[3])
     }
 }
 
-/* Largest difference of a distance between any two points from that at rest. */
+/* Largest deviation of the distance between any two points from that at rest. */
 static f32 distortion(const Soft *soft, SoftRange range, const Vec3 *rest)
 {
     f32 worst = 0.0f;
@@ -86,8 +87,8 @@ static void copy_positions(const Soft *soft, SoftRange range, Vec3 rest[128])
     }
 }
 
-/* Every particle gets to where a random rotation and translation has it in one step: matching must
- * find nothing to do. */
+/* Every particle reaches its place under a random rotation and translation in one step: matching
+ * must find nothing to do. */
 static void recovers_rigid_motions(void **unused)
 {
     PL_UNUSED(unused);
@@ -104,7 +105,7 @@ static void recovers_rigid_motions(void **unused)
         q = quat_normalize(q);
         f32 h = SOFT_KIT_TICK_S / SOFT_KIT_SUBSTEPS;
         soft_set_steps(kit.soft, 1);
-        /* Small, as no particle goes faster than 100 m/s. */
+        /* Small, as no particle exceeds 100 m/s. */
         Vec3 rest[128], wanted[128];
         copy_positions(kit.soft, range, rest);
         for (u32 i = 0; i < range.count; i++) {
@@ -124,7 +125,7 @@ static void recovers_rigid_motions(void **unused)
     assert_true(worst < 1e-6f);
 }
 
-/* Whatever the particles do, one step with the whole way to the goal makes them the rest shape. */
+/* From any positions of the particles, one step with full stiffness restores the rest shape. */
 static void restores_the_shape(void **unused)
 {
     PL_UNUSED(unused);
@@ -186,7 +187,7 @@ static void keeps_both_momenta(void **unused)
     }
 }
 
-/* A turning body goes on, and about as fast. */
+/* A rotating body keeps rotating, at about the same rate. */
 static void spins_on(void **unused)
 {
     PL_UNUSED(unused);
@@ -205,7 +206,7 @@ static void spins_on(void **unused)
     soft_kit_destroy(&kit);
 }
 
-/* A linear body keeps a stretch of its volume, a rigid one does not; quadratic ones bend. */
+/* A linear body keeps a volume-preserving stretch, a rigid one does not; quadratic ones bend. */
 static f32 share_of_bend(SoftMatch match)
 {
     SoftKit kit = soft_kit_create(vec3_zero());
@@ -248,7 +249,7 @@ static void bends_only_if_quadratic(void **unused)
     assert_true(quadratic > 0.98f && quadratic < 1.02f);
 }
 
-/* Height of a block after a press has flattened it for a second and left. */
+/* Height of a block after a press flattened it for a second and was removed. */
 static f32 height_after_press(f32 yield, f32 plastic_max)
 {
     SoftKit kit = soft_kit_create(vec3_zero());
@@ -290,7 +291,7 @@ static void dents_stay(void **unused)
     assert_true(bounded > dent + 0.02f && bounded < 0.38f);
 }
 
-/* A flat sheet has no third direction, and a thread no second one. */
+/* A flat sheet does not span the third direction, and a thread not the second. */
 static void holds_flat_shapes(void **unused)
 {
     PL_UNUSED(unused);

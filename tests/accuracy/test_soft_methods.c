@@ -1,4 +1,5 @@
-/* test_soft_methods.c: the methods of soft bodies against laws and numbers from outside. */
+/* test_soft_methods.c: the methods of soft bodies against physical laws and external reference
+ * values. */
 #include "server/physics/soft/soft_internal.h"
 #include "shared/math/random.h"
 #include "tests/support/soft_kit.h"
@@ -95,7 +96,7 @@ static f64 hang(SoftMethod method, u32 iterations, u32 steps)
     def.pins = pins;
     def.pin_count = 2;
     assert_int_equal(soft_mesh_rope(&mesh, POINTS, 1.1f, &error), 0);
-    /* Hung up as a V, so that the span is 1 m from the start. */
+    /* Initially a V, so that the span is 1 m from the start. */
     for (u32 i = 0; i < POINTS; i++) {
         f32 along = (f32)i / (POINTS - 1), down = 0.5f - fabsf(along - 0.5f);
         mesh.points[i] = vec3(along, -down * sqrtf(1.1f * 1.1f - 1.0f), 0.0f);
@@ -108,7 +109,7 @@ static f64 hang(SoftMethod method, u32 iterations, u32 steps)
     return sag;
 }
 
-/* Twenty links hang a little lower than the curve: 0.200549 m, by the balance of each joint. */
+/* Twenty links hang slightly lower than the curve: 0.200549 m, by the equilibrium of each joint. */
 static void rope_hangs_as_catenary(void **unused)
 {
     PL_UNUSED(unused);
@@ -116,15 +117,15 @@ static void rope_hangs_as_catenary(void **unused)
         f64 sag = hang((SoftMethod)method, 1000, 16);
         bool ticks = !explicit_method((SoftMethod)method) && method != SOFT_XPBD;
         assert_float_equal(sag, 0.200301, 1e-3);
-        /* What is solved once a tick is solved along links that gravity has moved by g h². */
+        /* Methods that solve once per tick solve along links that gravity has displaced by g h². */
         assert_float_equal(sag, 0.200549, ticks ? 6e-4 : 1e-4);
     }
 }
 
 /* ---- statics: what iterations leave ---- */
 
-/* Mean strain of a rope of 1 kg that hangs down from its first point: compliance times the mean
- * weight below each of its n links over their rest length. */
+/* Mean strain of a rope of 1 kg hanging from its first point: compliance times the mean weight
+ * below each of its n links over their rest length. */
 static f64 hanging_strain(SoftMethod method, u32 iterations, f32 compliance, f32 stiffness)
 {
     enum {
@@ -152,8 +153,8 @@ static void stretch_of_xpbd_knows_no_iterations(void **unused)
     PL_UNUSED(unused);
     static const u32 counts[] = {20, 40, 80, 160};
     f64 xpbd[4], pbd[4];
-    /* All links but the last bear a point's weight more than the one below: half a link's at the
-     * end, so that link i of n bears i − 1/2 of n parts, and the mean is half of the weight. */
+    /* Each link carries a point's weight more than the one below, the last only half a link's,
+     * so that link i of n carries i − 1/2 of n parts, and the mean is half of the weight. */
     f64 expected = 2e-3 * (f64)GRAVITY * 0.5 * 20.0;
     for (u32 k = 0; k < 4; k++) {
         xpbd[k] = hanging_strain(SOFT_XPBD_ITERATIONS, counts[k], 2e-3f, 1.0f);
@@ -198,7 +199,7 @@ static void small_steps_beat_iterations(void **unused)
     printf("12 links, tip x 100: 1 step x 100 iterations %.4f %%, 100 x 1 %.4f %%\n",
            100.0 * iterated, 100.0 * stepped);
     assert_float_equal(iterated, 0.0302, 0.02 * 0.0302);
-    /* 0.032 % with edges one by one; a chain has all of them at once. */
+    /* 0.032 % with single edges; a chain solves all of them at once. */
     assert_true(stepped < 1e-6);
 }
 
@@ -249,7 +250,7 @@ static Momenta momenta_of(const Soft *soft)
     return sum;
 }
 
-/* A cloth whose particles fly about at random, up to 1 m/s. */
+/* A cloth whose particles have random velocities up to 1 m/s. */
 static Soft *shaken_cloth(SoftDef *def, u32 seed)
 {
     Soft *soft = quiet_soft(vec3_zero(), 2);
@@ -266,9 +267,9 @@ static Soft *shaken_cloth(SoftDef *def, u32 seed)
     return soft;
 }
 
-/* Inner forces are opposite pairs, and along the line between their points. Verlet keeps angular
- * momentum as well; the others only as far as
- * their steps are short. Nothing gains energy, even with springs as stiff as can be. */
+/* Internal forces are opposite pairs along the line between their points. Verlet also conserves
+ * angular momentum; the others only as far as their steps are short. None gains energy, even at
+ * the largest spring stiffness. */
 static void inner_forces_keep_momentum(void **unused)
 {
     PL_UNUSED(unused);
@@ -296,9 +297,10 @@ static void inner_forces_keep_momentum(void **unused)
     }
 }
 
-/* A dumbbell that turns by θ in a step is projected to θ' with tan θ' = sin θ / (2 − cos θ), by any
- * method that moves along, projects along the predicted line and takes the difference of positions
- * for velocity: of its spin that loses (ωh)² / 2 in the first step. SOFT_XPBD gives it back. */
+/* A dumbbell that rotates by θ in a step is projected to θ' with tan θ' = sin θ / (2 − cos θ),
+ * by any method that predicts, projects along the predicted line and derives velocity from the
+ * difference of positions: this loses (ωh)² / 2 of its spin in the first step. SOFT_XPBD
+ * restores it. */
 static void projected_dumbbell_spins_down_exactly(void **unused)
 {
     PL_UNUSED(unused);
@@ -329,8 +331,8 @@ static void projected_dumbbell_spins_down_exactly(void **unused)
 
 /* ---- order ---- */
 
-/* A mass of 1 kg on a spring of ω = 8 / s, struck at rest with 2 m/s: largest error of place (over
- * amplitude) and velocity (over speed) when ωt = 2, with `steps` steps. */
+/* A mass of 1 kg on a spring of ω = 8 / s, starting at equilibrium with 2 m/s: largest error of
+ * position (over amplitude) and velocity (over speed) at ωt = 2, with `steps` steps. */
 static f64 oscillator_error(SoftMethod method, u32 steps, f32 damping)
 {
     Soft *soft = quiet_soft(vec3_zero(), 1);
@@ -396,8 +398,8 @@ static void euler_gains_its_energy(void **unused)
     soft_destroy(soft);
 }
 
-/* One pass over one stick of 1 m that is too long by `stretch`: the exact correction leaves
- * nothing, Jakobsen's L'² = d² − 4 d² f (1 − f), f = 1/2 − L² / (d² + L²). */
+/* One pass over one stick of 1 m that is overlong by `stretch`: the exact correction leaves no
+ * error, Jakobsen's L'² = d² − 4 d² f (1 − f), f = 1/2 − L² / (d² + L²). */
 static void relaxation_is_a_newton_step(void **unused)
 {
     PL_UNUSED(unused);
@@ -408,7 +410,7 @@ static void relaxation_is_a_newton_step(void **unused)
         def.iterations = 1;
         add_rope(soft, &def, 2, 1.0f);
         soft->points[0].inverse_mass = 1.0f;
-        soft->points[1].inverse_mass = 3.0f; /* takes three quarters of the correction */
+        soft->points[1].inverse_mass = 3.0f; /* gets three quarters of the correction */
         soft->points[1].position.x = (f32)lengths[k];
         run(soft, 1, 1.0f / 60.0f, 1);
         f64 d = lengths[k], expected = 2.0 * d / (d * d + 1.0);

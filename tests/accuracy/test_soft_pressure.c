@@ -62,7 +62,7 @@ static void volumes_are_exact(void **unused)
                : k == TORUS ? "torus"
                             : "box",
                gauss, exact[k], around, box[k], ellipsoid);
-        /* Inscribed triangles lack some; far from the origin no digits are lost. */
+        /* Inscribed triangles enclose slightly less; no precision is lost far from the origin. */
         assert_true(gauss < exact[k] * (1.0 + 1e-5) && gauss > exact[k] * (1.0 - tolerance[k]));
         assert_true(around < box[k] * (1.0 + 1e-5) && around > box[k] * (1.0 - 5e-3));
         assert_true(fabs(ellipsoid / around - pi / 6.0) < 1e-6);
@@ -70,14 +70,14 @@ static void volumes_are_exact(void **unused)
     }
 }
 
-/* P V of the gas, J, by what pushes and by what the surface encloses. */
+/* P V of the gas, J, from its pressure and the volume of the surface. */
 static f64 product(const SoftKit *kit, SoftRange range)
 {
     return (air + (f64)soft_pressure(kit->soft, range.body)) *
            (f64)soft_volume(kit->soft, range.body);
 }
 
-/* A ball that is thrown, falls, is squeezed by a lid and jumps up again: P V stays. */
+/* A ball that is thrown, falls, is squeezed by a lid and jumps up again: P V is constant. */
 static void product_is_constant(void **unused)
 {
     PL_UNUSED(unused);
@@ -112,23 +112,23 @@ static void product_is_constant(void **unused)
                "%.0f Pa\n",
                (double)pressures[k], worst, least, most,
                (double)soft_pressure(kit.soft, range.body));
-        /* As a lid hits a skin that hardly gives, the gas cannot know what it takes in that step:
-         * how much that is depends on how the ball is turned then. */
+        /* When a lid hits a nearly inextensible skin, the gas cannot know the volume change of
+         * that step, which depends on the ball's orientation then. */
         assert_true(worst < (k > 0 ? 4e-3 : 1e-3));
-        assert_true(most > least * 1.002); /* or nothing was tested */
+        assert_true(most > least * 1.002); /* otherwise the test is void */
         soft_kit_destroy(&kit);
     }
 }
 
-/* A balloon of springs in free space at rest: by the virial theorem 3 P V is the sum of force times
- * length over its springs, which for a soap film is Laplace's P = 2 γ / r. */
+/* A balloon of springs in free space at rest: by the virial theorem 3 P V is the sum of force
+ * times length over its springs, which for a soap film is Laplace's P = 2 γ / r. */
 static void pressure_balances_tension(void **unused)
 {
     PL_UNUSED(unused);
     SoftKit kit = soft_kit_create(vec3_zero());
     SoftMesh mesh = sphere(0.25f, 3), copy = sphere(0.25f, 3);
     SoftDef def = soft_kit_cloth_def();
-    def.mass_kg = 5000.0f; /* heavy: one iteration adds the square of the step over the mass */
+    def.mass_kg = 5000.0f; /* heavy: an iteration adds compliance, step² over mass */
     def.pressure = 5000.0f;
     def.stretch_compliance = 1e-4f;
     def.damping = 4.0f;
@@ -152,7 +152,7 @@ static void pressure_balances_tension(void **unused)
     soft_kit_destroy(&kit);
 }
 
-/* Nothing outside: no momentum, and no motion of the middle. */
+/* No external force: momentum is 0, and the centre does not move. */
 static void gas_keeps_momentum(void **unused)
 {
     PL_UNUSED(unused);
@@ -200,7 +200,7 @@ static void gas_keeps_momentum(void **unused)
     }
 }
 
-/* A ring: P A stays, and 2 T = P d of a long tube's hoop stress, T = P r. */
+/* A ring: P A is constant, and 2 T = P d of a long tube's hoop stress, T = P r. */
 static void ring_is_a_tube(void **unused)
 {
     PL_UNUSED(unused);

@@ -1,5 +1,5 @@
-/* test_stack.c: what must stand for 10 s at 60 Hz and 4 substeps: columns, heavy things on light
- * ones, a wall. The figures to beat are those of the best engine that was measured (18 mm of
+/* test_stack.c: stacks that must stand for 10 s at 60 Hz and 4 substeps: columns, heavy bodies
+ * on light ones, a wall. The reference values are those of the best engine measured (18 mm of
  * overlap in a column of 30, 58 mm under a top box 100 times heavier). */
 #include "tests/support/rigid_kit.h"
 
@@ -15,9 +15,9 @@ enum {
 };
 
 typedef struct Column {
-    f32 overlap; /* m, deepest while it ran, of boxes that lie upon each other */
-    f32 lean;    /* m, farthest that a box went sideways */
-    f32 speed;   /* m/s, fastest at the end */
+    f32 overlap; /* m, deepest overlap of adjacent boxes during the run */
+    f32 lean;    /* m, largest horizontal displacement of a box */
+    f32 speed;   /* m/s, largest at the end */
 } Column;
 
 static Column watch_column(Rigid *rigid, u32 count, f32 seconds)
@@ -81,7 +81,7 @@ static void light_boxes_carry_heavy_ones(void **unused)
     }
 }
 
-/* A top of 125 times the mass of each of four legs. */
+/* A table top of 125 times the mass of each of four legs. */
 static void table_stands(void **unused)
 {
     PL_UNUSED(unused);

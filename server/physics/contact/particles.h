@@ -32,7 +32,7 @@ typedef struct ParticleSet {
     u32 group, mask; /* as for bodies; 0: 1 and all */
 } ParticleSet;
 
-/* A particle that may meet a thing in this tick. */
+/* A particle that may touch a thing in this tick. */
 typedef struct ParticlePair {
     u32 particle, collider, thing;
     u16 moves;   /* the thing may move */

@@ -120,7 +120,7 @@ void soft_substep(Soft *soft, Rigid *rigid, f32 h);
 void soft_stir(Soft *soft, Rigid *rigid, f32 tick_s);
 /* Reports to the rigid world which soft bodies are at rest, and what they touch. */
 void soft_rest(Soft *soft, Rigid *rigid);
-/* Puts bodies to sleep, and wakes others that touch awake ones. */
+/* Puts bodies to sleep, and wakes sleeping ones that touch something awake. */
 void soft_sleep(Soft *soft, Rigid *rigid);
 bool soft_awake(const Soft *soft, u32 body);
 void soft_wake(Soft *soft, u32 body);

@@ -1,5 +1,6 @@
 /* bulk_rate.c: see bulk_rate.h. */
 #include "protocol/stream/bulk_rate.h"
+#include "shared/base/check.h"
 
 enum {
     RTT_WINDOW_US = 10000000,
@@ -101,6 +102,7 @@ static f64 flight_max(const BulkRate *rate)
 i64 bulk_rate_allowance(BulkRate *rate, u64 now_us)
 {
     f64 pace = pacing_bytes_s(rate);
+    CHECK(pace >= 0.0); /* nor NaN */
     f64 burst = pace * BURST_US * 1e-6;
     burst = burst > BURST_BYTES_MIN ? burst : BURST_BYTES_MIN;
     rate->tokens += (f64)(now_us - rate->paced_us) * 1e-6 * pace;

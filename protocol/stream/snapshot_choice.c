@@ -101,6 +101,7 @@ static void candidate_push(SnapshotSender *sender, u32 flat, f32 priority)
 static bool must_wait(const SenderChunk *chunk, u64 now_ms, u32 rtt_ms)
 {
     u32 under_way = chunk->sends - chunk->acked_number;
+    VALIDATE(chunk->acked_number <= chunk->sends);
     u64 since_ms = now_ms - chunk->sent_ms;
     if (chunk->acked == 0 || chunk->resend || under_way < STATES_UNDER_WAY / 2) {
         return false;

@@ -24,6 +24,10 @@
     "\"solid\":true},\"position\":[0,0.64,0],\"mass\":20,\"young\":200000,\"poisson\":0.3,"        \
     "\"damping\":2,\"thickness\":0.01,\"friction\":0.8}"
 
+#define PREFAB                                                                                     \
+    "{\"name\":\"plate\",\"body\":{\"name\":\"plate\",\"mass\":5,"                                 \
+    "\"shape\":{\"kind\":\"box\",\"half\":[0.2,0.05,0.2]}}}"
+
 typedef struct Stage {
     Scene *scene;
     World *world;
@@ -34,8 +38,9 @@ static Stage stage_of(const char *table, const char *sleep)
     char text[2048];
     ErrorText error;
     snprintf(text, sizeof text,
-             "{\"name\":\"rest\",%s\"bodies\":[" BODIES "],\"soft_bodies\":[" FOAM "]}", sleep,
-             table);
+             "{\"name\":\"rest\",%s\"bodies\":[" BODIES "],\"soft_bodies\":[" FOAM "],"
+             "\"prefabs\":[" PREFAB "]}",
+             sleep, table);
     Stage stage = {.scene = scene_parse(text, strlen(text), "rest", &error)};
     stage.world = stage.scene != NULL ? world_create(stage.scene, NULL, &error) : NULL;
     if (stage.world == NULL) {
@@ -164,11 +169,15 @@ static void test_a_plate_wakes_and_sleeps_with_it(void **unused)
 {
     (void)unused;
     Stage stage = asleep("static");
-    BodyDef def = body_def_default();
-    def.shape = (Shape){.kind = SHAPE_BOX, .half = {0.2f, 0.05f, 0.2f}};
-    def.mass_kg = 5.0f;
-    def.position = vec3(0.0f, 1.2f, 0.0f);
-    u32 plate = rigid_add(world_rigid(stage.world), &def).slot;
+    Input spawn = {.kind = INPUT_SPAWN,
+                   .user = 1,
+                   .sequence = 1,
+                   .rotation = {1.0f, 0.0f, 0.0f, 0.0f},
+                   .target = {0.0f, 1.2f, 0.0f}};
+    world_tick(stage.world, &spawn, 1);
+    const EntityList *entities = &stage.world->entities;
+    u32 plate = entities->items[entities->count - 1].first;
+    assert_true(rigid_position(world_rigid(stage.world), plate).y > 1.0f);
     ticks(&stage, 10);
     assert_true(soft_rests(&stage)); /* it is still above */
     ticks(&stage, 30);

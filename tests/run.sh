@@ -52,7 +52,7 @@ run_one() {
     # Mesa's drivers keep memory when they are unloaded, and then have no name to suppress them by.
     leaks=1
     case $program in
-        */client/view/* | */client/hand/test_app | tests/e2e/test_share) leaks=0 ;;
+        */client/view/* | */client/hand/test_app | tests/net/test_matter | tests/e2e/test_share) leaks=0 ;;
     esac
     ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=$leaks" \
         timeout --kill-after=10 "$limit" "$build/$program" > "$logs/$name.log" 2>&1 < /dev/null

@@ -227,7 +227,9 @@ static u64 forge(const char *from, const char *to, Forge *change)
     while (recording_reader_next(reader, &frame, &inputs, &count) == 0) {
         Input copy[MOST];
         assert_true(count <= MOST);
-        memcpy(copy, inputs, count * sizeof *inputs);
+        if (count != 0) {
+            memcpy(copy, inputs, count * sizeof *inputs);
+        }
         if (change(frame, copy, count) && forged == 0) {
             forged = frame->tick;
         }

@@ -54,8 +54,8 @@ f32 soft_tetrahedron_volume(const Vec3 *points, const u32 p[4])
     return vec3_dot(vec3_cross(a, b), vec3_sub(points[p[3]], points[p[0]])) / 6.0f;
 }
 
-/* Each point's share of the mass, stored in inverse_mass for now. A grid point gets the area
- * nearest to it; summing triangles would favour one diagonal. */
+/* Each point's share of the mass, held in inverse_mass until the total mass is known. A grid point
+ * gets the area nearest to it; summing triangles would favour one diagonal. */
 static f32 share_matter(Soft *soft, const SoftMesh *mesh, u32 first)
 {
     SoftPoint *points = soft->points + first;

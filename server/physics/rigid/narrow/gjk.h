@@ -35,8 +35,8 @@ bool gjk_separation_triangle(const ShapePose *a, const Vec3 corners[3], f32 limi
 /* The same for a pair tested repeatedly. *axis (world, from a to b, any length): in, a direction
  * along which the two may be farther apart than `limit`, or zero; out, if the function returns
  * false, one along which they are. Then a single support point of each shape gives the answer;
- * the result does not depend on the axis (van den Bergen 2003, 4.3.5: separating axes are cached
- * because they persist between frames). */
+ * the result does not depend on the axis (van den Bergen 2003 on caching separating axes: they
+ * persist between frames). */
 bool gjk_separation_triangle_again(const ShapePose *a, const Vec3 corners[3], f32 limit, Vec3 *axis,
                                    GjkResult *result);
 

@@ -117,6 +117,10 @@ static const char *entity_kind(const Entity *entity)
         return "smoke";
     case APPEARANCE_SPRITES:
         return "sprites";
+    case APPEARANCE_GRAINS:
+        return "grains";
+    case APPEARANCE_BILLBOARDS:
+        return "billboards";
     default:
         return "none";
     }

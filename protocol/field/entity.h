@@ -19,11 +19,15 @@ typedef enum AppearanceKind {
                                each */
     APPEARANCE_CLOTH = 2,   /* POINTS: two-sided smooth surface of its soft mesh, or of its grid */
     APPEARANCE_SPRITES = 3, /* POINTS: balls of `radius` */
-    APPEARANCE_LIQUID = 4,
-    APPEARANCE_WATER = 5, /* GRID2: a surface; also the default for GRID2 except NONE */
-    APPEARANCE_SMOKE = 6, /* GRID3: a fog; also the default for GRID3 except NONE */
-    APPEARANCE_ROPE = 7,  /* POINTS: tubes of `radius` along the sticks of its soft mesh, or through
+    APPEARANCE_LIQUID = 4,  /* POINTS: one smooth transparent surface around all of them */
+    APPEARANCE_WATER = 5,   /* GRID2: a surface; also the default for GRID2 except NONE */
+    APPEARANCE_SMOKE = 6,   /* GRID3: a fog; also the default for GRID3 except NONE */
+    APPEARANCE_ROPE = 7, /* POINTS: tubes of `radius` along the sticks of its soft mesh, or through
                              consecutive points */
+    APPEARANCE_GRAINS = 8,     /* POINTS: sand, snow: rough balls of `radius`, each of its own tone
+                                  between `color` and `color2` */
+    APPEARANCE_BILLBOARDS = 9, /* POINTS: sparks, smoke, spray: pictures that face the viewer and
+                                  change with their age */
     APPEARANCE_KIND_COUNT
 } AppearanceKind;
 
@@ -34,18 +38,42 @@ typedef enum Pattern {
     PATTERN_COUNT
 } Pattern;
 
+/* Pictures of billboards. */
+typedef enum BillboardImage {
+    BILLBOARD_DOT = 0, /* soft round */
+    BILLBOARD_SPARK = 1,
+    BILLBOARD_SMOKE = 2, /* four puffs, one for each point */
+    BILLBOARD_SNOWFLAKE = 3,
+    BILLBOARD_DROP = 4,
+    BILLBOARD_RING = 5,
+    BILLBOARD_FLAME = 6,
+    BILLBOARD_IMAGE_COUNT
+} BillboardImage;
+
+/* The age of a point of BILLBOARDS is its scalar: 0 at birth, 1 at the end of its life. */
 typedef struct Appearance {
     AppearanceKind kind;
     Pattern pattern;
     Shape shape;   /* APPEARANCE_SHAPE; its geometry is NULL until resolved by scene_resolve */
     u32 geometry;  /* index in the scene's geometries + 1; 0: the shape needs none */
     u32 soft;      /* index in the scene's soft_meshes + 1, to which the points belong; 0: none */
-    f32 color[4];  /* linear RGBA in [0, 1] */
-    f32 color2[4]; /* of patterns and of a cloth's back */
+    f32 color[4];  /* linear RGBA in [0, 1]; LIQUID: what `clear_m` of it lets pass of white
+                      light; BILLBOARDS: at birth, A is the opacity */
+    f32 color2[4]; /* of patterns and of a cloth's back; LIQUID: of light scattered back from its
+                      depth; BILLBOARDS: at the end of life */
     f32 roughness; /* [0, 1] */
     f32 radius;    /* m, of points */
     u32 grid[2];   /* APPEARANCE_CLOTH of a regular grid: points along u and v (row-major, u
                       fastest), both ≥ 2; 0 if the triangles are explicit */
+    /* LIQUID */
+    f32 clear_m; /* see color; 0: 1 m */
+    /* BILLBOARDS */
+    BillboardImage image;
+    f32 growth;    /* ≥ -1: at the end of life the radius is (1 + growth) times that at birth */
+    f32 fade_in;   /* [0, 1] of life during which opacity rises from 0 */
+    f32 glow;      /* [0, 1] of the colour that is its own light, added to what is behind; the rest
+                      is lit and covers it */
+    f32 stretch_s; /* ≥ 0 s: it is longer by velocity times this, along its motion */
 } Appearance;
 
 /* POD of fixed size; triangles and sticks are in the scene's soft meshes. */
@@ -66,13 +94,14 @@ static inline f32 appearance_ball_radius(const Appearance *appearance)
 {
     return appearance->kind == APPEARANCE_SHAPE ? appearance->shape.radius : appearance->radius;
 }
-/* True for points drawn as balls: no surface and no tube connects them. */
+/* True for points that are picked as balls: no fixed surface and no tube connects them. */
 static inline bool appearance_is_balls(const Appearance *appearance)
 {
     bool bare =
         appearance->kind == APPEARANCE_CLOTH && appearance->grid[0] == 0 && appearance->soft == 0;
     return appearance->kind == APPEARANCE_SHAPE || appearance->kind == APPEARANCE_SPRITES ||
-           appearance->kind == APPEARANCE_LIQUID || bare;
+           appearance->kind == APPEARANCE_LIQUID || appearance->kind == APPEARANCE_GRAINS ||
+           appearance->kind == APPEARANCE_BILLBOARDS || bare;
 }
 
 PL_END_C

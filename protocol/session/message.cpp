@@ -61,11 +61,13 @@ Offset<wire::Entity> to_wire(FlatBufferBuilder &b, const Entity &e)
     wire::Shape shape(static_cast<u32>(e.appearance.shape.kind), e.appearance.shape.radius,
                       e.appearance.shape.half_height, to_wire(e.appearance.shape.half));
     wire::Vec4 color = to_wire(e.appearance.color), color2 = to_wire(e.appearance.color2);
-    return wire::CreateEntity(b, e.id, name, e.field, e.movable != 0, e.generation, e.first,
-                              e.count, e.mass_kg, static_cast<u8>(e.appearance.kind),
-                              static_cast<u8>(e.appearance.pattern), &shape, &color, &color2,
-                              e.appearance.roughness, e.appearance.radius, e.appearance.grid[0],
-                              e.appearance.grid[1], e.appearance.geometry, e.appearance.soft);
+    return wire::CreateEntity(
+        b, e.id, name, e.field, e.movable != 0, e.generation, e.first, e.count, e.mass_kg,
+        static_cast<u8>(e.appearance.kind), static_cast<u8>(e.appearance.pattern), &shape, &color,
+        &color2, e.appearance.roughness, e.appearance.radius, e.appearance.grid[0],
+        e.appearance.grid[1], e.appearance.geometry, e.appearance.soft, e.appearance.clear_m,
+        static_cast<u8>(e.appearance.image), e.appearance.growth, e.appearance.fade_in,
+        e.appearance.glow, e.appearance.stretch_s);
 }
 
 Offset<wire::Scalar> to_wire(FlatBufferBuilder &b, const ScalarInfo &s)
@@ -349,6 +351,26 @@ bool shape_from_wire(Checker &c, const wire::Shape *w, Shape &shape)
     return true;
 }
 
+// What only liquids and billboards have.
+bool particles_from_wire(Checker &c, const wire::Entity &w, Appearance &out)
+{
+    if (!c.number(w.clear_m(), 0.0f, EXTENT, "entity clear_m") ||
+        !c.whole(w.image(), 0, BILLBOARD_IMAGE_COUNT - 1, "entity image") ||
+        !c.number(w.growth(), -1.0f, 1000.0f, "entity growth") ||
+        !c.number(w.fade_in(), 0.0f, 1.0f, "entity fade_in") ||
+        !c.number(w.glow(), 0.0f, 1.0f, "entity glow") ||
+        !c.number(w.stretch_s(), 0.0f, 10.0f, "entity stretch_s")) {
+        return false;
+    }
+    out.clear_m = w.clear_m();
+    out.image = static_cast<BillboardImage>(w.image());
+    out.growth = w.growth();
+    out.fade_in = w.fade_in();
+    out.glow = w.glow();
+    out.stretch_s = w.stretch_s();
+    return true;
+}
+
 bool from_wire(Checker &c, const wire::Entity &w, Entity &e)
 {
     e = Entity();
@@ -366,7 +388,8 @@ bool from_wire(Checker &c, const wire::Entity &w, Entity &e)
         !c.whole(w.rows(), 0, FIELD_ELEMENTS_MAX, "entity rows") ||
         !shape_from_wire(c, w.shape(), e.appearance.shape) ||
         !color_from_wire(c, w.color(), e.appearance.color) ||
-        !color_from_wire(c, w.color2(), e.appearance.color2)) {
+        !color_from_wire(c, w.color2(), e.appearance.color2) ||
+        !particles_from_wire(c, w, e.appearance)) {
         return false;
     }
     if (w.columns() != 0 && (w.columns() < 2 || w.rows() < 2)) {

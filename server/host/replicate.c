@@ -248,14 +248,16 @@ static bool states_wanted(Host *host, Session *session)
            (transfer_world_out(session) && session->early_bytes < BUDGET_FIRST_BYTES);
 }
 
-/* Points of liquids and clouds may be decimated; cloth, ropes and soft bodies keep theirs. */
+/* Points of liquids, grains, billboards and clouds may be decimated; cloth, ropes and soft bodies
+ * keep theirs. */
 static void points_decimate(Host *host)
 {
     chunk_cache_decimate_none(host->cache);
     for (u32 i = 0; i < host->entities.count; i++) {
         const Entity *entity = &host->entities.items[i];
-        AppearanceKind appearance = entity->appearance.kind;
-        if (appearance == APPEARANCE_LIQUID || appearance == APPEARANCE_SPRITES) {
+        AppearanceKind kind = entity->appearance.kind;
+        if (kind == APPEARANCE_LIQUID || kind == APPEARANCE_SPRITES || kind == APPEARANCE_GRAINS ||
+            kind == APPEARANCE_BILLBOARDS) {
             chunk_cache_decimate(host->cache, entity->field, entity->first, entity->count);
         }
     }

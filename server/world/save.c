@@ -10,7 +10,7 @@
 
 enum {
     IMAGE_MAGIC = 0x47494c50,
-    IMAGE_VERSION = 12
+    IMAGE_VERSION = 13
 }; /* "PLIG" */
 
 typedef struct ImageHead {
@@ -31,6 +31,7 @@ static bool entity_is_valid(const Entity *entity)
     return memchr(entity->name, 0, sizeof entity->name) != NULL &&
            is_below(&entity->appearance.kind, APPEARANCE_KIND_COUNT) &&
            is_below(&entity->appearance.pattern, PATTERN_COUNT) &&
+           is_below(&entity->appearance.image, BILLBOARD_IMAGE_COUNT) &&
            is_below(&entity->appearance.shape.kind, SHAPE_KIND_COUNT);
 }
 

@@ -44,6 +44,12 @@ static Entity sample_entity(u32 id)
     e.appearance.color[0] = 0.5f;
     e.appearance.color[3] = 1.0f;
     e.appearance.roughness = 0.25f;
+    e.appearance.clear_m = 0.75f;
+    e.appearance.image = BILLBOARD_SMOKE;
+    e.appearance.growth = -0.5f;
+    e.appearance.fade_in = 0.125f;
+    e.appearance.glow = 0.875f;
+    e.appearance.stretch_s = 0.0625f;
     return e;
 }
 
@@ -248,6 +254,32 @@ static void test_geometries_are_numbers(void **state)
     free(s);
 }
 
+static void test_looks_are_in_range(void **state)
+{
+    PL_UNUSED(state);
+    Sample *s = sample_create();
+    Message m = world_message(s);
+    Appearance *look = &s->entities[1].appearance, good = *look;
+    look->image = BILLBOARD_IMAGE_COUNT;
+    refuse(&m);
+    *look = good;
+    look->growth = -1.5f;
+    refuse(&m);
+    *look = good;
+    look->fade_in = 1.5f;
+    refuse(&m);
+    *look = good;
+    look->glow = -0.1f;
+    refuse(&m);
+    *look = good;
+    look->stretch_s = NAN;
+    refuse(&m);
+    *look = good;
+    look->clear_m = -1.0f;
+    refuse(&m);
+    free(s);
+}
+
 static void test_the_inside(void **state)
 {
     PL_UNUSED(state);
@@ -387,6 +419,7 @@ int main(void)
         cmocka_unit_test(test_small_kinds),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_geometries_are_numbers),
+        cmocka_unit_test(test_looks_are_in_range),
         cmocka_unit_test(test_the_inside),
         cmocka_unit_test(test_mutations),
     };

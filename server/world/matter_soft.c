@@ -63,9 +63,6 @@ static void destroy(Matter *matter)
     MatterSoft *m = soft_of(matter);
     soft_destroy(m->soft);
     soft_destroy(m->next);
-    for (u32 i = 0; i < MATTERS_MAX; i++) {
-        soft_collider_finish(&m->colliders[i]);
-    }
     free(m->soft_bodies);
     free(m->entities);
 }

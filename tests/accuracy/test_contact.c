@@ -174,7 +174,6 @@ static void lies_on(const char *scene)
     assert_int_equal(through, 0);
     assert_true(deepest < 3e-3f);
     assert_true(mean < 0.005f);
-    soft_collider_finish(&bodies);
     fall_free(&fall);
 }
 

@@ -14,6 +14,22 @@ void contact_normal(const ContactNormal *of, f32 h, f32 *push, f32 *apart)
     *apart = f32_max(f32_min(depth, f32_max(old, 0.0f) + f32_max(h * of->bias, 0.0f)), 0.0f);
 }
 
+void contact_lag_begin(void *of, f32 h)
+{
+    ((ContactLag *)of)->left = h;
+}
+
+void contact_lag_step(void *of, f32 h)
+{
+    ContactLag *lag = of;
+    lag->left = f32_max(lag->left - h, 0.0f);
+}
+
+void contact_lag_end(void *of)
+{
+    ((ContactLag *)of)->left = 0.0f;
+}
+
 /* Changes the particle's velocity relative to the place by `speed`, split by inverse mass;
  * returns the impulse, N s. */
 static f32 exchange(const Collider *collider, const ContactPlace *place, ContactParticle *particle,

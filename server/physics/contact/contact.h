@@ -71,7 +71,8 @@ typedef struct ColliderOps {
     bool (*take)(void *of, u32 thing);
     /* ---- carry ---- */
     void (*substep_begin)(void *of, f32 h); /* returns to the start of a substep of h s */
-    void (*step_begin)(void *of, f32 h);    /* before a step of h s of the other kind, */
+    void (*step_begin)(void *of, f32 h);    /* before a step of h s of the other kind (NULL: */
+                                            /* nothing to do), */
     void (*step_end)(void *of, f32 h);      /* and after it: moves */
     void (*substep_end)(void *of);
     /* ---- questions; may be asked from several threads ---- */
@@ -108,6 +109,18 @@ typedef struct Collider {
     const ColliderOps *ops;
     void *of;
 } Collider;
+
+/* Carry of particles, whose substep is complete before others collide with them: others see each
+ * where it was at the start of their own step, at position − left × velocity, and a velocity
+ * change by an impulse moves it for the rest of the substep. The data `of` of a collider that
+ * uses these functions begins with it. */
+typedef struct ContactLag {
+    f32 left; /* s of the substep by which the particles are ahead of the other kind */
+} ContactLag;
+
+void contact_lag_begin(void *of, f32 h); /* substep_begin */
+void contact_lag_step(void *of, f32 h);  /* step_end */
+void contact_lag_end(void *of);          /* substep_end */
 
 /* Solves contact in a step of h s: stops approach, applies friction, and gives the thing the
  * opposite impulse, so that momentum is exchanged exactly. Penetration is corrected by

@@ -11,7 +11,7 @@ void particle_balls_finish(ParticleBalls *balls)
 /* Position of a particle at the time of the other party's step. */
 static Vec3 place_of(const ParticleBalls *balls, u32 i)
 {
-    return vec3_add_scaled(balls->set->positions[i], -balls->left, balls->set->velocities[i]);
+    return vec3_add_scaled(balls->set->positions[i], -balls->lag.left, balls->set->velocities[i]);
 }
 
 static f32 inverse_mass_of(const ParticleSet *set, u32 i)
@@ -27,7 +27,7 @@ static void begin(void *of, Jobs *jobs, f32 tick_s)
     for (u32 i = 0; i < set->count; i++) {
         fastest = f32_max(fastest, vec3_length_squared(set->velocities[i]));
     }
-    balls->left = 0.0f;
+    balls->lag.left = 0.0f;
     balls->tick_s = tick_s;
     balls->fastest = fastest < INFINITY ? sqrtf(fastest) : 0.0f;
     if (!cells_reserve(&balls->cells, set->count)) {
@@ -58,28 +58,6 @@ static bool take(void *of, u32 thing)
 {
     const ParticleBalls *balls = of;
     return inverse_mass_of(balls->set, thing) > 0.0f;
-}
-
-static void substep_begin(void *of, f32 h)
-{
-    ((ParticleBalls *)of)->left = h;
-}
-
-static void step_begin(void *of, f32 h)
-{
-    PL_UNUSED(of);
-    PL_UNUSED(h);
-}
-
-static void step_end(void *of, f32 h)
-{
-    ParticleBalls *balls = of;
-    balls->left = f32_max(balls->left - h, 0.0f);
-}
-
-static void substep_end(void *of)
-{
-    ((ParticleBalls *)of)->left = 0.0f;
 }
 
 static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *normal)
@@ -139,7 +117,7 @@ static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
     u32 i = place->thing;
     Vec3 change = vec3_scale(impulse, inverse_mass_of(balls->set, i));
     balls->set->velocities[i] = vec3_add(balls->set->velocities[i], change);
-    balls->set->positions[i] = vec3_add_scaled(balls->set->positions[i], balls->left, change);
+    balls->set->positions[i] = vec3_add_scaled(balls->set->positions[i], balls->lag.left, change);
 }
 
 const ColliderOps particle_balls_ops = {
@@ -147,10 +125,9 @@ const ColliderOps particle_balls_ops = {
     .begin = begin,
     .overlaps = overlaps,
     .take = take,
-    .substep_begin = substep_begin,
-    .step_begin = step_begin,
-    .step_end = step_end,
-    .substep_end = substep_end,
+    .substep_begin = contact_lag_begin,
+    .step_end = contact_lag_step,
+    .substep_end = contact_lag_end,
     .distance = distance,
     .velocity = velocity,
     .friction = friction,

@@ -225,7 +225,10 @@ void particle_contacts_substep(ParticleContacts *contacts, const ParticleSet *se
 void particle_contacts_step(ParticleContacts *contacts, f32 h)
 {
     for (u32 c = 0; c < contacts->collider_count; c++) {
-        contacts->colliders[c].ops->step_begin(contacts->colliders[c].of, h);
+        const Collider *collider = &contacts->colliders[c];
+        if (collider->ops->step_begin != NULL) {
+            collider->ops->step_begin(collider->of, h);
+        }
     }
 }
 

@@ -76,11 +76,11 @@ void particle_contacts_end(ParticleContacts *contacts);
 /* ---- particles as what others meet: balls without spin, so they do not rub ---- */
 
 typedef struct ParticleBalls {
+    ContactLag lag;
     const ParticleSet *set; /* borrowed */
     Cells cells;
     f32 fastest; /* m/s, largest speed at the start of the tick */
     f32 tick_s;
-    f32 left; /* s of the substep by which the particles are ahead of the other party */
 } ParticleBalls;
 
 extern const ColliderOps particle_balls_ops;

@@ -9,10 +9,8 @@
 #include "server/physics/soft/collider.h"
 
 #include "server/physics/contact/distance.h"
-#include "server/physics/soft/soft_internal.h"
+#include "server/physics/soft/surface.h"
 #include "shared/geometry/triangle.h"
-
-#include <stdlib.h>
 
 static const f32 tiny = 1e-12f;
 
@@ -20,146 +18,39 @@ enum {
     GROWTHS_MAX = 24 /* doublings of the reach of a search that finds nothing */
 };
 
-void soft_collider_finish(SoftCollider *bodies)
-{
-    free(bodies->features);
-    free(bodies->boxes);
-    free(bodies->body_bounds);
-    free(bodies->leaves);
-    free(bodies->numbers);
-    tree_finish(&bodies->tree);
-    *bodies = (SoftCollider){0};
-}
-
 /* Position of a point at the time of the other party's step. */
 static Vec3 place_of(const SoftCollider *bodies, u32 i)
 {
     const SoftPoint *p = &bodies->soft->points[i];
-    return vec3_add_scaled(p->position, -bodies->left, p->velocity);
+    return vec3_add_scaled(p->position, -bodies->lag.left, p->velocity);
 }
 
 /* ---- the tick ---- */
 
-static bool reserve(SoftCollider *bodies)
-{
-    const Soft *soft = bodies->soft;
-    u32 needed = soft->triangle_count + soft->segment_count + soft->constraint_count;
-    u32 rooms[3] = {bodies->feature_capacity, bodies->feature_capacity, bodies->feature_capacity};
-    if (!memory_grow((void **)&bodies->body_bounds, &bodies->body_capacity, soft->body_count,
-                     sizeof *bodies->body_bounds)) {
-        return false;
-    }
-    if (needed <= bodies->feature_capacity) {
-        return true;
-    }
-    tree_finish(&bodies->tree);
-    bodies->tree = (Tree){0};
-    bodies->feature_capacity = 0;
-    u32 capacity = rooms[0];
-    if (!memory_grow((void **)&bodies->features, &capacity, needed, sizeof *bodies->features) ||
-        !memory_grow((void **)&bodies->boxes, &rooms[0], needed, sizeof *bodies->boxes) ||
-        !memory_grow((void **)&bodies->leaves, &rooms[1], needed, sizeof *bodies->leaves) ||
-        !memory_grow((void **)&bodies->numbers, &rooms[2], needed, sizeof *bodies->numbers) ||
-        !tree_init(&bodies->tree, capacity)) {
-        return false;
-    }
-    bodies->feature_capacity = capacity;
-    return true;
-}
-
-static void add_feature(SoftCollider *bodies, u32 body, const u32 *point, u32 corners)
-{
-    SoftFeature *feature = &bodies->features[bodies->feature_count++];
-    *feature = (SoftFeature){.corners = corners, .body = body};
-    memcpy(feature->point, point, corners * sizeof *point);
-}
-
-/* A tetrahedron may have two consecutive constraints. */
-static void add_tetrahedra(SoftCollider *bodies, u32 b)
-{
-    const Soft *soft = bodies->soft;
-    const SoftBody *body = &soft->bodies[b];
-    const u32 *last = NULL;
-    for (u32 i = 0; i < body->constraint_count; i++) {
-        const SoftConstraint *of = &soft->constraints[body->first_constraint + i];
-        bool volume = of->kind == CONSTRAINT_VOLUME || of->kind == CONSTRAINT_NEO_HOOKEAN;
-        if (volume && (last == NULL || memcmp(last, of->point, 4 * sizeof *last) != 0)) {
-            add_feature(bodies, b, of->point, 4);
-            last = of->point;
-        }
-    }
-}
-
-static void list_features(SoftCollider *bodies)
-{
-    const Soft *soft = bodies->soft;
-    bodies->feature_count = 0;
-    for (u32 b = 0; b < soft->body_count; b++) {
-        const SoftBody *body = &soft->bodies[b];
-        for (u32 i = 0; i < body->triangle_count; i++) {
-            add_feature(bodies, b, soft->triangles[body->first_triangle + i].point, 3);
-        }
-        for (u32 i = 0; i < body->segment_count; i++) {
-            add_feature(bodies, b, soft->segments[body->first_segment + i].point, 2);
-        }
-        add_tetrahedra(bodies, b);
-    }
-}
-
-static void find_boxes(SoftCollider *bodies, f32 tick_s)
-{
-    const Soft *soft = bodies->soft;
-    const Bounds none = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-    for (u32 b = 0; b < soft->body_count; b++) {
-        bodies->body_bounds[b] = none;
-    }
-    for (u32 i = 0; i < bodies->feature_count; i++) {
-        const SoftFeature *feature = &bodies->features[i];
-        Bounds box = none;
-        f32 fastest = 0.0f;
-        for (u32 k = 0; k < feature->corners; k++) {
-            const SoftPoint *p = &soft->points[feature->point[k]];
-            box.min = vec3_min(box.min, p->position);
-            box.max = vec3_max(box.max, p->position);
-            fastest = f32_max(fastest, vec3_length_squared(p->velocity));
-        }
-        f32 thickness = soft->bodies[feature->body].def.thickness;
-        box = bounds_grow(box, thickness + (sqrtf(fastest) + CONTACT_MARGIN_M_S) * tick_s);
-        bodies->boxes[i] = box;
-        bodies->numbers[i] = i;
-        bodies->body_bounds[feature->body] = bounds_union(bodies->body_bounds[feature->body], box);
-    }
-}
-
 static void begin(void *of, Jobs *jobs, f32 tick_s)
 {
     SoftCollider *bodies = of;
-    bodies->left = 0.0f;
-    bodies->feature_count = 0;
-    if (bodies->soft->body_count == 0 || !reserve(bodies)) {
-        return;
-    }
-    list_features(bodies);
-    if (bodies->feature_count == 0) {
-        return;
-    }
-    find_boxes(bodies, tick_s);
-    tree_build(&bodies->tree, bodies->boxes, sizeof *bodies->boxes, bodies->numbers,
-               bodies->feature_count, bodies->leaves, jobs);
+    bodies->lag.left = 0.0f;
+    bodies->surface = surface_of_tick(bodies->soft, jobs, tick_s);
+}
+
+static bool has_features(const SoftCollider *bodies)
+{
+    return bodies->surface != NULL && bodies->surface->feature_count != 0;
 }
 
 static u32 overlaps(void *of, Bounds bounds, u32 group, u32 mask, u32 *things, u32 capacity)
 {
     const SoftCollider *bodies = of;
     u32 count = 0;
-    if (bodies->feature_count == 0) {
+    if (!has_features(bodies)) {
         return 0;
     }
     for (u32 b = 0; b < bodies->soft->body_count && count < capacity; b++) {
         const SoftDef *def = &bodies->soft->bodies[b].def;
         bool meets = ((def->group != 0 ? def->group : 1) & (mask != 0 ? mask : ~0u)) != 0 &&
                      ((group != 0 ? group : 1) & (def->mask != 0 ? def->mask : ~0u)) != 0;
-        if (meets && bounds_overlap(&bodies->body_bounds[b], &bounds)) {
+        if (meets && bounds_overlap(&bodies->surface->body_bounds[b], &bounds)) {
             things[count++] = b;
         }
     }
@@ -169,30 +60,6 @@ static u32 overlaps(void *of, Bounds bounds, u32 group, u32 mask, u32 *things, u
 static bool take(void *of, u32 thing)
 {
     return !soft_sleeps(((const SoftCollider *)of)->soft, thing);
-}
-
-/* ---- the steps of others ---- */
-
-static void substep_begin(void *of, f32 h)
-{
-    ((SoftCollider *)of)->left = h;
-}
-
-static void step_begin(void *of, f32 h)
-{
-    PL_UNUSED(of);
-    PL_UNUSED(h);
-}
-
-static void step_end(void *of, f32 h)
-{
-    SoftCollider *bodies = of;
-    bodies->left = f32_max(bodies->left - h, 0.0f);
-}
-
-static void substep_end(void *of)
-{
-    ((SoftCollider *)of)->left = 0.0f;
 }
 
 /* ---- the nearest feature ---- */
@@ -242,7 +109,7 @@ static void look_at(void *context, u32 number)
 {
     Search *search = context;
     const SoftCollider *bodies = search->bodies;
-    const SoftFeature *feature = &bodies->features[number];
+    const SoftFeature *feature = &bodies->surface->features[number];
     if (feature->body != search->body) {
         return;
     }
@@ -304,13 +171,13 @@ static void run(Search *search, f32 reach)
 {
     Bounds way = {vec3_min(search->from, search->to), vec3_max(search->from, search->to)};
     const SoftCollider *bodies = search->bodies;
-    if (bodies->feature_count == 0) {
+    if (!has_features(bodies)) {
         return;
     }
-    tree_query(&bodies->tree, bounds_grow(way, reach), look_at, search);
+    tree_query(&bodies->surface->tree, bounds_grow(way, reach), look_at, search);
     for (u32 i = 0; i < GROWTHS_MAX && search->inside && search->nearest_inside == SOFT_NONE; i++) {
         reach = 2.0f * reach + 1e-3f;
-        tree_query(&bodies->tree, bounds_grow(way, reach), look_at, search);
+        tree_query(&bodies->surface->tree, bounds_grow(way, reach), look_at, search);
     }
 }
 
@@ -413,7 +280,7 @@ static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *norm
     if (number == SOFT_NONE) {
         return INFINITY;
     }
-    const SoftFeature *feature = &bodies->features[number];
+    const SoftFeature *feature = &bodies->surface->features[number];
     Vec3 c[4] = {0}, off = point;
     for (u32 k = 0; k < feature->corners; k++) {
         c[k] = place_of(bodies, feature->point[k]);
@@ -437,7 +304,7 @@ static Vec3 velocity(const void *of, u32 thing, Vec3 point)
     Vec3 c[4] = {0}, v = vec3_zero();
     f32 weight[4] = {0};
     if (search.nearest != SOFT_NONE) {
-        const SoftFeature *feature = &bodies->features[search.nearest];
+        const SoftFeature *feature = &bodies->surface->features[search.nearest];
         for (u32 k = 0; k < feature->corners; k++) {
             c[k] = place_of(bodies, feature->point[k]);
         }
@@ -463,7 +330,7 @@ typedef struct Nearby {
 static void find_nearby(void *context, u32 number)
 {
     Nearby *nearby = context;
-    nearby->found = nearby->found || nearby->bodies->features[number].body == nearby->body;
+    nearby->found = nearby->found || nearby->bodies->surface->features[number].body == nearby->body;
 }
 
 /* The boxes already include the motion of the tick. */
@@ -472,7 +339,7 @@ static bool may_meet(const void *of, u32 thing, const ContactParticle *particle,
     Nearby nearby = {of, thing, false};
     f32 speed = vec3_length(particle->velocity);
     Bounds box = {particle->position, particle->position};
-    tree_query(&nearby.bodies->tree,
+    tree_query(&nearby.bodies->surface->tree,
                bounds_grow(box, particle->radius + (speed + CONTACT_MARGIN_M_S) * h), find_nearby,
                &nearby);
     return nearby.found;
@@ -496,7 +363,7 @@ static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32
     if (number == SOFT_NONE || (!search.inside && !crosses && search.distance2 >= keep * keep)) {
         return false;
     }
-    const SoftFeature *feature = &bodies->features[number];
+    const SoftFeature *feature = &bodies->surface->features[number];
     *place = (ContactPlace){.thing = thing, .count = feature->corners};
     memcpy(place->point, feature->point, sizeof place->point);
     for (u32 k = 0; k < feature->corners; k++) {
@@ -544,7 +411,7 @@ static void add_velocity(const SoftCollider *bodies, u32 i, Vec3 change)
 {
     SoftPoint *p = &bodies->soft->points[i];
     p->velocity = vec3_add(p->velocity, change);
-    p->position = vec3_add_scaled(p->position, bodies->left, change);
+    p->position = vec3_add_scaled(p->position, bodies->lag.left, change);
 }
 
 static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
@@ -615,7 +482,7 @@ static void push(void *of, ContactPlace *place, Vec3 impulse_m, const ContactPar
 static void wake(void *of, u32 thing)
 {
     const SoftCollider *bodies = of;
-    if (!(bodies->left > 0.0f)) {
+    if (!(bodies->lag.left > 0.0f)) {
         soft_wake(bodies->soft, thing);
     }
 }
@@ -631,10 +498,9 @@ const ColliderOps soft_collider_ops = {
     .begin = begin,
     .overlaps = overlaps,
     .take = take,
-    .substep_begin = substep_begin,
-    .step_begin = step_begin,
-    .step_end = step_end,
-    .substep_end = substep_end,
+    .substep_begin = contact_lag_begin,
+    .step_end = contact_lag_step,
+    .substep_end = contact_lag_end,
     .distance = distance,
     .velocity = velocity,
     .friction = friction,

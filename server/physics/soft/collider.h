@@ -12,23 +12,11 @@
 
 #include "server/physics/contact/contact.h"
 #include "server/physics/soft/soft.h"
-#include "server/physics/tree.h"
-
-/* A triangle (three corners), a segment (two) or a tetrahedron (four) of a body. */
-typedef struct SoftFeature {
-    u32 point[4];
-    u32 corners, body;
-} SoftFeature;
 
 typedef struct SoftCollider {
-    Soft *soft; /* borrowed, during use */
-    SoftFeature *features;
-    Bounds *boxes;       /* [feature_count] m, of the tick */
-    Bounds *body_bounds; /* [body_capacity] */
-    u32 *leaves, *numbers;
-    Tree tree; /* of boxes */
-    u32 feature_count, feature_capacity, body_capacity;
-    f32 left; /* s of the substep by which the points are ahead of the other party */
+    ContactLag lag;
+    Soft *soft;                        /* borrowed, during use */
+    const struct SoftSurface *surface; /* of the tick, shared by all users; NULL: none */
 } SoftCollider;
 
 extern const ColliderOps soft_collider_ops;
@@ -37,7 +25,5 @@ static inline Collider soft_collider(SoftCollider *bodies)
 {
     return (Collider){&soft_collider_ops, bodies};
 }
-/* Frees its tables; the zeroed struct can be used again. */
-void soft_collider_finish(SoftCollider *bodies);
 
 #endif

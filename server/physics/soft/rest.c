@@ -184,6 +184,7 @@ static bool is_stirred(const Soft *soft, Rigid *rigid, u32 b, f32 tick_s)
 void soft_stir(Soft *soft, Rigid *rigid, f32 tick_s)
 {
     soft->tick_s = tick_s;
+    soft->surface_stale = true;
     for (u32 i = 0; i < soft->grab_end; i++) {
         if (soft->grabs[i].live) {
             soft_wake(soft, soft->matter[soft->grabs[i].particle].body);

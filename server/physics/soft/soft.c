@@ -1,5 +1,6 @@
 /* soft.c: life cycle of the particle store, its statistics, and the phases of a step. */
 #include "server/physics/soft/batches.h"
+#include "server/physics/soft/surface.h"
 
 #include "shared/base/check.h"
 #include "shared/base/error.h"
@@ -34,6 +35,7 @@ void soft_destroy(Soft *soft)
     stiffs_destroy(soft->stiffs);
     body_constraints_destroy(soft->body_constraints);
     self_collision_destroy(soft->collision);
+    surface_destroy(soft->surface);
     free(soft->points);
     free(soft->rest);
     free(soft->matter);
@@ -174,6 +176,7 @@ void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s)
     soft->tick_s = tick_s;
     soft->jobs = jobs;
     soft->step = 0;
+    soft->surface_stale = true;
     if (soft->asleep_count == soft->body_count) {
         soft->contact_count = soft->near_count = soft->near_fixed = soft->face_count = 0;
         return;
@@ -212,6 +215,7 @@ static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
 void soft_substep(Soft *soft, Rigid *rigid, f32 h)
 {
     soft->rigid_bodies.substep_s = h;
+    soft->surface_stale = true;
     if (soft->asleep_count == soft->body_count) {
         return;
     }

@@ -153,6 +153,7 @@ typedef struct CoupledMass CoupledMass;             /* coupled_mass.c */
 typedef struct Loads Loads;                         /* load.c */
 typedef struct Methods Methods;                     /* method.c */
 typedef struct Stiffs Stiffs;                       /* stiff.c */
+typedef struct SoftSurface SoftSurface;             /* surface.c */
 typedef struct SelfCollision SelfCollision;         /* self_collision.c */
 typedef struct BodyConstraints BodyConstraints;     /* body_constraint.c: pressure and matching */
 
@@ -197,6 +198,8 @@ struct Soft {
     Stiffs *stiffs;
     SelfCollision *collision;
     BodyConstraints *body_constraints;
+    SoftSurface *surface; /* created at its first use */
+    bool surface_stale;   /* things may have moved since it was built */
     Vec3 gravity, wind;
     f32 air_density;
     f32 stretch_scale, bend_scale, pressure_scale;

@@ -170,7 +170,6 @@ static void a_contact_with_soft_bodies_keeps_momentum(void **state)
         f64 angular = drift(before.angular, after.angular, before.moment);
         u32 rubs = particle.friction > 0.0f && vec3_distance(particle.position, from) > 0.0f;
         worst_angular[rubs] = fmax(worst_angular[rubs], angular);
-        soft_collider_finish(&bodies);
         soft_kit_destroy(&kit);
     }
     printf("cloth %u, jelly %u, rope %u met, %u pushed apart: momentum %.1e, angular %.1e, %.1e\n",
@@ -244,7 +243,6 @@ static void everything_free(Everything *all)
     for (u32 s = 0; s < 2; s++) {
         particle_contacts_finish(&all->contacts[s]);
         rigid_collider_finish(&all->rigid[s]);
-        soft_collider_finish(&all->soft[s]);
     }
     particle_balls_finish(&all->balls);
     soft_kit_destroy(&all->kit);

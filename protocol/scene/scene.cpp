@@ -130,7 +130,9 @@ enum ProbeOf {
     OF_BODY,
     OF_SOFT,
     OF_GAS, // a closed soft body or ring
-    OF_JOINT
+    OF_JOINT,
+    OF_LIQUID, // or grains
+    OF_FILLED  // either of them, or what holds a gas
 };
 
 static const ProbeOf probe_of[] = {
@@ -140,12 +142,47 @@ static const ProbeOf probe_of[] = {
 };
 static_assert(PL_COUNT(probe_of) == PROBE_KIND_COUNT, "rows are in the order of their numbers");
 
+// The entity that a probe names, which must be of a kind that has what is measured.
+bool Builder::probe_of_entity(const JsonPath &at, SceneProbe *out)
+{
+    auto found = entities_.find(out->of);
+    if (found == entities_.end()) {
+        return fail(at, "of", "no entity \"%s\"; name a body, a soft body, a cloth or a liquid",
+                    out->of);
+    }
+    const i32 first_liquid = -1 - (i32)SOFT_BODIES_MAX;
+    ProbeOf of = probe_of[out->kind];
+    const char *kind = probe_kind_name(out->kind);
+    if (found->second <= first_liquid) {
+        out->liquid = first_liquid - found->second;
+        return of == OF_ENTITY || of == OF_LIQUID || of == OF_FILLED ||
+               fail(at, "of", "\"%s\" is a liquid or grains; %s needs a %s", out->of, kind,
+                    of == OF_BODY ? "body" : "soft body");
+    }
+    out->body = found->second >= 0 ? found->second : -1;
+    out->soft = found->second < 0 ? -1 - found->second : -1;
+    if (of == OF_LIQUID) {
+        return fail(at, "of", "\"%s\" is a %s; %s needs a liquid or grains", out->of,
+                    out->soft < 0 ? "body" : "soft body", kind);
+    }
+    if (of == OF_SOFT || of == OF_GAS || of == OF_FILLED) {
+        if (out->soft < 0) {
+            return fail(at, "of", "\"%s\" is a body; %s needs a soft body", out->of, kind);
+        }
+        return of == OF_SOFT || holds_gas(out_->soft_meshes[out_->soft_bodies[out->soft].mesh]) ||
+               fail(at, "of", "\"%s\" is not closed; %s needs a closed soft body or a ring",
+                    out->of, kind);
+    }
+    return of == OF_ENTITY || out->body >= 0 ||
+           fail(at, "of", "\"%s\" is a soft body; %s needs a body", out->of, kind);
+}
+
 bool Builder::probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out)
 {
     if (!name(at, "name", in->name(), out->name)) {
         return false;
     }
-    out->body = out->soft = out->joint = -1;
+    out->body = out->soft = out->joint = out->liquid = -1;
     std::string kinds;
     for (int kind = 1; kind < PROBE_KIND_COUNT; kind++) {
         const char *text = probe_kind_name((ProbeKind)kind);
@@ -178,23 +215,7 @@ bool Builder::probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out)
         out->joint = joint_found->second;
         return true;
     }
-    auto found = entities_.find(out->of);
-    if (found == entities_.end()) {
-        return fail(at, "of", "no entity \"%s\"; name a body, a soft body or a cloth", out->of);
-    }
-    out->body = found->second >= 0 ? found->second : -1;
-    out->soft = found->second < 0 ? -1 - found->second : -1;
-    const char *kind = probe_kind_name(out->kind);
-    if (of == OF_SOFT || of == OF_GAS) {
-        if (out->soft < 0) {
-            return fail(at, "of", "\"%s\" is a body; %s needs a soft body", out->of, kind);
-        }
-        return of == OF_SOFT || holds_gas(out_->soft_meshes[out_->soft_bodies[out->soft].mesh]) ||
-               fail(at, "of", "\"%s\" is not closed; %s needs a closed soft body or a ring",
-                    out->of, kind);
-    }
-    return of == OF_ENTITY || out->body >= 0 ||
-           fail(at, "of", "\"%s\" is a soft body; %s needs a body", out->of, kind);
+    return probe_of_entity(at, out);
 }
 
 bool Builder::probes(const JsonPath &at, const fb::Scene *in)
@@ -275,8 +296,9 @@ bool Builder::build(const fb::Scene *in)
     JsonPath root = {nullptr, nullptr, -1};
     return world(root, in) && solver(root, in) && materials(root, in) && bodies(root, in) &&
            ragdolls(root, in) && joints(root, in) && cloths(root, in) && soft_bodies(root, in) &&
-           prefabs(root, in) && probes(root, in) && camera(root, in->camera()) &&
-           sky(root, in->sky()) && hands(root, in->hands()) && finish();
+           liquids(root, in) && prefabs(root, in) && probes(root, in) &&
+           camera(root, in->camera()) && sky(root, in->sky()) && hands(root, in->hands()) &&
+           finish();
 }
 
 } // namespace plenum
@@ -380,6 +402,9 @@ extern "C" void scene_destroy(Scene *scene)
     free(scene->soft_meshes);
     free(scene->soft_bodies);
     free(scene->pins);
+    free(scene->liquids);
+    free(scene->liquid_volumes);
+    free(scene->sources);
     free(scene->prefabs);
     free(scene->probes);
     free(scene->warnings);

@@ -9,6 +9,8 @@
 #include "protocol/field/entity.h"
 #include "shared/base/error.h"
 #include "shared/base/kinds.h"
+#include "shared/base/limits.h"
+#include "shared/geometry/fill.h"
 #include "shared/geometry/geometry.h"
 #include "shared/soft/soft_mesh.h"
 
@@ -22,6 +24,7 @@ enum {
     /* Waypoints of a kinematic body. */
     PATH_POINTS_MAX = 256,
     JOINTS_MAX = 65536,
+    LIQUIDS_MAX = 16, /* with the grains: every pair of them has its own table of contacts */
 };
 
 /* Path of a kinematic body: point i at time (i / count) × period_s, cyclic. */
@@ -75,6 +78,29 @@ typedef struct SceneSoft {
     Appearance appearance;
 } SceneSoft;
 
+/* Where particles enter the world: a round nozzle. */
+typedef struct SceneSource {
+    Vec3 position;       /* m, of its middle */
+    Vec3 direction;      /* unit */
+    f32 radius;          /* m */
+    f32 speed;           /* m/s */
+    f32 spread;          /* tangent of the largest angle to the direction */
+    f32 start_s, stop_s; /* s after the scene was built; stop < 0: never */
+} SceneSource;
+
+/* A liquid or grains: the options of shared/rows/liquid.def, in SI units. */
+typedef struct SceneLiquid {
+    char name[NAME_BYTES_MAX];
+    bool grains;
+#define MEMBER(type, name) type name;
+#include "shared/rows/liquid.def"
+    u32 filled;                     /* particles that its volumes hold, bodies in them included */
+    u32 first_fill, fill_count;     /* in liquid_volumes */
+    u32 first_drain, drain_count;   /* in liquid_volumes */
+    u32 first_source, source_count; /* in sources */
+    Appearance appearance;
+} SceneLiquid;
+
 typedef struct ScenePrefab {
     char name[NAME_BYTES_MAX];
     SceneBody body;
@@ -93,6 +119,7 @@ typedef struct SceneProbe {
     i32 body;                /* index in bodies, or −1 */
     i32 soft;                /* index in soft_bodies, or −1 */
     i32 joint;               /* index in joints, or −1 */
+    i32 liquid;              /* index in liquids, or −1 */
 } SceneProbe;
 
 typedef struct SceneCamera {
@@ -149,7 +176,15 @@ typedef struct Scene {
     u32 soft_count;
     ScenePin *pins; /* of all soft bodies; copies share them */
     u32 pin_count;
-    u32 soft_steps; /* per substep, of soft bodies */
+    u32 soft_steps;       /* per substep, of soft bodies */
+    SceneLiquid *liquids; /* then grains */
+    u32 liquid_count;
+    FillVolume *liquid_volumes; /* of all of them: what they fill and their drains */
+    u32 liquid_volume_count;
+    SceneSource *sources;
+    u32 source_count;
+    f32 liquid_spacing;    /* m, between their particles at rest */
+    u32 liquid_iterations; /* of their solver */
     ScenePrefab *prefabs;
     u32 prefab_count;
     SceneProbe *probes;
@@ -170,6 +205,8 @@ bool scene_resolve(const Scene *scene, Appearance *appearance);
  * text. */
 Scene *scene_from_bytes(const u8 *bytes, u32 byte_count, ErrorText *error);
 void scene_destroy(Scene *scene); /* NULL is fine */
+/* Particles of one layer of a source's nozzle: those of a square lattice in its disc. */
+f64 scene_source_points(const SceneSource *source, f32 spacing_m);
 const char *probe_kind_name(ProbeKind kind);
 /* "J", "m", ... */
 const char *probe_kind_unit(ProbeKind kind);

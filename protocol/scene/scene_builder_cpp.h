@@ -1,8 +1,8 @@
 // scene_builder_cpp.h: the adapter between the bytes of a scene and the structs of scene.h, shared
 // by the files that implement it: scene_values.cpp (numbers, names, colours), scene_shape.cpp
 // (shapes and their geometries), scene_soft_mesh.cpp and scene_soft.cpp (soft bodies),
-// scene_body.cpp (bodies, copies, figures), scene_joint.cpp, and scene.cpp (the rest, and the
-// functions of scene.h).
+// scene_liquid.cpp (liquids, grains), scene_body.cpp (bodies, copies, figures), scene_joint.cpp, and
+// scene.cpp (the rest, and the functions of scene.h).
 // Layer: protocol/scene, private.
 #ifndef PLENUM_PROTOCOL_SCENE_SCENE_BUILDER_CPP_H
 #define PLENUM_PROTOCOL_SCENE_SCENE_BUILDER_CPP_H
@@ -44,6 +44,12 @@ enum {
     // Over all meshes and terrains of a scene, however few bytes describe them.
     TRIANGLES_TOTAL_MAX = MESH_TRIANGLES_MAX,
     SAMPLES_TOTAL_MAX = TERRAIN_SIDE_MAX * TERRAIN_SIDE_MAX,
+    // Lattice points of all fills of a scene, in their shapes or just around them.
+    FILL_CELLS_MAX = 1 << 22,
+    LIQUID_VOLUMES_MAX = 1024, // fills and drains
+    SOURCES_MAX = 256,
+    NOZZLE_POINTS_MAX = 4096,
+    ENDLESS_SOURCE_S = 30, // for which a source that never stops has room by default
     RAGDOLL_BODIES = 11,
     RAGDOLL_JOINTS = 10,
     // Families of ragdolls start here, to avoid those chosen by authors.
@@ -73,6 +79,8 @@ using Floats = flatbuffers::Vector<float>;
 using Uints = flatbuffers::Vector<u32>;
 using Points = flatbuffers::Vector<const fb::Point *>;
 using Triangles = flatbuffers::Vector<const fb::Triangle *>;
+using ChildList = flatbuffers::Vector<flatbuffers::Offset<fb::Child>>;
+using SourceList = flatbuffers::Vector<flatbuffers::Offset<fb::Source>>;
 using PinList = flatbuffers::Vector<flatbuffers::Offset<fb::Pin>>;
 
 // Appearance options of soft bodies and cloths.
@@ -231,7 +239,20 @@ class Builder
     bool soft_copies(const JsonPath &at, const fb::Soft *in, const SceneSoft &first);
     bool soft(const JsonPath &at, const fb::Soft *in);
     bool soft_bodies(const JsonPath &at, const fb::Scene *in);
+    bool liquid_volume(const JsonPath &at, const fb::Child *in, bool drain, FillVolume *out);
+    bool liquid_fill(const JsonPath &at, const ChildList *in, SceneLiquid *out);
+    bool liquid_drains(const JsonPath &at, const ChildList *in, SceneLiquid *out);
+    bool liquid_source(const JsonPath &at, const fb::Source *in, SceneSource *out);
+    bool liquid_sources(const JsonPath &at, const SourceList *in, SceneLiquid *out);
+    bool liquid_capacity(const JsonPath &at, SceneLiquid *out);
+    template <typename T> bool liquid_look(const JsonPath &at, const T *in, SceneLiquid *out);
+    template <typename T> bool liquid_parts(const JsonPath &at, const T *in, SceneLiquid *out);
+    bool liquid_options(const JsonPath &at, const fb::Liquid *in, SceneLiquid *out);
+    bool grains_options(const JsonPath &at, const fb::Grains *in, SceneLiquid *out);
+    bool liquids(const JsonPath &at, const fb::Scene *in);
+    bool keep_liquids();
     bool prefabs(const JsonPath &at, const fb::Scene *in);
+    bool probe_of_entity(const JsonPath &at, SceneProbe *out);
     bool probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out);
     bool probes(const JsonPath &at, const fb::Scene *in);
     bool camera(const JsonPath &at, const fb::Camera *in);
@@ -252,15 +273,20 @@ class Builder
     const SceneText *text_; // or nullptr
     ErrorText *error_;
     std::unordered_map<std::string, const fb::Material *> materials_;
-    std::unordered_map<std::string, i32> entities_; // body index, or −1 − soft index
+    // Body index, −1 − soft index, or −1 − SOFT_BODIES_MAX − liquid index.
+    std::unordered_map<std::string, i32> entities_;
     std::unordered_map<std::string, i32> joint_names_;
     std::unordered_map<std::string, Copies> copies_;
     std::vector<SceneBody> bodies_;
     std::vector<SceneJoint> joints_;
     std::vector<SceneSoft> soft_bodies_;
     std::vector<ScenePin> pins_;
+    std::vector<SceneLiquid> liquids_;
+    std::vector<FillVolume> volumes_;
+    std::vector<SceneSource> sources_;
     std::vector<ErrorText> warnings_;
     u64 soft_made_ = 0, soft_points_ = 0, lattice_cells_ = 0;
+    u64 fill_cells_ = 0, liquid_particles_ = 0;
     u32 hull_points_ = 0, triangles_ = 0, samples_ = 0, families_ = 0;
 };
 

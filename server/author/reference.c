@@ -55,6 +55,15 @@ static const ReferenceRow cloth_rows[] = {
 #include "shared/rows/cloth.def"
 };
 
+static const ReferenceRow liquid_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/liquid.def"
+};
+static const ReferenceRow grains_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/grains.def"
+};
+
 static const ReferenceTable tables[] = {
     {"Body", "bodies", "{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}", body_rows,
      PL_COUNT(body_rows)},
@@ -66,6 +75,12 @@ static const ReferenceTable tables[] = {
      soft_rows, PL_COUNT(soft_rows)},
     {"Cloth", "cloths", "{\"name\":\"x\",\"points\":[3,3],\"size\":[1,1]", cloth_rows,
      PL_COUNT(cloth_rows)},
+    {"Liquid", "liquids",
+     "{\"name\":\"x\",\"fill\":[{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]", liquid_rows,
+     PL_COUNT(liquid_rows)},
+    {"Grains", "grains",
+     "{\"name\":\"x\",\"fill\":[{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]", grains_rows,
+     PL_COUNT(grains_rows)},
 };
 
 static const ReferenceEnum enums[] = {
@@ -211,8 +226,14 @@ static void print_probes(FILE *out)
 #include "shared/rows/probe.def"
     };
     static const char *const names[][2] = {
-        {"WORLD", "the world"},  {"ENTITY", "a body or a soft body"},     {"BODY", "a body"},
-        {"SOFT", "a soft body"}, {"GAS", "a closed soft body or a ring"}, {"JOINT", "a joint"}};
+        {"WORLD", "the world"},
+        {"ENTITY", "a body, a soft body or a liquid"},
+        {"BODY", "a body"},
+        {"SOFT", "a soft body"},
+        {"GAS", "a closed soft body or a ring"},
+        {"JOINT", "a joint"},
+        {"LIQUID", "a liquid or grains"},
+        {"FILLED", "a closed soft body, a ring, a liquid or grains"}};
     fputs("\n### probes\n\n| kind | unit | of | |\n| --- | --- | --- | --- |\n", out);
     for (u32 i = 0; i < PL_COUNT(probes); i++) {
         const char *of = "";
@@ -232,8 +253,9 @@ static void print_parameters(FILE *out)
 #define PARAMETER_WORLD(NAME, name, unit, components, least, most, initial, initial_text, doc)     \
     fprintf(out, "| %s | %g | %g | %s | %s | %s |\n", name, (f64)(least), (f64)(most), unit,       \
             initial_text, doc);
-#define PARAMETER_RIGID PARAMETER_WORLD
-#define PARAMETER_SOFT  PARAMETER_WORLD
+#define PARAMETER_RIGID  PARAMETER_WORLD
+#define PARAMETER_SOFT   PARAMETER_WORLD
+#define PARAMETER_LIQUID PARAMETER_WORLD
 #include "shared/rows/parameter.def"
 }
 

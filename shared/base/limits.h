@@ -29,6 +29,8 @@ enum {
     OVERLAP_BODIES_MAX = 4096,
     /* Particles of one scene. */
     PARTICLES_MAX = 1 << 20,
+    /* Of all liquids and grains of a scene: a tick of so many still ends within a second. */
+    LIQUID_PARTICLES_MAX = 1 << 18,
     /* Entities stored by a client; one message each when a late joiner arrives. */
     ENTITIES_MAX = 65536,
     /* Named parameters and probes of one world: each is a row of a panel. */

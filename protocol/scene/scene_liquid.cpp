@@ -1,0 +1,315 @@
+// scene_liquid.cpp: liquids and grains of a scene: what they fill, where they come from and where
+// they go, and how many particles that takes.
+#include "protocol/scene/scene_builder_cpp.h"
+
+#include "shared/math/trig.h"
+
+namespace plenum
+{
+
+// ---- volumes -----------------------------------------------------------------------------------
+
+bool Builder::liquid_volume(const JsonPath &at, const fb::Child *in, bool drain, FillVolume *out)
+{
+    JsonPath shape_at = {&at, "shape", -1};
+    if (!shape(shape_at, in->shape(), false, &out->shape) ||
+        !vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &out->position) ||
+        !orientation(at, in->orientation(), in->rotation(), &out->orientation)) {
+        return false;
+    }
+    bool plane = drain && out->shape.kind == SHAPE_PLANE;
+    if (!plane && !shape_is_convex(&out->shape)) {
+        return fail(shape_at, "kind", "a %s; give a convex shape%s",
+                    shape_kind_name(out->shape.kind), drain ? " or a plane" : "");
+    }
+    if (!plane && !inside(out_->bounds, out->position)) {
+        return fail(at, "position", "[%g, %g, %g] is outside the scene's bounds",
+                    (double)out->position.x, (double)out->position.y, (double)out->position.z);
+    }
+    if (volumes_.size() >= LIQUID_VOLUMES_MAX) {
+        return fail(at, nullptr, "too many fills and drains; at most %d in a scene",
+                    LIQUID_VOLUMES_MAX);
+    }
+    return true;
+}
+
+static bool count_point(void *context, Vec3 point)
+{
+    PL_UNUSED(point);
+    ++*(u32 *)context;
+    return true;
+}
+
+bool Builder::liquid_fill(const JsonPath &at, const ChildList *in, SceneLiquid *out)
+{
+    u32 total;
+    if (!count(at, "fill", in, LIQUID_VOLUMES_MAX, &total)) {
+        return false;
+    }
+    out->first_fill = (u32)volumes_.size();
+    out->fill_count = total;
+    f32 spacing = out_->liquid_spacing;
+    for (u32 i = 0; i < total; i++) {
+        JsonPath here = {&at, "fill", i};
+        FillVolume volume = {};
+        if (!liquid_volume(here, in->Get(i), false, &volume)) {
+            return false;
+        }
+        // Known before anything is counted one by one.
+        u64 cells = fill_cells(&volume, spacing);
+        fill_cells_ = cells < FILL_CELLS_MAX ? fill_cells_ + cells : (u64)FILL_CELLS_MAX + 1;
+        if (fill_cells_ > FILL_CELLS_MAX) {
+            return fail(here, "shape",
+                        "holds about %g particles %g m apart; at most %d in a scene: give a larger "
+                        "liquid_spacing",
+                        (double)cells, (double)spacing, LIQUID_PARTICLES_MAX);
+        }
+        u32 points = 0;
+        fill_visit(&volume, spacing, count_point, &points);
+        if (points == 0) {
+            return fail(here, "shape", "holds no particle %g m from the next; give a larger one",
+                        (double)spacing);
+        }
+        out->filled += points;
+        volumes_.push_back(volume);
+    }
+    return true;
+}
+
+bool Builder::liquid_drains(const JsonPath &at, const ChildList *in, SceneLiquid *out)
+{
+    u32 total;
+    if (!count(at, "drains", in, LIQUID_VOLUMES_MAX, &total)) {
+        return false;
+    }
+    out->first_drain = (u32)volumes_.size();
+    out->drain_count = total;
+    for (u32 i = 0; i < total; i++) {
+        JsonPath here = {&at, "drains", i};
+        FillVolume volume = {};
+        if (!liquid_volume(here, in->Get(i), true, &volume)) {
+            return false;
+        }
+        volumes_.push_back(volume);
+    }
+    return true;
+}
+
+// ---- sources -----------------------------------------------------------------------------------
+
+bool Builder::liquid_source(const JsonPath &at, const fb::Source *in, SceneSource *out)
+{
+    f32 degrees;
+    Vec3 direction;
+    if (!vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &out->position) ||
+        !vector(at, "direction", in->direction(), vec3(0.0f, -1.0f, 0.0f), 1e6f, &direction) ||
+        !number(at, "radius", in->radius(), SIZE_MIN_M, 100.0f, &out->radius) ||
+        !number(at, "speed", in->speed(), 0.01f, 100.0f, &out->speed) ||
+        !number(at, "spread", in->spread(), 0.0f, 80.0f, &degrees) ||
+        !number(at, "start", in->start(), 0.0f, 1e6f, &out->start_s)) {
+        return false;
+    }
+    out->stop_s = -1.0f;
+    if (in->stop() != -1.0f && !number(at, "stop", in->stop(), out->start_s, 1e6f, &out->stop_s)) {
+        return false;
+    }
+    if (!(vec3_length(direction) > 1e-3f)) {
+        return fail(at, "direction", "has no direction; give the way that leaves the nozzle");
+    }
+    out->direction = vec3_normalize_or(direction, vec3(0.0f, -1.0f, 0.0f));
+    if (!inside(out_->bounds, out->position)) {
+        return fail(at, "position", "[%g, %g, %g] is outside the scene's bounds",
+                    (double)out->position.x, (double)out->position.y, (double)out->position.z);
+    }
+    f64 sine, cosine;
+    trig_sincos((f64)degrees * (3.14159265358979323846 / 180.0), &sine, &cosine);
+    out->spread = (f32)(sine / cosine);
+    f64 points = scene_source_points(out, out_->liquid_spacing);
+    return points <= NOZZLE_POINTS_MAX ||
+           fail(at, "radius", "a nozzle of %.0f particles %g m apart; at most %d", points,
+                (double)out_->liquid_spacing, NOZZLE_POINTS_MAX);
+}
+
+bool Builder::liquid_sources(const JsonPath &at, const SourceList *in, SceneLiquid *out)
+{
+    u32 total;
+    if (!count(at, "sources", in, SOURCES_MAX, &total)) {
+        return false;
+    }
+    if (sources_.size() + total > SOURCES_MAX) {
+        return fail(at, "sources", "too many; at most %d in a scene", SOURCES_MAX);
+    }
+    out->first_source = (u32)sources_.size();
+    out->source_count = total;
+    for (u32 i = 0; i < total; i++) {
+        JsonPath here = {&at, "sources", i};
+        SceneSource source = {};
+        if (!liquid_source(here, in->Get(i), &source)) {
+            return false;
+        }
+        sources_.push_back(source);
+    }
+    return true;
+}
+
+// ---- how many ----------------------------------------------------------------------------------
+
+bool Builder::liquid_capacity(const JsonPath &at, SceneLiquid *out)
+{
+    f64 wanted = out->filled;
+    for (u32 i = 0; i < out->source_count; i++) {
+        const SceneSource &source = sources_[out->first_source + i];
+        f64 seconds = source.stop_s >= 0.0f ? (f64)source.stop_s - (f64)source.start_s
+                                            : (f64)ENDLESS_SOURCE_S;
+        wanted += (seconds * (f64)source.speed / (f64)out_->liquid_spacing + 1.0) *
+                  scene_source_points(&source, out_->liquid_spacing);
+    }
+    bool given = out->capacity != 0;
+    if (given && out->capacity < out->filled) {
+        return fail(at, "capacity", "%u; its fill takes %u", out->capacity, out->filled);
+    }
+    if (!given && wanted == 0.0) {
+        return fail(at, "fill", "missing; give a fill, sources or a capacity");
+    }
+    f64 all = (f64)liquid_particles_ + (given ? (f64)out->capacity : wanted);
+    if (all > (f64)LIQUID_PARTICLES_MAX) {
+        return fail(at, given ? "capacity" : nullptr,
+                    "%.0f particles with the liquids before; at most %d in a scene: give a larger "
+                    "liquid_spacing%s",
+                    all, LIQUID_PARTICLES_MAX, given ? "" : " or a capacity");
+    }
+    out->capacity = given ? out->capacity : (u32)wanted;
+    liquid_particles_ += out->capacity;
+    return true;
+}
+
+// ---- options -----------------------------------------------------------------------------------
+
+template <typename T> bool Builder::liquid_look(const JsonPath &at, const T *in, SceneLiquid *out)
+{
+    static const f32 water[4] = {0.10f, 0.35f, 0.55f, 0.6f}, foam[4] = {0.9f, 0.95f, 1.0f, 1.0f};
+    static const f32 sand[4] = {0.55f, 0.40f, 0.22f, 1.0f};
+    Appearance *look = &out->appearance;
+    default_appearance(look, out->grains ? APPEARANCE_SPRITES : APPEARANCE_LIQUID);
+    memcpy(look->color, out->grains ? sand : water, sizeof look->color);
+    if (!out->grains) {
+        memcpy(look->color2, foam, sizeof look->color2);
+    }
+    look->radius = 0.5f * out_->liquid_spacing;
+    if (!number(at, "roughness", in->roughness(), 0.0f, 1.0f, &look->roughness) ||
+        !color(at, "color", in->color(), look->color) ||
+        !color(at, "color2", in->color2(), look->color2)) {
+        return false;
+    }
+    finish_appearance(look);
+    return true;
+}
+
+template <typename T> bool Builder::liquid_parts(const JsonPath &at, const T *in, SceneLiquid *out)
+{
+    i32 number = -1 - (i32)SOFT_BODIES_MAX - (i32)liquids_.size();
+    if (!liquid_fill(at, in->fill(), out) || !liquid_drains(at, in->drains(), out) ||
+        !liquid_sources(at, in->sources(), out) || !liquid_capacity(at, out) ||
+        !liquid_look(at, in, out) || !unique(at, &entities_, out->name, number)) {
+        return false;
+    }
+    liquids_.push_back(*out);
+    return true;
+}
+
+// What a liquid and grains do not say has the default of the other.
+static SceneLiquid liquid_default(bool grains)
+{
+    SceneLiquid liquid = {};
+    liquid.grains = grains;
+#define ROW_NUMBER(key, member, unit, scale, initial, ...) liquid.member = (initial) * (scale);
+#include "shared/rows/grains.def"
+    f32 contact_friction = liquid.contact_friction;
+#define ROW_NUMBER(key, member, unit, scale, initial, ...) liquid.member = (initial) * (scale);
+#include "shared/rows/liquid.def"
+    liquid.contact_friction = grains ? contact_friction : liquid.contact_friction;
+    return liquid;
+}
+
+bool Builder::liquid_options(const JsonPath &at, const fb::Liquid *in, SceneLiquid *out)
+{
+    bool good = name(at, "name", in->name(), out->name);
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/liquid.def"
+    return good;
+}
+
+bool Builder::grains_options(const JsonPath &at, const fb::Grains *in, SceneLiquid *out)
+{
+    bool good = name(at, "name", in->name(), out->name);
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/grains.def"
+    return good;
+}
+
+template <typename T> static bool keep(T *out, const std::vector<T> &in)
+{
+    for (size_t i = 0; i < in.size(); i++) {
+        out[i] = in[i];
+    }
+    return true;
+}
+
+bool Builder::keep_liquids()
+{
+    out_->liquid_count = (u32)liquids_.size();
+    out_->liquid_volume_count = (u32)volumes_.size();
+    out_->source_count = (u32)sources_.size();
+    return allocate(&out_->liquids, out_->liquid_count) &&
+           allocate(&out_->liquid_volumes, out_->liquid_volume_count) &&
+           allocate(&out_->sources, out_->source_count) && keep(out_->liquids, liquids_) &&
+           keep(out_->liquid_volumes, volumes_) && keep(out_->sources, sources_);
+}
+
+bool Builder::liquids(const JsonPath &at, const fb::Scene *in)
+{
+    u32 liquid_total, grains_total;
+    if (!number(at, "liquid_spacing", in->liquid_spacing(), 0.002f, 10.0f, &out_->liquid_spacing) ||
+        !integer(at, "liquid_iterations", in->liquid_iterations(), 1, 20,
+                 &out_->liquid_iterations) ||
+        !count(at, "liquids", in->liquids(), LIQUIDS_MAX, &liquid_total) ||
+        !count(at, "grains", in->grains(), LIQUIDS_MAX, &grains_total)) {
+        return false;
+    }
+    if (liquid_total + grains_total > LIQUIDS_MAX) {
+        return fail(at, "grains", "%u with the liquids; at most %d in a scene",
+                    liquid_total + grains_total, LIQUIDS_MAX);
+    }
+    for (u32 i = 0; i < liquid_total; i++) {
+        JsonPath here = {&at, "liquids", i};
+        const fb::Liquid *given = in->liquids()->Get(i);
+        SceneLiquid made = liquid_default(false);
+        if (!liquid_options(here, given, &made) || !liquid_parts(here, given, &made)) {
+            return false;
+        }
+    }
+    for (u32 i = 0; i < grains_total; i++) {
+        JsonPath here = {&at, "grains", i};
+        const fb::Grains *given = in->grains()->Get(i);
+        SceneLiquid made = liquid_default(true);
+        if (!grains_options(here, given, &made) || !liquid_parts(here, given, &made)) {
+            return false;
+        }
+    }
+    return keep_liquids();
+}
+
+} // namespace plenum
+
+// The lattice points of a disc.
+extern "C" f64 scene_source_points(const SceneSource *source, f32 spacing)
+{
+    f64 r = (f64)source->radius / (f64)spacing, points = 0.0;
+    if (r > 1000.0) {
+        return 3.14 * r * r; // far too many: nobody counts them
+    }
+    for (i32 j = (i32)-r; j <= (i32)r; j++) {
+        points += 2.0 * floor(sqrt(r * r - (f64)j * (f64)j)) + 1.0;
+    }
+    return points;
+}

@@ -100,7 +100,7 @@ bool tools_spawn(Tools *tools, Ray ray)
     if (!scene || tools->prefab >= scene->prefab_count) {
         return false;
     }
-    f32 reach = shape_reach(&scene->prefabs[tools->prefab].body.shape) + GROUND_CLEARANCE_M;
+    f32 reach = scene_prefab_reach(scene, tools->prefab) + GROUND_CLEARANCE_M;
     Vec3 at = vec3_add_scaled(ray.origin, SPAWN_AWAY_M, ray.direction);
     Pick pick;
     if (pick_ray(tools->connection, ray, PICK_FAR_M, &pick) && pick.entity != 0) {

@@ -105,22 +105,66 @@ bool Builder::prefabs(const JsonPath &at, const fb::Scene *in)
     out_->prefab_count = total;
     for (u32 i = 0; i < total; i++) {
         JsonPath here = {&at, "prefabs", i};
-        JsonPath body_at = {&here, "body", -1};
         const fb::Prefab *given = in->prefabs()->Get(i);
         ScenePrefab *made = &out_->prefabs[i];
         if (!name(here, "name", given->name(), made->name) ||
-            !unique(here, &names, made->name, (i32)i) ||
-            !body(body_at, given->body(), &made->body)) {
+            !unique(here, &names, made->name, (i32)i) || !prefab(here, given, made)) {
             return false;
-        }
-        if (given->body()->repeat() != nullptr) {
-            return fail(body_at, "repeat", "a prefab is one body; leave it out");
-        }
-        if (made->body.motion != BODY_DYNAMIC) {
-            return fail(body_at, "motion", "clients spawn only dynamic bodies; leave it out");
         }
     }
     return true;
+}
+
+bool Builder::prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out)
+{
+    int ways = (in->body() != nullptr) + (in->soft() != nullptr) + (in->matter() != nullptr);
+    if (ways != 1) {
+        return fail(at, "body", "give one of body, soft and matter");
+    }
+    if (in->matter() != nullptr) {
+        out->kind = PREFAB_MATTER;
+        return name(at, "matter", in->matter(), out->matter);
+    }
+    return in->body() != nullptr ? body_prefab(at, in, out) : soft_prefab(at, in, out);
+}
+
+bool Builder::body_prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out)
+{
+    JsonPath body_at = {&at, "body", -1};
+    out->kind = PREFAB_BODY;
+    if (!body(body_at, in->body(), &out->body)) {
+        return false;
+    }
+    if (in->body()->repeat() != nullptr) {
+        return fail(body_at, "repeat", "a prefab is one body; leave it out");
+    }
+    return out->body.motion == BODY_DYNAMIC ||
+           fail(body_at, "motion", "clients spawn only dynamic bodies; leave it out");
+}
+
+bool Builder::soft_prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out)
+{
+    JsonPath soft_at = {&at, "soft", -1};
+    out->kind = PREFAB_SOFT;
+    if (!integer(at, "spares", in->spares(), 1, SOFT_SPARES_MAX, &out->spares) ||
+        !soft_alone(soft_at, in->soft(), &out->soft)) {
+        return false;
+    }
+    if (in->soft()->repeat() != nullptr) {
+        return fail(soft_at, "repeat", "a prefab is one soft body; leave it out");
+    }
+    if (out->soft.pin_count != 0) {
+        return fail(soft_at, "pins", "nothing holds what is spawned; leave them out");
+    }
+    soft_spares_ += out->spares;
+    soft_points_ += (u64)out->spares * out_->soft_meshes[out->soft.mesh].point_count;
+    if (soft_bodies_.size() + soft_spares_ > SOFT_BODIES_MAX) {
+        return fail(at, "spares", "%llu soft bodies with the others; at most %d in a scene",
+                    (unsigned long long)(soft_bodies_.size() + soft_spares_), SOFT_BODIES_MAX);
+    }
+    return soft_points_ <= PARTICLES_MAX ||
+           fail(at, "spares", "%llu points with the soft bodies before; at most %d",
+                (unsigned long long)soft_points_, PARTICLES_MAX);
 }
 
 // The object that a kind of probe refers to.
@@ -177,6 +221,26 @@ bool Builder::probe_of_entity(const JsonPath &at, SceneProbe *out)
            fail(at, "of", "\"%s\" is a soft body; %s needs a body", out->of, kind);
 }
 
+// A quantity of a kind of matter that this program need not know: the world asks that kind.
+bool Builder::matter_probe(const JsonPath &at, const fb::Probe *in, const std::string &kinds,
+                           SceneProbe *out)
+{
+    std::string kind = in->kind()->str();
+    size_t dot = kind.find('.');
+    if (dot == std::string::npos) {
+        return fail(at, "kind", "unknown; one of %s", kinds.c_str());
+    }
+    std::string matter = kind.substr(0, dot), quantity = kind.substr(dot + 1);
+    if (matter.empty() || quantity.empty() || kind.size() >= NAME_BYTES_MAX ||
+        !text_is_clean(kind.c_str(), (u32)kind.size())) {
+        return fail(at, "kind", "give MATTER.QUANTITY, clean UTF-8 of at most %d bytes",
+                    NAME_BYTES_MAX - 1);
+    }
+    memcpy(out->matter, matter.c_str(), matter.size());
+    memcpy(out->quantity, quantity.c_str(), quantity.size());
+    return in->of() == nullptr || name(at, "of", in->of(), out->of);
+}
+
 bool Builder::probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out)
 {
     if (!name(at, "name", in->name(), out->name)) {
@@ -191,8 +255,8 @@ bool Builder::probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out)
             out->kind = (ProbeKind)kind;
         }
     }
-    if (out->kind == 0) {
-        return fail(at, "kind", "unknown; one of %s", kinds.c_str());
+    if (out->kind == PROBE_MATTER) {
+        return matter_probe(at, in, kinds, out);
     }
     ProbeOf of = probe_of[out->kind];
     bool joint = of == OF_JOINT;
@@ -421,6 +485,22 @@ static const ProbeName probe_names[] = {
 #include "shared/rows/probe.def"
 };
 static_assert(PL_COUNT(probe_names) == PROBE_KIND_COUNT, "rows are in the order of their numbers");
+
+extern "C" f32 scene_prefab_reach(const Scene *scene, u32 prefab)
+{
+    const ScenePrefab *of = &scene->prefabs[prefab];
+    f32 reach2 = 0.0f;
+    if (of->kind == PREFAB_BODY) {
+        return shape_reach(&of->body.shape);
+    }
+    if (of->kind == PREFAB_SOFT) {
+        const SoftMesh *mesh = &scene->soft_meshes[of->soft.mesh];
+        for (u32 i = 0; i < mesh->point_count; i++) {
+            reach2 = f32_max(reach2, vec3_length_squared(mesh->points[i]));
+        }
+    }
+    return sqrtf(reach2) + of->soft.thickness;
+}
 
 extern "C" const char *probe_kind_name(ProbeKind kind)
 {

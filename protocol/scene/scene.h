@@ -101,12 +101,24 @@ typedef struct SceneLiquid {
     Appearance appearance;
 } SceneLiquid;
 
+typedef enum PrefabKind {
+    PREFAB_BODY,
+    PREFAB_SOFT,
+    PREFAB_MATTER /* what its name means is known to that kind of matter only */
+} PrefabKind;
+
+/* What clients may spawn. */
 typedef struct ScenePrefab {
     char name[NAME_BYTES_MAX];
-    SceneBody body;
+    PrefabKind kind;
+    SceneBody body;              /* PREFAB_BODY */
+    SceneSoft soft;              /* PREFAB_SOFT: at the origin, without pins */
+    u32 spares;                  /* PREFAB_SOFT: how many can exist at once */
+    char matter[NAME_BYTES_MAX]; /* PREFAB_MATTER: name of the kind of matter */
 } ScenePrefab;
 
 typedef enum ProbeKind {
+    PROBE_MATTER = 0, /* measured by the named kind of matter */
 #define PROBE(NAME, key, number, unit, of, doc) PROBE_##NAME = number,
 #include "shared/rows/probe.def"
     PROBE_KIND_COUNT
@@ -120,6 +132,8 @@ typedef struct SceneProbe {
     i32 soft;                /* index in soft_bodies, or −1 */
     i32 joint;               /* index in joints, or −1 */
     i32 liquid;              /* index in liquids, or −1 */
+    /* Of PROBE_MATTER: names of the kind of matter and of what it measures. */
+    char matter[NAME_BYTES_MAX], quantity[NAME_BYTES_MAX];
 } SceneProbe;
 
 typedef struct SceneCamera {
@@ -207,6 +221,8 @@ Scene *scene_from_bytes(const u8 *bytes, u32 byte_count, ErrorText *error);
 void scene_destroy(Scene *scene); /* NULL is fine */
 /* Particles of one layer of a source's nozzle: those of a square lattice in its disc. */
 f64 scene_source_points(const SceneSource *source, f32 spacing_m);
+/* m, the largest distance of a prefab's points from its origin; of PREFAB_MATTER 0. */
+f32 scene_prefab_reach(const Scene *scene, u32 prefab);
 const char *probe_kind_name(ProbeKind kind);
 /* "J", "m", ... */
 const char *probe_kind_unit(ProbeKind kind);

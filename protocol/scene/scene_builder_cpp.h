@@ -33,6 +33,7 @@ enum {
     SCENE_DEPTH_MAX = 16,
     CLOTH_EDGE_MAX = 1024,
     PINS_MAX = 65536,
+    SOFT_SPARES_MAX = 64, // of one prefab
     ROPE_POINTS_MAX = 65536,
     STICKS_MAX = 1 << 18,
     // Total size of the lattices for tetrahedral fills of a scene.
@@ -237,6 +238,7 @@ class Builder
     bool soft_options(const JsonPath &at, const fb::Soft *in, SceneSoft *out);
     bool soft_matter(const JsonPath &at, const SceneSoft &soft);
     bool soft_copies(const JsonPath &at, const fb::Soft *in, const SceneSoft &first);
+    bool soft_alone(const JsonPath &at, const fb::Soft *in, SceneSoft *made);
     bool soft(const JsonPath &at, const fb::Soft *in);
     bool soft_bodies(const JsonPath &at, const fb::Scene *in);
     bool liquid_volume(const JsonPath &at, const fb::Child *in, bool drain, FillVolume *out);
@@ -253,6 +255,11 @@ class Builder
     bool keep_liquids();
     bool prefabs(const JsonPath &at, const fb::Scene *in);
     bool probe_of_entity(const JsonPath &at, SceneProbe *out);
+    bool prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out);
+    bool body_prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out);
+    bool soft_prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out);
+    bool matter_probe(const JsonPath &at, const fb::Probe *in, const std::string &kinds,
+                      SceneProbe *out);
     bool probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out);
     bool probes(const JsonPath &at, const fb::Scene *in);
     bool camera(const JsonPath &at, const fb::Camera *in);
@@ -285,8 +292,8 @@ class Builder
     std::vector<FillVolume> volumes_;
     std::vector<SceneSource> sources_;
     std::vector<ErrorText> warnings_;
-    u64 soft_made_ = 0, soft_points_ = 0, lattice_cells_ = 0;
     u64 fill_cells_ = 0, liquid_particles_ = 0;
+    u64 soft_made_ = 0, soft_points_ = 0, soft_spares_ = 0, lattice_cells_ = 0;
     u32 hull_points_ = 0, triangles_ = 0, samples_ = 0, families_ = 0;
 };
 

@@ -315,7 +315,8 @@ bool Builder::soft_copies(const JsonPath &at, const fb::Soft *in, const SceneSof
     return true;
 }
 
-bool Builder::soft(const JsonPath &at, const fb::Soft *in)
+// One soft body, not yet placed in the scene.
+bool Builder::soft_alone(const JsonPath &at, const fb::Soft *in, SceneSoft *out)
 {
     SceneSoft made = {};
     SoftMesh *mesh;
@@ -337,6 +338,16 @@ bool Builder::soft(const JsonPath &at, const fb::Soft *in)
     }
     if (made.tethers && made.pin_count == 0) {
         return fail(at, "tethers", "require pins; give pins");
+    }
+    *out = made;
+    return true;
+}
+
+bool Builder::soft(const JsonPath &at, const fb::Soft *in)
+{
+    SceneSoft made;
+    if (!soft_alone(at, in, &made)) {
+        return false;
     }
     return in->repeat() != nullptr ? soft_copies(at, in, made) : add_soft(at, made);
 }

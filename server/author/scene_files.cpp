@@ -47,6 +47,7 @@ class Inliner
                    std::vector<fb::Triangle> *triangles);
     bool parts(const std::string &at, fb::ShapeT *shape);
     bool shape(const std::string &at, fb::ShapeT *shape);
+    bool soft_shape(const std::string &at, fb::SoftShapeT *soft);
 
     const char *path_, *json_;
     size_t json_bytes_;
@@ -175,29 +176,43 @@ bool Inliner::scene(fb::SceneT *scene)
         }
     }
     for (size_t i = 0; i < scene->soft_bodies.size(); i++) {
-        fb::SoftShapeT *soft = scene->soft_bodies[i]->shape.get();
-        std::string at = element("soft_bodies", i, "shape");
-        if (soft == nullptr) {
-            continue;
-        }
-        if (!soft->file.empty() && soft->kind != fb::SoftKind::mesh) {
-            return fail(at + ".file", "only a mesh has one; leave it out");
-        }
-        if (!triangles(at, &soft->file, &soft->vertices, &soft->triangles)) {
+        if (!soft_shape(element("soft_bodies", i, "shape"), scene->soft_bodies[i]->shape.get())) {
             return false;
         }
-        fb::SoftSkinT *skin = soft->skin.get();
-        if (skin != nullptr &&
-            !triangles(at + ".skin", &skin->file, &skin->vertices, &skin->triangles)) {
+    }
+    for (size_t i = 0; i < scene->prefabs.size(); i++) {
+        fb::SoftT *soft = scene->prefabs[i]->soft.get();
+        if (soft != nullptr &&
+            !soft_shape(element("prefabs", i, "soft.shape"), soft->shape.get())) {
             return false;
         }
     }
     return true;
 }
 
+bool Inliner::soft_shape(const std::string &at, fb::SoftShapeT *soft)
+{
+    if (soft == nullptr) {
+        return true;
+    }
+    if (!soft->file.empty() && soft->kind != fb::SoftKind::mesh) {
+        return fail(at + ".file", "only a mesh has one; leave it out");
+    }
+    fb::SoftSkinT *skin = soft->skin.get();
+    return triangles(at, &soft->file, &soft->vertices, &soft->triangles) &&
+           (skin == nullptr ||
+            triangles(at + ".skin", &skin->file, &skin->vertices, &skin->triangles));
+}
+
 bool names_file(const fb::Shape *shape)
 {
     return shape != nullptr && shape->file() != nullptr;
+}
+
+bool soft_names_file(const fb::SoftShape *shape)
+{
+    bool skin = shape->skin() != nullptr && shape->skin()->file() != nullptr;
+    return shape->file() != nullptr || skin;
 }
 
 // Most scenes reference no files and are left unchanged.
@@ -208,12 +223,12 @@ bool names_files(const fb::Scene *scene)
         found = found || names_file(scene->bodies()->Get(i)->shape());
     }
     for (u32 i = 0; scene->prefabs() != nullptr && i < scene->prefabs()->size(); i++) {
-        found = found || names_file(scene->prefabs()->Get(i)->body()->shape());
+        const fb::Prefab *prefab = scene->prefabs()->Get(i);
+        found = found || (prefab->body() != nullptr && names_file(prefab->body()->shape())) ||
+                (prefab->soft() != nullptr && soft_names_file(prefab->soft()->shape()));
     }
     for (u32 i = 0; scene->soft_bodies() != nullptr && i < scene->soft_bodies()->size(); i++) {
-        const fb::SoftShape *shape = scene->soft_bodies()->Get(i)->shape();
-        bool skin = shape->skin() != nullptr && shape->skin()->file() != nullptr;
-        found = found || shape->file() != nullptr || skin;
+        found = found || soft_names_file(scene->soft_bodies()->Get(i)->shape());
     }
     return found;
 }

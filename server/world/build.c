@@ -49,10 +49,13 @@ static void place_scalars(World *world, ScalarInfo *infos, u32 count, u32 field)
 }
 
 /* Parameters and probes follow the first kind's elements. */
-static void declare(World *world)
+static int declare(World *world, ErrorText *error)
 {
     tune_declare(world);
-    probes_declare(world);
+    int result = probes_declare(world, error);
+    if (result != ERROR_OK) {
+        return result;
+    }
     for (u32 i = 0; i < world->matter_count; i++) {
         Matter *matter = world->matters[i];
         matter->ops->declare(matter);
@@ -64,6 +67,7 @@ static void declare(World *world)
     EACH_MATTER(world, declare_states)
     place_scalars(world, world->parameters, world->parameter_count, world->parameters_field);
     place_scalars(world, world->probes, world->probe_count, world->probes_field);
+    return ERROR_OK;
 }
 
 /* ---- kinds ---- */
@@ -74,6 +78,7 @@ static void check_kind(const MatterOps *ops)
     CHECK(ops->estimate != NULL && ops->create != NULL && ops->destroy != NULL);
     CHECK(ops->declare != NULL && ops->fill != NULL);
     CHECK(ops->owns != NULL && ops->owns_all != NULL);
+    CHECK(ops->spawn == NULL || ops->spawned != NULL);
     CHECK(ops->grab == NULL ||
           (ops->point != NULL && ops->drag != NULL && ops->release != NULL && ops->grabs != NULL));
 }
@@ -99,6 +104,23 @@ static int create_kinds(World *world, const MatterList *further, ErrorText *erro
         int result = ops->create(matter, error);
         if (result != ERROR_OK) {
             return result;
+        }
+    }
+    return ERROR_OK;
+}
+
+/* Whether the kinds that its prefabs name exist. */
+static int check_prefabs(const World *world, ErrorText *error)
+{
+    const Scene *scene = world->scene;
+    for (u32 i = 0; i < scene->prefab_count; i++) {
+        const ScenePrefab *prefab = &scene->prefabs[i];
+        const Matter *matter =
+            prefab->kind == PREFAB_MATTER ? world_matter_named(world, prefab->matter) : NULL;
+        if (prefab->kind == PREFAB_MATTER && (matter == NULL || matter->ops->spawn == NULL)) {
+            return error_set(error, ERROR_NOT_FOUND,
+                             "%s: prefabs[%u].matter: no kind of matter \"%s\" that spawns",
+                             scene->name, i, prefab->matter);
         }
     }
     return ERROR_OK;
@@ -165,7 +187,10 @@ static int build_fields(World *world, ErrorText *error)
     if (world->probes == NULL || world->own_probes == NULL || world->order == NULL) {
         return error_set(error, ERROR_MEMORY, "%s: out of memory for the world", name);
     }
-    declare(world);
+    int result = declare(world, error);
+    if (result != ERROR_OK) {
+        return result;
+    }
     if (world->declared_too_much) {
         return error_set(error, ERROR_LIMIT,
                          "%s: at most %d fields, %d parameters and %d probes in a world", name,
@@ -181,6 +206,7 @@ int world_build(World *world, const MatterList *kinds, ErrorText *error)
 {
     world->next_entity = 1;
     int result = create_kinds(world, kinds, error);
+    result = result == ERROR_OK ? check_prefabs(world, error) : result;
     if (result == ERROR_OK) {
         result = build_fields(world, error);
     }

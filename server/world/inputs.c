@@ -6,6 +6,8 @@
 #include "server/world/world_internal.h"
 #include "shared/base/check.h"
 
+#include <string.h>
+
 static void refuse(World *world, const Input *input, int code)
 {
     Event *event = world_event(world, EVENT_REFUSED);
@@ -139,12 +141,21 @@ static int do_spawn(World *world, const Input *input)
     if (!inside(world->scene->bounds, input->target)) {
         return ERROR_RANGE;
     }
-    u32 id = 0;
+    u32 id = 0, live = 0;
+    for (u32 i = 0; i < world->matter_count; i++) {
+        const Matter *matter = world->matters[i];
+        live += matter->ops->spawned != NULL ? matter->ops->spawned(matter, input->user) : 0;
+    }
+    if (live >= world->scene->hands.spawn_max) {
+        return ERROR_LIMIT;
+    }
+    const ScenePrefab *prefab = &world->scene->prefabs[input->index];
     int result = ERROR_UNSUPPORTED;
     for (u32 i = 0; i < world->matter_count && result == ERROR_UNSUPPORTED; i++) {
         Matter *matter = world->matters[i];
-        if (matter->ops->spawn != NULL) {
-            result = matter->ops->spawn(matter, input, &id);
+        if (matter->ops->spawn != NULL &&
+            (prefab->kind != PREFAB_MATTER || strcmp(prefab->matter, matter->ops->name) == 0)) {
+            result = matter->ops->spawn(matter, prefab, input, &id);
         }
     }
     if (result != ERROR_OK) {

@@ -31,6 +31,16 @@ Matter *world_matter_at(const World *world, u32 index)
     return world->matters[index];
 }
 
+const Matter *world_matter_named(const World *world, const char *name)
+{
+    for (u32 i = 0; i < world->matter_count; i++) {
+        if (strcmp(world->matters[i]->ops->name, name) == 0) {
+            return world->matters[i];
+        }
+    }
+    return NULL;
+}
+
 u32 world_colliders(const Matter *matter, Collider colliders[MATTERS_MAX])
 {
     const World *world = matter->world;
@@ -85,14 +95,14 @@ u32 world_add_probe(Matter *matter, const char *name, const char *unit)
     World *world = matter->world;
     CHECK(world->fields == NULL);
     u32 number = 0;
-    for (u32 i = 0; i < world->own_probe_count; i++) {
+    for (u32 i = world->scene->probe_count; i < world->probe_count; i++) {
         number += world->own_probes[i].matter == matter->index;
     }
     if (world->probe_count == PROBES_MAX) {
         world->declared_too_much = true;
         return number;
     }
-    world->own_probes[world->own_probe_count++] = (OwnProbe){matter->index, number};
+    world->own_probes[world->probe_count] = (OwnProbe){matter->index, number};
     ScalarInfo *info = &world->probes[world->probe_count++];
     memset(info, 0, sizeof *info);
     snprintf(info->name, sizeof info->name, "%s", name);

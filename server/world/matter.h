@@ -9,7 +9,8 @@
  * follows from its field: a field belongs to one kind.
  *
  * estimate, create, destroy, declare, fill, owns and owns_all are required; kinds that can be
- * grabbed also need point, drag, release and holds, and kinds that declare probes need measure_own.
+ * grabbed also need point, drag, release and grabs, kinds that declare or find probes measure_own,
+ * and kinds that spawn spawned.
  * Other functions may be NULL: they do nothing, or user input gets ERROR_UNSUPPORTED. All are
  * called from the world's owner thread only. Kinds are called in list order, which determinism
  * depends on.
@@ -98,7 +99,12 @@ struct MatterOps {
     void (*stats)(const Matter *matter, MatterStats *stats); /* adds to them */
     /* The value of a probe of the scene; false if it is not of this kind. */
     bool (*measure)(const Matter *matter, const SceneProbe *probe, f64 *value);
-    /* The value, by number, of a probe it declared itself. */
+    /* Resolves a PROBE_MATTER of the scene that names this kind: returns a number for measure_own
+     * (unlike those of probes that it declares) and the unit; or a negative Error with a text.
+     * Called before declare. */
+    i32 (*find_probe)(const Matter *matter, const SceneProbe *probe, const char **unit,
+                      ErrorText *error);
+    /* The value, by number, of a probe it declared or found. */
     f64 (*measure_own)(const Matter *matter, u32 probe);
     /* Debug lines of the solver by DEBUG_ bits: returns their total; the first `capacity` are
      * written. Islands: the number written. */
@@ -127,9 +133,11 @@ struct MatterOps {
     bool (*grabs)(const Matter *matter, u32 constraint); /* is it a live grab? */
     /* Applies an impulse, N s, limited by the scene. */
     void (*push)(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse);
-    /* Creates a prefab of the scene (input->index) at the input's position. ERROR_UNSUPPORTED:
-     * of another kind. */
-    int (*spawn)(Matter *matter, const Input *input, u32 *entity);
+    /* Creates a prefab of the scene at the input's position: a PREFAB_MATTER only if it names
+     * this kind. ERROR_UNSUPPORTED: another kind creates it; ERROR_LIMIT: no capacity. */
+    int (*spawn)(Matter *matter, const ScenePrefab *prefab, const Input *input, u32 *entity);
+    /* Number of live things that a user spawned. */
+    u32 (*spawned)(const Matter *matter, u32 user);
     /* Removes a thing; its grabs are released before, its entity is removed after. */
     void (*remove)(Matter *matter, const Entity *entity);
     /* An entity, usually of another kind, is about to be removed: wakes things in contact with

@@ -349,6 +349,7 @@ const MatterOps matter_rigid = {
     .grabs = matter_rigid_holds,
     .push = matter_rigid_push,
     .spawn = matter_rigid_spawn,
+    .spawned = matter_rigid_spawned,
     .remove = matter_rigid_remove,
     .serialize_names = serialize_names,
     .serialize = serialize,

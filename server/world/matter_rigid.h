@@ -82,7 +82,8 @@ void matter_rigid_drag(Matter *matter, u32 constraint, Vec3 target);
 void matter_rigid_release(Matter *matter, u32 constraint);
 bool matter_rigid_holds(const Matter *matter, u32 constraint);
 void matter_rigid_push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse);
-int matter_rigid_spawn(Matter *matter, const Input *input, u32 *entity);
+u32 matter_rigid_spawned(const Matter *matter, u32 user);
+int matter_rigid_spawn(Matter *matter, const ScenePrefab *prefab, const Input *input, u32 *entity);
 void matter_rigid_remove(Matter *matter, const Entity *entity);
 
 /* matter_rigid_probes.c */

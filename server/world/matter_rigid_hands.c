@@ -58,18 +58,22 @@ void matter_rigid_push(Matter *matter, const Entity *entity, const Input *input,
     rigid_impulse(m->rigid, slot, vec3_sub(at, rigid_centre(m->rigid, slot)), impulse);
 }
 
-int matter_rigid_spawn(Matter *matter, const Input *input, u32 *entity)
+u32 matter_rigid_spawned(const Matter *matter, u32 user)
 {
-    MatterRigid *m = rigid_of(matter);
-    const Scene *scene = rigid_scene(m);
+    const MatterRigid *m = rigid_of_const(matter);
     u32 live = 0, slots = rigid_slots(m->rigid);
     for (u32 i = 0; i < slots; i++) {
-        live += m->slots[i].entity != 0 && m->slots[i].owner == input->user;
+        live += m->slots[i].entity != 0 && m->slots[i].owner == user;
     }
-    if (live >= scene->hands.spawn_max) {
-        return ERROR_LIMIT;
+    return live;
+}
+
+int matter_rigid_spawn(Matter *matter, const ScenePrefab *prefab, const Input *input, u32 *entity)
+{
+    MatterRigid *m = rigid_of(matter);
+    if (prefab->kind != PREFAB_BODY) {
+        return ERROR_UNSUPPORTED;
     }
-    const ScenePrefab *prefab = &scene->prefabs[input->index];
     SceneBody body = prefab->body;
     body.position = input->target;
     body.orientation = quat_normalize(input->rotation);

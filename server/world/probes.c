@@ -14,16 +14,44 @@ static const char *probe_unit(const Scene *scene, const SceneProbe *probe)
     return probe_kind_unit(probe->kind);
 }
 
-void probes_declare(World *world)
+/* Asks the kind of matter that a probe names. */
+static int find_own(World *world, u32 i, const char **unit, ErrorText *error)
+{
+    const SceneProbe *probe = &world->scene->probes[i];
+    const Matter *matter = world_matter_named(world, probe->matter);
+    if (matter == NULL || matter->ops->find_probe == NULL) {
+        return error_set(error, ERROR_NOT_FOUND,
+                         "%s: probes[%u].kind: no kind of matter \"%s\" with probes of its own",
+                         world->scene->name, i, probe->matter);
+    }
+    ErrorText why = {0};
+    i32 number = matter->ops->find_probe(matter, probe, unit, &why);
+    if (number < 0) {
+        return error_set(error, number, "%s: probes[%u]: %s", world->scene->name, i, why.text);
+    }
+    CHECK(matter->ops->measure_own != NULL);
+    world->own_probes[i] = (OwnProbe){matter->index, (u32)number};
+    return ERROR_OK;
+}
+
+int probes_declare(World *world, ErrorText *error)
 {
     const Scene *scene = world->scene;
     for (u32 i = 0; i < scene->probe_count; i++) {
         ScalarInfo *info = &world->probes[i];
+        const char *unit = "";
+        world->own_probes[i] = (OwnProbe){MATTER_NONE, 0};
+        if (scene->probes[i].kind != PROBE_MATTER) {
+            unit = probe_unit(scene, &scene->probes[i]);
+        } else if (find_own(world, i, &unit, error) != ERROR_OK) {
+            return ERROR_NOT_FOUND;
+        }
         snprintf(info->name, sizeof info->name, "%s", scene->probes[i].name);
-        snprintf(info->unit, sizeof info->unit, "%s", probe_unit(scene, &scene->probes[i]));
+        snprintf(info->unit, sizeof info->unit, "%s", unit);
         info->components = 1;
     }
     world->probe_count = scene->probe_count;
+    return ERROR_OK;
 }
 
 /* Totals shared by several probes of one tick, each computed at most once. */
@@ -90,11 +118,11 @@ static f64 measure_scene(const World *world, const SceneProbe *probe, Totals *to
 
 static f64 measure(const World *world, u32 probe, Totals *totals)
 {
-    if (probe < world->scene->probe_count) {
+    CHECK(probe < world->probe_count);
+    OwnProbe own = world->own_probes[probe];
+    if (own.matter == MATTER_NONE) {
         return measure_scene(world, &world->scene->probes[probe], totals);
     }
-    CHECK(probe - world->scene->probe_count < world->own_probe_count);
-    OwnProbe own = world->own_probes[probe - world->scene->probe_count];
     const Matter *matter = world->matters[own.matter];
     CHECK(matter->ops->measure_own != NULL);
     return matter->ops->measure_own(matter, own.number);

@@ -120,8 +120,10 @@ static void validate_matters(const World *world)
         CHECK_ITEM(i, world->matters[i] != NULL && world->matters[i]->ops != NULL);
         CHECK_ITEM(i, world->matters[i]->index == i && world->matters[i]->world == world);
     }
-    for (u32 i = 0; i < world->own_probe_count; i++) {
-        CHECK_ITEM(i, world->own_probes[i].matter < world->matter_count);
+    for (u32 i = 0; i < world->probe_count; i++) {
+        u32 matter = world->own_probes[i].matter;
+        CHECK_ITEM(i, matter < world->matter_count ||
+                          (matter == MATTER_NONE && i < world->scene->probe_count));
     }
 }
 

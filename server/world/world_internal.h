@@ -33,7 +33,7 @@ enum {
     MATTER_NONE = 0xFF /* fields of the world itself */
 };
 
-/* A probe declared by a kind of matter. */
+/* A probe declared or found by a kind of matter; MATTER_NONE: the scene's. */
 typedef struct OwnProbe {
     u32 matter, number;
 } OwnProbe;
@@ -57,9 +57,9 @@ struct World {
     f32 values[PARAMETERS_MAX][4];
     ScalarInfo parameters[PARAMETERS_MAX];
     u32 parameter_count;
-    ScalarInfo *probes; /* [probe_count] those of the scene first */
-    OwnProbe *own_probes;
-    u32 probe_count, own_probe_count;
+    ScalarInfo *probes;   /* [probe_count] those of the scene first */
+    OwnProbe *own_probes; /* [probe_count] */
+    u32 probe_count;
     ErrorText error_text; /* reason of the last failed build, if there is more to say than a code */
     Grab grabs[GRABS_MAX];
     u32 grab_end;
@@ -85,6 +85,9 @@ struct World {
             matter_at->ops->function(matter_at, argument);                                         \
         }                                                                                          \
     }
+
+/* The kind of matter with this name, or NULL. */
+const Matter *world_matter_named(const World *world, const char *name);
 
 /* The matter of an entity. */
 static inline Matter *world_matter(const World *world, const Entity *entity)
@@ -123,7 +126,8 @@ bool world_values_hold(const World *world);
 void world_validate(const World *world);
 
 /* probes.c */
-void probes_declare(World *world);
+/* 0 or a negative Error with a text. */
+int probes_declare(World *world, ErrorText *error);
 /* Measures all probes: values[probe_count]. */
 void probes_measure(const World *world, f32 *values);
 

@@ -114,6 +114,110 @@ static void is_pushed_tuned_and_measured(void **state)
     }
 }
 
+/* The scene names probes and prefabs of a kind that only the test knows. */
+static const char named_text[] =
+    "{\"name\":\"named\",\"probes\":["
+    "{\"name\":\"corner\",\"kind\":\"cloud.point 999\",\"of\":\"cloud\"},"
+    "{\"name\":\"speed\",\"kind\":\"cloud.speed\",\"of\":\"cloud\"}],"
+    "\"prefabs\":[{\"name\":\"puff\",\"matter\":\"cloud\"}],\"hands\":{\"spawn_max\":2}}";
+
+static Scene *scene_from(const char *text)
+{
+    ErrorText error = {0};
+    Scene *scene = scene_parse(text, strlen(text), "cloud", &error);
+    if (scene == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return scene;
+}
+
+static void is_named_by_probes_of_a_scene(void **state)
+{
+    (void)state;
+    Scene *scene = scene_from(named_text);
+    World *world = world_of(scene);
+    MessageWorld said;
+    world_describe(world, &said);
+    assert_string_equal(said.probes[0].unit, "m");
+    assert_string_equal(said.probes[1].unit, "m/s");
+    assert_true(probe(world, "corner") == (f64)cloud_place(CLOUD_POINTS - 1).y);
+    Input push = input_of(INPUT_PUSH, 1);
+    push.vector = vec3(0, 0.02f, 0);
+    tick_with(world, &push, 1);
+    assert_float_equal(probe(world, "speed"), 2.0 / CLOUD_POINTS, 0.1 / CLOUD_POINTS);
+    world_destroy(world);
+    scene_destroy(scene);
+}
+
+/* What no kind of the world knows is refused by name. */
+static void unknown_names_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[][2] = {
+        {"\"probes\":[{\"name\":\"a\",\"kind\":\"fog.speed\"}]", "probes[0].kind"},
+        {"\"probes\":[{\"name\":\"a\",\"kind\":\"rigid.speed\"}]", "probes[0].kind"},
+        {"\"probes\":[{\"name\":\"a\",\"kind\":\"cloud.mood\",\"of\":\"cloud\"}]", "probes[0]"},
+        {"\"prefabs\":[{\"name\":\"a\",\"matter\":\"fog\"}]", "prefabs[0].matter"},
+        {"\"prefabs\":[{\"name\":\"a\",\"matter\":\"soft\"}]", "prefabs[0].matter"},
+    };
+    for (u32 i = 0; i < PL_COUNT(bad); i++) {
+        char text[256];
+        ErrorText error = {0};
+        snprintf(text, sizeof text, "{\"name\":\"bad\",%s}", bad[i][0]);
+        Scene *scene = scene_from(text);
+        assert_null(world_create_with(scene, &cloud_kinds, NULL, &error));
+        if (strstr(error.text, bad[i][1]) == NULL) {
+            fail_msg("%s: %s", bad[i][0], error.text);
+        }
+        scene_destroy(scene);
+    }
+}
+
+static void ticks(World *world, Input *inputs, u32 count, u32 refused)
+{
+    world_tick(world, inputs, count);
+    Frame *frame = world_frame(world);
+    assert_non_null(frame);
+    u32 seen = 0;
+    for (u32 i = 0; i < frame->event_count; i++) {
+        seen += frame->events[i].kind == EVENT_REFUSED;
+    }
+    assert_int_equal(seen, refused);
+    frame_release(frame);
+}
+
+static void is_spawned_and_removed(void **state)
+{
+    (void)state;
+    Scene *scene = scene_from(named_text);
+    World *world = world_of(scene), *other = world_of(scene);
+    Input make[3];
+    for (u32 i = 0; i < 3; i++) {
+        make[i] = input_of(INPUT_SPAWN, 1 + i);
+        make[i].index = 0;
+        make[i].target = vec3(6, 2 + (f32)i, 0);
+        make[i].vector = vec3(0, 0, 1);
+    }
+    ticks(world, make, 3, 1); /* two at most */
+    assert_float_equal(cloud_position(world, CLOUD_POINTS).z, -0.2f + 1.0f / 60.0f, 1e-5f);
+    u8 *image;
+    size_t bytes;
+    ErrorText error = {0};
+    assert_int_equal(world_save(world, &image, &bytes), 0);
+    assert_int_equal(world_load(other, image, bytes, &error), 0);
+    assert_true(world_hash(world) == world_hash(other));
+    Input gone = input_of(INPUT_REMOVE, 4);
+    gone.entity = 2;
+    gone.element = 0;
+    ticks(other, &gone, 1, 0);
+    make[2].sequence = 5;
+    ticks(other, &make[2], 1, 0);
+    free(image);
+    world_destroy(world);
+    world_destroy(other);
+    scene_destroy(scene);
+}
+
 static void is_saved_and_goes_on_alike(void **state)
 {
     (void)state;
@@ -313,6 +417,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_pushed_tuned_and_measured),
+        cmocka_unit_test(is_named_by_probes_of_a_scene),
+        cmocka_unit_test(unknown_names_are_refused),
+        cmocka_unit_test(is_spawned_and_removed),
         cmocka_unit_test(is_saved_and_goes_on_alike),
         cmocka_unit_test(is_seen_and_dragged_by_a_client),
         cmocka_unit_test(is_drawn_as_balls),

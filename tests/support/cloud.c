@@ -11,6 +11,14 @@
 enum {
     GRIPS_MAX = 8,
     CLOUD_INDEX = 2, /* after rigid and soft */
+    PUFFS_MAX = 2,   /* prefabs that may exist at once, */
+    PUFF_POINTS = 8, /* of so many points each, which fly freely and meet nothing */
+    ALL_POINTS = CLOUD_POINTS + PUFFS_MAX * PUFF_POINTS,
+    /* Its probes: the one it declares, and those that a scene can name: cloud.speed for the mean
+     * speed of the points of its entity, cloud.point <number> for the height of one. */
+    PROBE_OWN_HEIGHT = 0,
+    PROBE_SPEED_OF_ALL,
+    PROBE_POINT,
 };
 
 static const f32 damping_per_s = 0.5f;
@@ -23,10 +31,17 @@ typedef struct CloudGrab {
     Vec3 target;
 } CloudGrab;
 
+typedef struct CloudPuff {
+    u32 entity, owner; /* entity 0: free */
+    u32 generation;    /* of its points: it jumps where it appears */
+} CloudPuff;
+
 typedef struct Cloud {
     Matter base;
     u32 field, stiffness, weight, entity;
-    Vec3 positions[CLOUD_POINTS], velocities[CLOUD_POINTS];
+    Vec3 positions[ALL_POINTS], velocities[ALL_POINTS];
+    f32 inverse_masses[ALL_POINTS]; /* 0: of no puff */
+    CloudPuff puffs[PUFFS_MAX];
     CloudGrab grabs[GRIPS_MAX];
     ParticleContacts contacts;
     ParticleBalls balls[MATTERS_MAX]; /* [user] */
@@ -73,7 +88,7 @@ static void declare(Matter *matter)
     FieldDesc field = {.kind = FIELD_POINTS,
                        .name = "cloud",
                        .channels = 1,
-                       .capacity = CLOUD_POINTS,
+                       .capacity = ALL_POINTS,
                        .quantum = world_scene(matter->world)->quantum};
     cloud->field = world_add_field(matter, &field);
     cloud->weight = world_add_parameter(
@@ -89,13 +104,18 @@ static void clear(Matter *matter)
     memset(cloud->velocities, 0, sizeof cloud->velocities);
     cloud->set = (ParticleSet){.positions = cloud->positions,
                                .velocities = cloud->velocities,
-                               .inverse_mass = 1.0f / CLOUD_POINT_KG,
+                               .inverse_masses = cloud->inverse_masses,
                                .count = CLOUD_POINTS,
                                .radius = CLOUD_RADIUS_M,
                                .friction = 0.5f};
     memset(cloud->grabs, 0, sizeof cloud->grabs);
     for (u32 i = 0; i < CLOUD_POINTS; i++) {
         cloud->positions[i] = cloud_place(i);
+    }
+    memset(cloud->puffs, 0, sizeof cloud->puffs);
+    for (u32 i = 0; i < ALL_POINTS; i++) {
+        cloud->inverse_masses[i] = i < CLOUD_POINTS ? 1.0f / CLOUD_POINT_KG : 0.0f;
+        cloud->positions[i] = i < CLOUD_POINTS ? cloud->positions[i] : vec3_zero();
     }
 }
 
@@ -167,7 +187,7 @@ static void substep(Matter *matter, f32 h)
         cloud->velocities[i] = vec3_scale(v, 1.0f - h * damping);
     }
     particle_contacts_solve(&cloud->contacts, &cloud->set, h);
-    for (u32 i = 0; i < CLOUD_POINTS; i++) {
+    for (u32 i = 0; i < ALL_POINTS; i++) {
         cloud->positions[i] = vec3_add_scaled(cloud->positions[i], h, cloud->velocities[i]);
     }
     particle_contacts_end(&cloud->contacts);
@@ -178,9 +198,11 @@ static void write_points(const Matter *matter, Frame *frame)
     const Cloud *cloud = (const Cloud *)matter;
     const FieldDesc *field = &frame->fields->fields[cloud->field];
     QPoint *points = frame_points(frame, cloud->field);
-    for (u32 i = 0; i < CLOUD_POINTS; i++) {
+    for (u32 i = 0; i < ALL_POINTS; i++) {
         quantize_position(field, cloud->positions[i], points[i].position);
-        points[i].generation = world_generation(matter->world);
+        points[i].generation = i < CLOUD_POINTS
+                                   ? world_generation(matter->world)
+                                   : (u16)cloud->puffs[(i - CLOUD_POINTS) / PUFF_POINTS].generation;
     }
 }
 
@@ -193,21 +215,107 @@ static void sums(const Matter *matter, MatterSums *out)
     }
 }
 
-static f64 height(const Matter *matter, u32 probe)
+static i32 find_probe(const Matter *matter, const SceneProbe *probe, const char **unit,
+                      ErrorText *error)
 {
-    (void)probe;
+    (void)matter;
+    u32 point;
+    bool of_cloud = strcmp(probe->of, "cloud") == 0;
+    if (strcmp(probe->quantity, "speed") == 0 && of_cloud) {
+        *unit = "m/s";
+        return PROBE_SPEED_OF_ALL;
+    }
+    if (sscanf(probe->quantity, "point %u", &point) == 1 && point < CLOUD_POINTS && of_cloud) {
+        *unit = "m";
+        return PROBE_POINT + (i32)point;
+    }
+    return error_set(error, ERROR_NOT_FOUND, "no \"%s\" of \"%s\" in a cloud", probe->quantity,
+                     probe->of);
+}
+
+static f64 measure(const Matter *matter, u32 probe)
+{
     const Cloud *cloud = (const Cloud *)matter;
+    if (probe >= PROBE_POINT) {
+        return (f64)cloud->positions[probe - PROBE_POINT].y;
+    }
     f64 sum = 0.0;
     for (u32 i = 0; i < CLOUD_POINTS; i++) {
-        sum += (f64)cloud->positions[i].y;
+        sum += probe == PROBE_OWN_HEIGHT ? (f64)cloud->positions[i].y
+                                         : (f64)vec3_length(cloud->velocities[i]);
     }
     return sum / CLOUD_POINTS;
 }
 
+/* ---- prefabs ---- */
+
+static u32 spawned(const Matter *matter, u32 user)
+{
+    const Cloud *cloud = (const Cloud *)matter;
+    u32 count = 0;
+    for (u32 i = 0; i < PUFFS_MAX; i++) {
+        count += cloud->puffs[i].entity != 0 && cloud->puffs[i].owner == user;
+    }
+    return count;
+}
+
+/* Eight points at the corners of a cube. */
+static int spawn(Matter *matter, const ScenePrefab *prefab, const Input *input, u32 *id)
+{
+    Cloud *cloud = (Cloud *)matter;
+    u32 k = 0;
+    while (k < PUFFS_MAX && cloud->puffs[k].entity != 0) {
+        k++;
+    }
+    if (prefab->kind != PREFAB_MATTER) {
+        return ERROR_UNSUPPORTED;
+    }
+    if (k == PUFFS_MAX) {
+        return ERROR_LIMIT;
+    }
+    CloudPuff *puff = &cloud->puffs[k];
+    Entity entity = {.field = (u8)cloud->field,
+                     .movable = 1,
+                     .generation = (u16)(puff->generation + 1),
+                     .first = CLOUD_POINTS + k * PUFF_POINTS,
+                     .count = PUFF_POINTS,
+                     .mass_kg = PUFF_POINTS * CLOUD_POINT_KG,
+                     .appearance = {.kind = APPEARANCE_SPRITES, .radius = CLOUD_RADIUS_M}};
+    snprintf(entity.name, sizeof entity.name, "%.30s #%u", prefab->name,
+             world_next_entity(matter->world));
+    int result = world_add_entity(matter, &entity);
+    if (result != ERROR_OK) {
+        return result;
+    }
+    *puff = (CloudPuff){entity.id, input->user, entity.generation};
+    for (u32 i = 0; i < PUFF_POINTS; i++) {
+        Vec3 corner = vec3(i & 1 ? 0.2f : -0.2f, i & 2 ? 0.2f : -0.2f, i & 4 ? 0.2f : -0.2f);
+        cloud->positions[entity.first + i] =
+            vec3_add(input->target, quat_rotate(input->rotation, corner));
+        cloud->velocities[entity.first + i] = input->vector;
+        cloud->inverse_masses[entity.first + i] = 1.0f / CLOUD_POINT_KG;
+    }
+    *id = entity.id;
+    return ERROR_OK;
+}
+
+static void remove_puff(Matter *matter, const Entity *entity)
+{
+    Cloud *cloud = (Cloud *)matter;
+    if (entity->first < CLOUD_POINTS) {
+        return;
+    }
+    CloudPuff *puff = &cloud->puffs[(entity->first - CLOUD_POINTS) / PUFF_POINTS];
+    puff->entity = puff->owner = 0;
+    for (u32 i = entity->first; i < entity->first + entity->count; i++) {
+        cloud->velocities[i] = vec3_zero();
+        cloud->inverse_masses[i] = 0.0f;
+    }
+}
+
 static Vec3 point(const Matter *matter, const Entity *entity, const Input *input)
 {
-    (void)entity;
-    return ((const Cloud *)matter)->positions[input->element];
+    return ((const Cloud *)matter)->positions[entity->first + input->element];
 }
 
 static i32 grab(Matter *matter, const Entity *entity, const Input *input)
@@ -215,7 +323,8 @@ static i32 grab(Matter *matter, const Entity *entity, const Input *input)
     Cloud *cloud = (Cloud *)matter;
     for (i32 g = 0; g < GRIPS_MAX; g++) {
         if (!cloud->grabs[g].live) {
-            cloud->grabs[g] = (CloudGrab){1, input->element, point(matter, entity, input)};
+            cloud->grabs[g] =
+                (CloudGrab){1, entity->first + input->element, point(matter, entity, input)};
             return g;
         }
     }
@@ -239,8 +348,7 @@ static bool grabs(const Matter *matter, u32 grab)
 
 static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse)
 {
-    (void)entity;
-    Vec3 *v = &((Cloud *)matter)->velocities[input->element];
+    Vec3 *v = &((Cloud *)matter)->velocities[entity->first + input->element];
     *v = vec3_add_scaled(*v, 1.0f / CLOUD_POINT_KG, impulse);
 }
 
@@ -248,6 +356,7 @@ static void serialize_names(Matter *matter, State *state)
 {
     Cloud *cloud = (Cloud *)matter;
     state_bytes(state, &cloud->entity, sizeof cloud->entity);
+    state_bytes(state, cloud->puffs, sizeof cloud->puffs);
 }
 
 static void serialize(Matter *matter, State *state)
@@ -257,26 +366,42 @@ static void serialize(Matter *matter, State *state)
     state_bytes(state, cloud->positions, sizeof cloud->positions);
     state_bytes(state, cloud->velocities, sizeof cloud->velocities);
     state_bytes(state, cloud->grabs, sizeof cloud->grabs);
-    for (u32 i = 0; i < CLOUD_POINTS && state->mode == STATE_LOAD; i++) {
+    state_bytes(state, cloud->inverse_masses, sizeof cloud->inverse_masses);
+    for (u32 i = 0; i < ALL_POINTS && state->mode == STATE_LOAD; i++) {
+        u32 owner = i < CLOUD_POINTS ? cloud->entity
+                                     : cloud->puffs[(i - CLOUD_POINTS) / PUFF_POINTS].entity;
+        f32 w = owner != 0 ? 1.0f / CLOUD_POINT_KG : 0.0f;
+        state->failed = state->failed || cloud->inverse_masses[i] != w;
         state->failed = state->failed || !state_vector_is_bounded(cloud->positions[i]) ||
                         !state_vector_is_bounded(cloud->velocities[i]);
     }
     for (u32 g = 0; g < GRIPS_MAX && state->mode == STATE_LOAD; g++) {
-        state->failed = state->failed || cloud->grabs[g].point >= CLOUD_POINTS ||
+        state->failed = state->failed || cloud->grabs[g].point >= ALL_POINTS ||
                         !state_vector_is_bounded(cloud->grabs[g].target);
     }
 }
 
 static bool owns(const Matter *matter, const Entity *entity, u32 nth)
 {
-    return nth == 0 && entity->id == ((const Cloud *)matter)->entity &&
-           entity->count == CLOUD_POINTS && entity->first == 0;
+    const Cloud *cloud = (const Cloud *)matter;
+    u32 k = (entity->first - CLOUD_POINTS) / PUFF_POINTS;
+    (void)nth;
+    if (entity->first == 0) {
+        return entity->id == cloud->entity && entity->count == CLOUD_POINTS;
+    }
+    return entity->first >= CLOUD_POINTS && (entity->first - CLOUD_POINTS) % PUFF_POINTS == 0 &&
+           k < PUFFS_MAX && entity->count == PUFF_POINTS && entity->id == cloud->puffs[k].entity &&
+           entity->generation == (u16)cloud->puffs[k].generation;
 }
 
 static bool owns_all(const Matter *matter, u32 count)
 {
-    (void)matter;
-    return count == 1;
+    const Cloud *cloud = (const Cloud *)matter;
+    u32 live = 1;
+    for (u32 i = 0; i < PUFFS_MAX; i++) {
+        live += cloud->puffs[i].entity != 0;
+    }
+    return count == live;
 }
 
 const MatterOps cloud_matter = {
@@ -294,7 +419,8 @@ const MatterOps cloud_matter = {
     .substep = substep,
     .write = write_points,
     .sums = sums,
-    .measure_own = height,
+    .find_probe = find_probe,
+    .measure_own = measure,
     .by_element = true,
     .point = point,
     .grab = grab,
@@ -302,6 +428,9 @@ const MatterOps cloud_matter = {
     .release = release,
     .grabs = grabs,
     .push = push,
+    .spawn = spawn,
+    .spawned = spawned,
+    .remove = remove_puff,
     .serialize_names = serialize_names,
     .serialize = serialize,
     .owns = owns,

@@ -177,7 +177,9 @@ static int do_remove(World *world, const Input *input)
     if (entity == NULL) {
         return code;
     }
-    if (world_matter(world, entity)->ops->remove == NULL) {
+    const Matter *matter = world_matter(world, entity);
+    if (matter->ops->remove == NULL ||
+        (matter->ops->can_remove != NULL && !matter->ops->can_remove(matter, entity))) {
         return ERROR_UNSUPPORTED;
     }
     world_remove_entity(world, entity->id);

@@ -138,6 +138,8 @@ struct MatterOps {
     int (*spawn)(Matter *matter, const ScenePrefab *prefab, const Input *input, u32 *entity);
     /* Number of live things that a user spawned. */
     u32 (*spawned)(const Matter *matter, u32 user);
+    /* Whether users may remove it. NULL: all. */
+    bool (*can_remove)(const Matter *matter, const Entity *entity);
     /* Removes a thing; its grabs are released before, its entity is removed after. */
     void (*remove)(Matter *matter, const Entity *entity);
     /* An entity, usually of another kind, is about to be removed: wakes things in contact with

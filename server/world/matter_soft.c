@@ -42,6 +42,7 @@ static u64 estimate(const Scene *scene)
         points += mesh->point_count;
         tetrahedra += mesh->tetrahedron_count;
     }
+    points += matter_soft_spare_points(scene);
     return points * (HISTORY_FRAMES * sizeof(QPoint) + POINT_BYTES) +
            tetrahedra * TETRAHEDRON_BYTES;
 }
@@ -50,9 +51,11 @@ static int create(Matter *matter, ErrorText *error)
 {
     MatterSoft *m = soft_of(matter);
     const Scene *scene = scene_of(m);
-    m->soft_bodies = calloc(u32_max(scene->soft_count, 1), sizeof *m->soft_bodies);
+    m->spare_count = matter_soft_spare_count(scene);
+    m->soft_bodies = calloc(u32_max(scene->soft_count + m->spare_count, 1), sizeof *m->soft_bodies);
+    m->spares = calloc(u32_max(m->spare_count, 1), sizeof *m->spares);
     m->entities = calloc(u32_max(scene->soft_count, 1), sizeof *m->entities);
-    if (m->soft_bodies == NULL || m->entities == NULL) {
+    if (m->soft_bodies == NULL || m->spares == NULL || m->entities == NULL) {
         return error_set(error, ERROR_MEMORY, "%s: out of memory for the world", scene->name);
     }
     return ERROR_OK;
@@ -64,6 +67,7 @@ static void destroy(Matter *matter)
     soft_destroy(m->soft);
     soft_destroy(m->next);
     free(m->soft_bodies);
+    free(m->spares);
     free(m->entities);
 }
 
@@ -77,6 +81,7 @@ static void declare(Matter *matter)
     for (u32 i = 0; i < scene->soft_count; i++) {
         field.capacity += scene->soft_meshes[scene->soft_bodies[i].mesh].point_count;
     }
+    field.capacity += (u32)matter_soft_spare_points(scene);
     m->field = world_add_field(matter, &field);
 #define PARAMETER_SOFT(NAME, name, unit, components, least, most, initial, initial_text, doc)      \
     m->parameters[PARAMETER_##NAME] = world_add_parameter(                                         \
@@ -178,6 +183,12 @@ static void write_all(const Matter *matter, Frame *frame)
             quantize_position(field, soft_position(m->soft, i), points[i].position);
             points[i].generation = generation;
         }
+        for (u32 i = 0; i < m->spare_count; i++) {
+            const SoftRange *range = &m->soft_bodies[scene_of(m)->soft_count + i];
+            for (u32 k = range->first; k < range->first + range->count; k++) {
+                points[k].generation = (u16)m->spares[i].generation;
+            }
+        }
     }
     if (m->awake_field != FIELDS_MAX) {
         f32 *awake = frame_field(frame, m->awake_field);
@@ -196,7 +207,7 @@ static void sums(const Matter *matter, MatterSums *sums)
     u32 particles = soft_particles(m->soft);
     for (u32 i = 0; i < particles; i++) {
         f32 w = soft_inverse_mass(m->soft, i);
-        if (w <= 0.0f) {
+        if (w <= 0.0f || soft_is_absent(m->soft, soft_body_of(m->soft, i))) {
             continue;
         }
         f64 mass = 1.0 / (f64)w;
@@ -323,6 +334,7 @@ static void serialize_names(Matter *matter, State *state)
 {
     MatterSoft *m = soft_of(matter);
     state_bytes(state, m->entities, scene_of(m)->soft_count * sizeof *m->entities);
+    state_bytes(state, m->spares, m->spare_count * sizeof *m->spares);
 }
 
 static void serialize(Matter *matter, State *state)
@@ -334,13 +346,18 @@ static void serialize(Matter *matter, State *state)
 static bool owns(const Matter *matter, const Entity *entity, u32 nth)
 {
     const MatterSoft *m = soft_of_const(matter);
-    return nth < scene_of(m)->soft_count && entity->id == m->entities[nth] &&
-           entity->first == m->soft_bodies[nth].first && entity->count == m->soft_bodies[nth].count;
+    if (nth >= scene_of(m)->soft_count) {
+        return matter_soft_owns_spare(m, entity);
+    }
+    return entity->id == m->entities[nth] && entity->first == m->soft_bodies[nth].first &&
+           entity->count == m->soft_bodies[nth].count;
 }
 
 static bool owns_all(const Matter *matter, u32 count)
 {
-    return count == scene_of(soft_of_const(matter))->soft_count;
+    const MatterSoft *m = soft_of_const(matter);
+    u32 live;
+    return matter_soft_count_spares(m, &live) && count == scene_of(m)->soft_count + live;
 }
 
 const MatterOps matter_soft = {
@@ -360,6 +377,7 @@ const MatterOps matter_soft = {
     .substep = substep,
     .rest = rest,
     .finish = finish,
+    .report = matter_soft_report,
     .write = write_all,
     .sums = sums,
     .stats = stats,
@@ -374,6 +392,10 @@ const MatterOps matter_soft = {
     .release = release,
     .grabs = grabs,
     .push = push,
+    .spawn = matter_soft_spawn,
+    .spawned = matter_soft_spawned,
+    .can_remove = matter_soft_can_remove,
+    .remove = matter_soft_remove,
     .leaves = leaves,
     .serialize_names = serialize_names,
     .serialize = serialize,

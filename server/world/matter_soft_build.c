@@ -29,11 +29,10 @@ static int add_entity(MatterSoft *m, const SceneSoft *soft, u32 index)
     return result;
 }
 
-static int add_soft(MatterSoft *m, u32 index, ErrorText *error)
+int matter_soft_add(MatterSoft *m, const SceneSoft *soft, SoftRange *range, ErrorText *error)
 {
     const Scene *scene = world_scene(m->base.world);
     const MatterRigid *bodies = world_matter_rigid(m->base.world);
-    const SceneSoft *soft = &scene->soft_bodies[index];
     SoftPin *pins = calloc(u32_max(soft->pin_count, 1), sizeof *pins);
     if (pins == NULL) {
         return ERROR_MEMORY;
@@ -49,12 +48,12 @@ static int add_soft(MatterSoft *m, u32 index, ErrorText *error)
     def.pins = pins;
     def.pin_count = soft->pin_count;
     ErrorText why = {0};
-    int result = soft_add(m->soft, bodies->rigid, &def, &m->soft_bodies[index], &why);
+    int result = soft_add(m->soft, bodies->rigid, &def, range, &why);
     free(pins);
     if (result != ERROR_OK) {
         return error_set(error, result, "%s: %s", soft->name, why.text);
     }
-    return add_entity(m, soft, index);
+    return ERROR_OK;
 }
 
 int matter_soft_fill(Matter *matter, ErrorText *error)
@@ -63,11 +62,16 @@ int matter_soft_fill(Matter *matter, ErrorText *error)
     const Scene *scene = world_scene(matter->world);
     int result = ERROR_OK;
     for (u32 i = 0; result == ERROR_OK && i < scene->soft_count; i++) {
-        result = add_soft(m, i, error);
+        result = matter_soft_add(m, &scene->soft_bodies[i], &m->soft_bodies[i], error);
+        result = result == ERROR_OK ? add_entity(m, &scene->soft_bodies[i], i) : result;
     }
+    result = result == ERROR_OK ? matter_soft_add_spares(m, error) : result;
     if (result == ERROR_OK) {
         soft_set_steps(m->soft, scene->soft_steps);
         result = soft_build(m->soft);
+    }
+    if (result == ERROR_OK) {
+        matter_soft_take_spares_away(m);
     }
     return result;
 }

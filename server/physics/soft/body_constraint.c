@@ -30,11 +30,11 @@ static bool is_needed(const Soft *soft)
     return false;
 }
 
-static BodyConstraintState first_state(const SoftDef *def)
+static BodyConstraintState first_state(const SoftDef *def, Quat orientation)
 {
     BodyConstraintState state = {
         .pressure = def->inflate_s > 0.0f ? 0.0f : def->pressure,
-        .rotation = def->orientation,
+        .rotation = orientation,
         .plastic = {{1.0f, 0.0f, 0.0f}, {0.0f, 1.0f, 0.0f}, {0.0f, 0.0f, 1.0f}}};
     return state;
 }
@@ -62,7 +62,7 @@ static int fill(const Soft *soft, BodyConstraints *body_constraints)
     body_constraints->body_count = soft->body_count;
     for (u32 i = 0; i < soft->body_count; i++) {
         const SoftBody *body = &soft->bodies[i];
-        body_constraints->states[i] = first_state(&body->def);
+        body_constraints->states[i] = first_state(&body->def, body->def.orientation);
         if (soft->body_constraints != NULL && i < soft->body_constraints->body_count) {
             body_constraints->states[i] = soft->body_constraints->states[i]; /* existed before */
         }
@@ -91,6 +91,20 @@ int body_constraints_create(Soft *soft)
     body_constraints_destroy(soft->body_constraints);
     soft->body_constraints = body_constraints;
     return ERROR_OK;
+}
+
+void body_constraints_reset(Soft *soft, u32 b, Quat orientation)
+{
+    const SoftBody *body = &soft->bodies[b];
+    if (soft->body_constraints == NULL || b >= soft->body_constraints->body_count) {
+        return;
+    }
+    Match *match = &soft->body_constraints->matches[b];
+    soft->body_constraints->states[b] = first_state(&body->def, orientation);
+    if (match->plastic_offsets != NULL) {
+        memset(match->plastic_offsets, 0, body->count * sizeof *match->plastic_offsets);
+        match_shape(soft, body, match);
+    }
 }
 
 void body_constraints_press(Soft *soft, u32 body, f32 h)

@@ -490,7 +490,8 @@ static void wake(void *of, u32 thing)
 static bool asleep(const void *of, u32 thing)
 {
     const Soft *soft = ((const SoftCollider *)of)->soft;
-    return thing == CONTACT_ANY ? soft->asleep_count != 0 : soft_sleeps(soft, thing);
+    return thing == CONTACT_ANY ? soft->asleep_count != soft->absent_count
+                                : soft_sleeps(soft, thing);
 }
 
 const ColliderOps soft_collider_ops = {

@@ -76,7 +76,7 @@ int rest_create(Soft *soft)
     return ERROR_OK;
 }
 
-static void fall_asleep(Soft *soft, u32 b)
+void rest_fall_asleep(Soft *soft, u32 b)
 {
     const SoftBody *body = &soft->bodies[b];
     SoftRest *rest = &soft->rests[b];
@@ -89,7 +89,7 @@ static void fall_asleep(Soft *soft, u32 b)
         rest->bounds.min = vec3_min(rest->bounds.min, p->position);
         rest->bounds.max = vec3_max(rest->bounds.max, p->position);
     }
-    rest->state.asleep = 1;
+    rest->state.asleep = REST_ASLEEP;
     soft->asleep_count++;
 }
 
@@ -101,14 +101,14 @@ void soft_wake(Soft *soft, u32 b)
     const SoftBody *body = &soft->bodies[b];
     SoftRest *rest = &soft->rests[b];
     rest->state.rest_s = 0.0f;
-    if (rest->state.asleep == 0) {
+    if (rest->state.asleep != REST_ASLEEP) {
         return;
     }
     for (u32 i = body->first; i < body->first + body->count; i++) {
         soft->points[i].inverse_mass = soft->points[i].spare;
         soft->points[i].spare = 0.0f;
     }
-    rest->state.asleep = 0;
+    rest->state.asleep = REST_AWAKE;
     soft->asleep_count--;
 }
 
@@ -170,6 +170,9 @@ static bool is_stirred(const Soft *soft, Rigid *rigid, u32 b, f32 tick_s)
 {
     u32 slots[SLOTS_MAX];
     const SoftDef *def = &soft->bodies[b].def;
+    if (soft_is_absent(soft, b)) {
+        return false;
+    }
     Bounds bounds = bounds_grow(soft->rests[b].bounds, touching(def->thickness));
     u32 count = rigid_overlaps(rigid, bounds, slots, SLOTS_MAX);
     for (u32 s = 0; s < count; s++) {
@@ -435,7 +438,7 @@ void soft_sleep(Soft *soft, Rigid *rigid)
     }
     for (u32 b = 0; b < soft->body_count; b++) {
         if (soft->members[b].sleeps) {
-            fall_asleep(soft, b);
+            rest_fall_asleep(soft, b);
         }
     }
     wake_neighbours(soft, rigid);
@@ -447,7 +450,8 @@ static bool rest_is_valid(const Soft *soft)
 {
     for (u32 b = 0; b < soft->rest_count; b++) {
         const SoftRestState *state = &soft->rests[b].state;
-        if (state->asleep > 1 || !(state->rest_s >= 0.0f && state->rest_s < 1e3f)) {
+        if (state->asleep > (soft->bodies[b].spare ? REST_ABSENT : REST_ASLEEP) ||
+            !(state->rest_s >= 0.0f && state->rest_s < 1e3f)) {
             return false;
         }
     }
@@ -468,7 +472,7 @@ void rest_serialize(Soft *soft, State *state)
     if (state->mode != STATE_LOAD) {
         return;
     }
-    soft->asleep_count = 0;
+    soft->asleep_count = soft->absent_count = 0;
     state->failed = state->failed || !rest_is_valid(soft);
     for (u32 b = 0; b < soft->rest_count && !state->failed; b++) {
         const SoftBody *body = &soft->bodies[b];
@@ -479,6 +483,7 @@ void rest_serialize(Soft *soft, State *state)
         }
         soft->rests[b].bounds = bounds;
         soft->rests[b].measured = false;
-        soft->asleep_count += soft->rests[b].state.asleep;
+        soft->asleep_count += soft->rests[b].state.asleep != REST_AWAKE;
+        soft->absent_count += soft->rests[b].state.asleep == REST_ABSENT;
     }
 }

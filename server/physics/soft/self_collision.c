@@ -189,6 +189,7 @@ static u32 sweep(Soft *soft, bool write)
             }
             if (p->end_leaf == p->first_leaf || q->end_leaf == q->first_leaf ||
                 !overlap(&p->bounds, &q->bounds) || !can_touch(soft, a, b) ||
+                soft_is_absent(soft, a) || soft_is_absent(soft, b) ||
                 (soft_sleeps(soft, a) && soft_sleeps(soft, b))) {
                 continue;
             }

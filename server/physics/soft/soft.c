@@ -69,6 +69,11 @@ u32 soft_constraints(const Soft *soft)
     return soft->constraint_count;
 }
 
+u32 soft_body_of(const Soft *soft, u32 particle)
+{
+    return soft->matter[particle].body;
+}
+
 Vec3 soft_position(const Soft *soft, u32 particle)
 {
     return soft->points[particle].position;

@@ -70,6 +70,7 @@ int soft_build(Soft *soft);
 u32 soft_particles(const Soft *soft);
 u32 soft_bodies(const Soft *soft);
 u32 soft_constraints(const Soft *soft);
+u32 soft_body_of(const Soft *soft, u32 particle);
 Vec3 soft_position(const Soft *soft, u32 particle); /* m */
 Vec3 soft_velocity(const Soft *soft, u32 particle); /* m/s */
 /* 1/kg; 0: pinned to the world */
@@ -127,6 +128,19 @@ void soft_wake(Soft *soft, u32 body);
 void soft_wake_all(Soft *soft);
 /* Wakes bodies that may lie on this rigid body or hang on it: call before its removal. */
 void soft_wake_near(Soft *soft, const Rigid *rigid, u32 slot);
+
+/* ---- spares: bodies that are absent until they are placed ----
+ * Outside a tick. An absent body is neither simulated nor touched; its constraints are built. */
+
+/* Takes a body out of the world; grabs on it must have been removed, and it must have no pins. */
+void soft_take_away(Soft *soft, u32 body);
+/* Puts an absent body there as it was built, awake: its mesh's origin at position (m), turned from
+ * the mesh's frame by orientation (unit); velocity in m/s, besides the angular velocity of its
+ * definition. */
+void soft_place(Soft *soft, u32 body, Vec3 position, Quat orientation, Vec3 velocity);
+/* Wakes bodies that may touch what lies within the bounds, m. */
+void soft_wake_within(Soft *soft, Bounds bounds);
+bool soft_is_absent(const Soft *soft, u32 body);
 
 /* Aborts if an invariant of the store between two ticks is violated: bodies and their particles,
  * constraints and their partition, pins, grabs, contacts, sleep, self-collision. soft_begin

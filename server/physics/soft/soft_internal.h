@@ -88,6 +88,7 @@ typedef struct SoftBody {
     f32 rest_volume; /* m³ inside, by soft_volume_by; of a ring m² */
     u32 first_pin, pin_count; /* in pinned */
     bool fixed;               /* in this step: something immovable holds some of it */
+    bool spare;               /* it may be absent */
     bool turns;               /* in this step: no point is pinned; then: */
     Vec3 momentum;            /* kg m²/s about its centre, before its constraints */
 } SoftBody;
@@ -132,9 +133,15 @@ typedef struct SoftFace {
     Vec3 pressed_at; /* point of action, times that */
 } SoftFace;
 
+enum {
+    REST_AWAKE = 0,
+    REST_ASLEEP = 1,
+    REST_ABSENT = 2 /* spare.c */
+};
+
 /* Serialized part of a SoftRest. */
 typedef struct SoftRestState {
-    u32 asleep;
+    u32 asleep; /* REST_ */
     f32 rest_s; /* time at rest */
 } SoftRestState;
 
@@ -190,7 +197,8 @@ struct Soft {
     Vec3 *marks;     /* [mark_count] m, recorded positions of some points, by body */
     IslandMember *members;
     IslandMembers company; /* of this tick */
-    u32 rest_count, mark_count, asleep_count;
+    u32 rest_count, mark_count;
+    u32 asleep_count, absent_count; /* those absent are asleep too */
     ConstraintBatches *batches; /* created by soft_build, like the next four; NULL: not needed */
     CoupledMass *held;          /* [attachment_count] by group */
     Loads *loads;
@@ -231,6 +239,8 @@ static inline bool soft_sleeps(const Soft *soft, u32 body)
 int rest_create(Soft *soft);
 void rest_destroy(Soft *soft);
 void rest_serialize(Soft *soft, State *state);
+/* An awake body. */
+void rest_fall_asleep(Soft *soft, u32 body);
 
 /* groups.c: applies gravity, damping and wind, where nothing else does. */
 void soft_predict(Soft *soft, const SoftBody *body, f32 h);
@@ -291,6 +301,8 @@ void body_constraints_destroy(BodyConstraints *body_constraints);
 void body_constraints_press(Soft *soft, u32 body, f32 h);
 /* Pressure for other methods, and matching, after the constraints. */
 void body_constraints_body(Soft *soft, u32 body, f32 h);
+/* As built, at an orientation. */
+void body_constraints_reset(Soft *soft, u32 body, Quat orientation);
 void body_constraints_serialize(Soft *soft, State *state);
 /* Is it still being inflated? */
 bool whole_grows(const Soft *soft, u32 body);

@@ -74,6 +74,9 @@ static void list_features(SoftSurface *surface, const Soft *soft)
     surface->feature_count = 0;
     for (u32 b = 0; b < soft->body_count; b++) {
         const SoftBody *body = &soft->bodies[b];
+        if (soft_is_absent(soft, b)) {
+            continue;
+        }
         for (u32 i = 0; i < body->triangle_count; i++) {
             add_feature(surface, b, soft->triangles[body->first_triangle + i].point, 3);
         }

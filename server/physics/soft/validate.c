@@ -155,16 +155,18 @@ static void validate_contacts(const Soft *soft)
 
 static void validate_rests(const Soft *soft)
 {
-    u32 asleep = 0, marks = 0;
+    u32 asleep = 0, absent = 0, marks = 0;
     CHECK(soft->rest_count == soft->body_count); /* soft_build was called after the last soft_add */
     for (u32 b = 0; b < soft->rest_count; b++) {
         const SoftRest *rest = &soft->rests[b];
-        CHECK_ITEM(b, rest->state.asleep <= 1 && rest->state.rest_s >= 0.0f);
+        CHECK_ITEM(b, rest->state.asleep <= (soft->bodies[b].spare ? REST_ABSENT : REST_ASLEEP));
+        CHECK_ITEM(b, rest->state.rest_s >= 0.0f);
         CHECK_ITEM(b, rest->first_mark >= marks && rest->first_mark < soft->mark_count);
         marks = rest->first_mark;
-        asleep += rest->state.asleep;
+        asleep += rest->state.asleep != REST_AWAKE;
+        absent += rest->state.asleep == REST_ABSENT;
     }
-    CHECK(asleep == soft->asleep_count);
+    CHECK(asleep == soft->asleep_count && absent == soft->absent_count);
 }
 
 static void validate_wholes(const Soft *soft)

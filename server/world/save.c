@@ -5,6 +5,7 @@
 #include "server/world/world_internal.h"
 #include "shared/base/check.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,23 +36,48 @@ static bool entity_is_valid(const Entity *entity)
            is_below(&entity->appearance.shape.kind, SHAPE_KIND_COUNT);
 }
 
+/* All members but the geometry's pointer, which follows from its id, and no padding. */
+static void serialize_entity(State *state, Entity *entity)
+{
+    Appearance *appearance = &entity->appearance;
+    Shape *shape = &appearance->shape;
+    PL_STATIC_ASSERT(offsetof(Entity, mass_kg) == 4 + NAME_BYTES_MAX + 4 + 8, "no padding");
+    PL_STATIC_ASSERT(offsetof(Appearance, shape) == 8, "no padding");
+    PL_STATIC_ASSERT(offsetof(Shape, geometry) == 24, "no padding");
+    state_bytes(state, entity, offsetof(Entity, mass_kg) + sizeof entity->mass_kg);
+    state_bytes(state, appearance, offsetof(Appearance, shape));
+    state_bytes(state, shape, offsetof(Shape, geometry));
+    state_bytes(state, &appearance->geometry, sizeof *appearance - offsetof(Appearance, geometry));
+}
+
+/* Hashing all of a large list in each tick would cost more than its bodies. */
+static void hash_entities(World *world, State *state)
+{
+    if (world->entities_hash_version != world->entities.version) {
+        State list = {.mode = STATE_HASH};
+        for (u32 i = 0; i < world->entities.count; i++) {
+            serialize_entity(&list, &world->entities.items[i]);
+        }
+        world->entities_hash = list.hash;
+        world->entities_hash_version = world->entities.version;
+    }
+    state_bytes(state, &world->entities_hash, sizeof world->entities_hash);
+}
+
 static void serialize_entities(World *world, State *state)
 {
     u32 count = world->entities.count;
     state_count(state, &count, ENTITIES_MAX);
     if (state->mode != STATE_LOAD) {
         for (u32 i = 0; i < count; i++) {
-            /* Geometry pointers are not portable: the id is saved. */
-            Entity entity = world->entities.items[i];
-            entity.appearance.shape.geometry = NULL;
-            state_bytes(state, &entity, sizeof entity);
+            serialize_entity(state, &world->entities.items[i]);
         }
         return;
     }
     entity_list_clear(&world->entities);
     for (u32 i = 0; i < count && !state->failed; i++) {
-        Entity entity;
-        state_bytes(state, &entity, sizeof entity);
+        Entity entity = {0};
+        serialize_entity(state, &entity);
         if (!state->failed && !entity_is_valid(&entity)) {
             state->failed = true;
         }
@@ -72,8 +98,10 @@ static void serialize(World *world, State *state)
     state_count(state, &world->grab_end, GRABS_MAX);
     state_bytes(state, world->grabs, world->grab_end * sizeof *world->grabs);
     state_part(state, "entities");
-    if (state->mode != STATE_HASH) {
-        serialize_entities(world, state); /* their kinds follow from ids and the scene */
+    if (state->mode == STATE_HASH) {
+        hash_entities(world, state);
+    } else {
+        serialize_entities(world, state);
     }
     EACH_MATTER_WITH(world, serialize, state)
 }

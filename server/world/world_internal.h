@@ -50,6 +50,7 @@ struct World {
     FieldSet *fields;
     u32 parameters_field, probes_field;
     EntityList entities;
+    u64 entities_hash, entities_hash_version; /* cache of save.c: of that version of the list */
     u32 next_entity;
     u16 generation; /* changes with each build */
     u16 reserved;

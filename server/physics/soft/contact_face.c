@@ -12,7 +12,8 @@
 enum {
     GROUP = 32, /* consecutive triangles that share one broad phase query */
     SLOTS_MAX = 256,
-    MEASURE_GRAIN = 16
+    MEASURE_GRAIN = 16,
+    PASSES_MAX = 20, /* of a step over all triangles */
 };
 
 /* A body that moves by this part of its half thickness in a substep is fast. */
@@ -23,6 +24,8 @@ static const f32 fast_part = 0.5f;
  * rest, was pushed out again, and kept a bridge swinging for ever. */
 static const f32 thin_cells = 5.0f;
 static const f32 flat_cosine = 0.995f;
+/* Triangles are solved again while this part of the body's half thickness is lacking at one. */
+static const f32 again_part = 0.4f;
 
 /* Half the thickness of a convex shape, INFINITY for shapes that only particles collide with. */
 static f32 thinness(const Shape *shape)
@@ -124,6 +127,7 @@ static void add_face(Soft *soft, const Rigid *rigid, const SoftBody *body, const
         SoftFace face = {.point = {point[0], point[1], point[2]},
                          .slot = slot,
                          .child = child,
+                         .thin = thinness(shape),
                          .mover = rigid_mover(&soft->rigid_bodies, slot),
                          .body = (u32)(body - soft->bodies)};
         ShapePose pose = pose_of(rigid, &face);
@@ -373,9 +377,10 @@ static void push_apart(Soft *soft, Rigid *rigid, const SoftFace *face, const Fac
     }
 }
 
-/* `at`: the body's contact point, at the start of the step. */
-static void solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePoint *place, Vec3 at,
-                        f32 h)
+/* `at`: the body's contact point, at the start of the step. Returns how much too near the two would
+ * have come within the step, m. */
+static f32 solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePoint *place, Vec3 at,
+                       f32 h)
 {
     const SoftDef *def = &soft->bodies[face->body].def;
     /* Impulses act through the point of the triangle: equal and opposite moments. */
@@ -410,6 +415,7 @@ static void solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePoin
         exchange(soft, rigid, face, place, arm, vec3_scale(slip, -1.0f / slipped),
                  slipped <= holds * push ? slipped : f32_min(slipped, rubs));
     }
+    return h * push;
 }
 
 /* Motion of the body along the normal of a face: at a point x, speed + turn · (x − centre). */
@@ -441,8 +447,9 @@ static bool comes_near(const SoftFace *face, const FaceDrift *drift, const FaceP
 
 /* Solves the corners of a face separately: the separating plane supports the whole triangle, as
  * a corner pulled through the body in one step would otherwise drag it to the other side. */
-static void solve_corners(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32 h)
+static f32 solve_corners(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32 h)
 {
+    f32 most = 0.0f;
     FaceDrift drift = drift_of(soft, rigid, face);
     for (u32 k = 0; k < 3; k++) {
         const SoftPoint *p = &soft->points[face->point[k]];
@@ -453,13 +460,14 @@ static void solve_corners(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32
         corner.weight[k] = 1.0f;
         if (p->inverse_mass > 0.0f && (k != 2 || face->point[1] != face->point[2]) &&
             comes_near(face, &drift, &corner, at, h)) {
-            solve_place(soft, rigid, face, &corner, at, h);
+            most = f32_max(most, solve_place(soft, rigid, face, &corner, at, h));
             drift = drift_of(soft, rigid, face);
         }
     }
+    return most;
 }
 
-static void solve_nearest(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32 h)
+static f32 solve_nearest(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32 h)
 {
     FaceDrift drift = drift_of(soft, rigid, face);
     FacePoint place = {.keep = face->clearance};
@@ -470,36 +478,49 @@ static void solve_nearest(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32
         place.velocity = vec3_add_scaled(place.velocity, face->weight[k], p->velocity);
         place.inverse_mass += face->weight[k] * face->weight[k] * p->inverse_mass;
     }
-    if (place.inverse_mass > 0.0f && comes_near(face, &drift, &place, at, h)) {
-        solve_place(soft, rigid, face, &place, at, h);
-    }
+    return place.inverse_mass > 0.0f && comes_near(face, &drift, &place, at, h)
+               ? solve_place(soft, rigid, face, &place, at, h)
+               : 0.0f;
 }
 
 /* Corners of triangles first: they belong to several triangles, and correcting a place between
- * them would lift one that is already supported, which then oscillates for ever. */
-static void solve(Soft *soft, Rigid *rigid, SoftFace *face, f32 h)
+ * them would lift one that is already supported, which then oscillates for ever. Returns the
+ * largest of their corrections, m. */
+static f32 solve(Soft *soft, Rigid *rigid, SoftFace *face, f32 h)
 {
     bool segment = face->point[1] == face->point[2];
     Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
     at = vec3_add(at, rigid_centre(rigid, face->slot));
-    if (segment) {
-        solve_nearest(soft, rigid, face, at, h);
-    }
-    solve_corners(soft, rigid, face, at, h);
-    if (!segment) {
-        solve_nearest(soft, rigid, face, at, h);
-    }
+    f32 first = segment ? solve_nearest(soft, rigid, face, at, h) : 0.0f;
+    f32 corners = solve_corners(soft, rigid, face, at, h);
+    f32 last = segment ? 0.0f : solve_nearest(soft, rigid, face, at, h);
+    return f32_max(f32_max(first, last), corners);
 }
 
+/* Is another pass needed? */
+static bool solve_pass(Soft *soft, Rigid *rigid, f32 h)
+{
+    bool again = false;
+    for (u32 i = 0; i < soft->face_count; i++) {
+        SoftFace *face = &soft->faces[i];
+        bool far = face->near != 0 && solve(soft, rigid, face, h) > again_part * face->thin;
+        again |= far && face->point[1] != face->point[2];
+    }
+    return again;
+}
+
+/* Triangles about a corner push it in different directions: the last one undoes what the first
+ * did, and a light corner of a stretched sheet that springs back would pass the body. A rope has no
+ * such corners. */
 void soft_contact_face_solve(Soft *soft, Rigid *rigid, f32 h)
 {
     for (u32 i = 0; i < soft->face_count; i++) {
-        SoftFace *face = &soft->faces[i];
-        if (face->near != 0) {
-            face->pressed = 0.0f;
-            face->pressed_at = vec3_zero();
-            solve(soft, rigid, face, h);
-        }
+        soft->faces[i].pressed = 0.0f;
+        soft->faces[i].pressed_at = vec3_zero();
+    }
+    bool again = true;
+    for (u32 n = 0; n < PASSES_MAX && again; n++) {
+        again = solve_pass(soft, rigid, h);
     }
 }
 

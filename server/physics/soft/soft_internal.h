@@ -119,6 +119,7 @@ typedef struct SoftFace {
     u32 slot, child; /* of a compound */
     u32 mover;       /* or SOFT_NONE */
     u32 body;        /* soft */
+    f32 thin;        /* m, half the thickness of the rigid body */
     Vec3 apart;      /* from the body: a direction along which they were too far apart in an
                         earlier substep; or 0 */
     f32 side;        /* of the triangle, where the body was at the start of the tick; 0: none */

@@ -492,8 +492,8 @@ ShownPoint curve_point(const Curve *curve, const CurveStream *stream, const Fiel
     QPoint from = qpoint_at(curve->from, i), to = qpoint_at(curve->to, i);
     Vec3 a = dequantize_position(field, from.position), b = dequantize_position(field, to.position);
     f32 share = curve_share(curve, tick);
-    ShownPoint first = {a, (f32)from.scalar * (1.0f / 65535.0f), from.generation};
-    ShownPoint last = {b, (f32)to.scalar * (1.0f / 65535.0f), to.generation};
+    ShownPoint first = {a, (f32)from.scalar * (1.0f / 65535.0f), from.generation, vec3_zero()};
+    ShownPoint last = {b, (f32)to.scalar * (1.0f / 65535.0f), to.generation, vec3_zero()};
     if (curve->mode == CURVE_HOLD || from.generation != to.generation || from.generation == 0) {
         return share >= 1.0f ? last : first;
     }
@@ -520,5 +520,6 @@ ShownPoint curve_point(const Curve *curve, const CurveStream *stream, const Fiel
     ShownPoint shown = curve->mode == CURVE_EXTRAPOLATED ? last : first;
     shown.position = vec3_add(shown.position, path_at(&way, tick, &speed->velocity));
     shown.scalar = first.scalar + (last.scalar - first.scalar) * share;
+    shown.velocity = vec3_scale(speed->velocity, (f32)stream->tick_rate);
     return shown;
 }

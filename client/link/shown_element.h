@@ -20,6 +20,7 @@ typedef struct ShownPoint {
     Vec3 position;
     f32 scalar;     /* [0, 1] of the code's range */
     u32 generation; /* 0: free */
+    Vec3 velocity;  /* m per world second, of the shown motion */
 } ShownPoint;
 
 /* A GRID2 or GRID3 field. */

@@ -3,6 +3,9 @@
  */
 #include "client/view/draw_points.h"
 
+#include "client/view/liquid_form.h"
+#include "shared/math/random.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +16,11 @@ typedef struct PointInstance {
 } PointInstance;
 
 struct DrawPoints {
-    PointInstance *instances; /* [count] */
-    u32 count, capacity;
-    GLuint vao, lit;
+    PointInstance *instances; /* [count] grains, then balls */
+    u32 grain_count, count, capacity;
+    u8 *shifts; /* [shift_capacity] */
+    u32 shift_capacity;
+    GLuint vao, lit, grains;
     StreamBuffer stream;
 };
 
@@ -50,6 +55,47 @@ static const char points_fragment[] =
     "    o_color = vec4(tone(lit(p, n, v_color.rgb, v_color.w, 0.0)), 1.0);\n"
     "}\n";
 
+/* Shadows and the open sky are the same all over a grain. */
+static const char grains_vertex[] =
+    "layout(location = 0) in vec4 i_position;\n"
+    "layout(location = 1) in vec4 i_color;\n"
+    "out vec2 v_corner;\n"
+    "flat out vec3 v_right, v_up, v_view, v_color;\n"
+    "flat out vec4 v_light;\n" /* sun, sky, fog, roughness */
+    "void main() {\n"
+    "    v_corner = vec2((float(gl_VertexID) - 1.0) * 1.7320508, gl_VertexID == 1 ? 2.0 : -1.0);\n"
+    "    vec3 to_eye = eye.xyz - i_position.xyz, c = i_position.xyz;\n"
+    "    v_view = normalize(to_eye);\n"
+    "    v_right = normalize(cross(up.xyz, v_view));\n"
+    "    v_up = cross(v_view, v_right);\n"
+    "    v_color = i_color.rgb;\n"
+    "    float fog = 1.0 - exp(-length(to_eye) * eye.w);\n"
+    "    v_light = vec4(sun_light(c + sun.xyz * (1.5 * i_position.w), sun.xyz),\n"
+    "                   sky_light(c + vec3(0.0, 1.5 * i_position.w, 0.0), vec3(0.0, 1.0, 0.0)),\n"
+    "                   fog, i_color.w);\n"
+    "    gl_Position = view_proj * vec4(c + i_position.w * (v_corner.x * v_right + v_corner.y * "
+    "v_up), 1.0);\n"
+    "}\n";
+
+static const char grains_fragment[] =
+    "in vec2 v_corner;\n"
+    "flat in vec3 v_right, v_up, v_view, v_color;\n"
+    "flat in vec4 v_light;\n"
+    "out vec4 o_color;\n"
+    "void main() {\n"
+    "    float q = 1.0 - dot(v_corner, v_corner);\n"
+    "    if (q < 0.0) discard;\n"
+    "    vec3 n = v_corner.x * v_right + v_corner.y * v_up + sqrt(q) * v_view;\n"
+    "    vec3 ground = vec3(0.36, 0.33, 0.30) * (0.35 + 0.30 * max(sun.y, 0.0));\n"
+    "    vec3 above = 0.82 * mix(sky_horizon.rgb, sky_top.rgb, 0.4);\n"
+    "    vec3 ambient = mix(ground, above, 0.5 + 0.5 * n.y) * v_light.y;\n"
+    "    float direct = max(dot(n, sun.xyz), 0.0) * v_light.x;\n"
+    "    vec3 c = v_color * (sun_color.rgb * direct + ambient);\n"
+    "    float glint = pow(max(dot(n, normalize(v_view + sun.xyz)), 0.0), 40.0);\n"
+    "    c += sun_color.rgb * (direct * glint * (1.0 - v_light.w) * 0.5);\n"
+    "    o_color = vec4(tone(mix(c, 1.25 * sky_horizon.rgb, v_light.z)), 1.0);\n"
+    "}\n";
+
 DrawPoints *draw_points_create(u32 chunks, ErrorText *error)
 {
     DrawPoints *draw = calloc(1, sizeof *draw);
@@ -58,7 +104,10 @@ DrawPoints *draw_points_create(u32 chunks, ErrorText *error)
         return NULL;
     }
     draw->lit = shader_create("points", chunks | SHADER_LIT, points_vertex, points_fragment, error);
-    if (!draw->lit) {
+    draw->grains = draw->lit ? shader_create("grains", chunks | SHADER_LIT | SHADER_LIT_VERTEX,
+                                             grains_vertex, grains_fragment, error)
+                             : 0;
+    if (!draw->grains) {
         draw_points_destroy(draw);
         return NULL;
     }
@@ -68,8 +117,6 @@ DrawPoints *draw_points_create(u32 chunks, ErrorText *error)
     glBindBuffer(GL_ARRAY_BUFFER, draw->stream.name);
     for (u32 i = 0; i < 2; i++) {
         glEnableVertexAttribArray(i);
-        glVertexAttribPointer(i, 4, GL_FLOAT, GL_FALSE, sizeof(PointInstance),
-                              (const void *)(i * 4 * sizeof(f32)));
         glVertexAttribDivisor(i, 1);
     }
     glBindVertexArray(0);
@@ -85,7 +132,9 @@ void draw_points_destroy(DrawPoints *draw)
     glDeleteVertexArrays(1, &draw->vao);
     glDeleteBuffers(1, &draw->stream.name);
     glDeleteProgram(draw->lit);
+    glDeleteProgram(draw->grains);
     free(draw->instances);
+    free(draw->shifts);
     free(draw);
 }
 
@@ -105,36 +154,75 @@ static bool points_reserve(DrawPoints *draw, u32 more)
     return true;
 }
 
-static void points_gather_entity(DrawPoints *draw, const Picture *picture, const Entity *entity)
+/* Decimated points stand for several: their balls have the volume of all. */
+static bool points_shifts(DrawPoints *draw, const ShownPoint *points, const Entity *entity)
 {
-    if (entity->field >= picture->fields->count || !picture->points[entity->field] ||
-        (u64)entity->first + entity->count > picture->fields->fields[entity->field].capacity ||
-        !points_reserve(draw, entity->count)) {
+    if (entity->count > draw->shift_capacity) {
+        u8 *grown = realloc(draw->shifts, entity->count);
+        if (!grown) {
+            return false;
+        }
+        draw->shifts = grown;
+        draw->shift_capacity = entity->count;
+    }
+    decimation_find(points, entity->first, entity->count, draw->shifts);
+    return true;
+}
+
+static void points_gather_entity(DrawPoints *draw, const Picture *picture, u32 index)
+{
+    static const f32 grow[DECIMATION_MAX + 1] = {1.0f, 1.2599210f, 1.5874011f, 2.0f};
+    const Entity *entity = &picture->entities[index];
+    const Appearance *look = &entity->appearance;
+    if (!picture_points(picture, entity) || !points_reserve(draw, entity->count)) {
         return;
     }
     const ShownPoint *points = picture->points[entity->field] + entity->first;
+    bool grains = look->kind == APPEARANCE_GRAINS;
+    bool thinned =
+        (grains || look->kind == APPEARANCE_LIQUID) && points_shifts(draw, points, entity);
+    f32 color[3], color2[3],
+        radius = f32_max(appearance_ball_radius(look), grains ? 0.0005f : 0.005f);
+    picture_colors(picture, index, color, color2);
     for (u32 i = 0; i < entity->count; i++) {
         if (points[i].generation == 0) {
             continue;
         }
         PointInstance *out = &draw->instances[draw->count++];
         out->position = points[i].position;
-        out->radius = f32_max(appearance_ball_radius(&entity->appearance), 0.005f);
-        for (u32 k = 0; k < 3; k++) {
-            f32 t = points[i].scalar;
-            out->color[k] =
-                entity->appearance.color[k] * (1.0f - t) + entity->appearance.color2[k] * t;
+        out->radius = thinned ? radius * grow[draw->shifts[i]] : radius;
+        f32 t = points[i].scalar;
+        if (grains) { /* few are as dark as the second colour */
+            t = random_f32(points[i].generation, entity->first + i);
+            t *= t;
         }
-        out->roughness = f32_clamp(entity->appearance.roughness, 0.05f, 1.0f);
+        for (u32 k = 0; k < 3; k++) {
+            out->color[k] = color[k] * (1.0f - t) + color2[k] * t;
+        }
+        out->roughness = f32_clamp(look->roughness, 0.05f, 1.0f);
     }
+}
+
+static bool is_ball(const Picture *picture, const Appearance *look)
+{
+    return look->kind == APPEARANCE_LIQUID
+               ? picture->bare_liquids
+               : appearance_is_balls(look) && look->kind != APPEARANCE_BILLBOARDS &&
+                     look->kind != APPEARANCE_GRAINS;
 }
 
 void draw_points_gather(DrawPoints *draw, const Picture *picture)
 {
     draw->count = 0;
     for (u32 i = 0; i < picture->entity_count; i++) {
-        if (appearance_is_balls(&picture->entities[i].appearance)) {
-            points_gather_entity(draw, picture, &picture->entities[i]);
+        if (picture->entities[i].appearance.kind == APPEARANCE_GRAINS) {
+            points_gather_entity(draw, picture, i);
+        }
+    }
+    draw->grain_count = draw->count;
+    for (u32 i = 0; i < picture->entity_count; i++) {
+        if (is_ball(picture, &picture->entities[i].appearance)) {
+            points_gather_entity(draw, picture, i);
         }
     }
     if (draw->count > 0) {
@@ -142,13 +230,34 @@ void draw_points_gather(DrawPoints *draw, const Picture *picture)
     }
 }
 
+void draw_points_cast(DrawPoints *draw, const BallCast *cast, const Mat4 *to_clip)
+{
+    ball_cast_show(cast, to_clip, draw->stream.name, 0, sizeof(PointInstance), draw->count);
+}
+
+/* Three corners are a triangle around each disc, four a square. */
+static void points_show(GLuint program, GLsizei corners, u32 first, u32 count)
+{
+    if (count == 0) {
+        return;
+    }
+    glUseProgram(program);
+    for (u32 i = 0; i < 2; i++) {
+        size_t at = first * sizeof(PointInstance) + i * 4 * sizeof(f32);
+        glVertexAttribPointer(i, 4, GL_FLOAT, GL_FALSE, sizeof(PointInstance), (const void *)at);
+    }
+    glDrawArraysInstanced(GL_TRIANGLE_STRIP, 0, corners, (GLsizei)count);
+}
+
 void draw_points_show(DrawPoints *draw)
 {
-    if (draw->count > 0) {
-        glUseProgram(draw->lit);
-        glBindVertexArray(draw->vao);
-        glDrawArraysInstanced(GL_TRIANGLE_STRIP, 0, 4, (GLsizei)draw->count);
-        glBindVertexArray(0);
-        gl_check("draw_points_show");
+    if (draw->count == 0) {
+        return;
     }
+    glBindVertexArray(draw->vao);
+    glBindBuffer(GL_ARRAY_BUFFER, draw->stream.name);
+    points_show(draw->grains, 3, 0, draw->grain_count);
+    points_show(draw->lit, 4, draw->grain_count, draw->count - draw->grain_count);
+    glBindVertexArray(0);
+    gl_check("draw_points_show");
 }

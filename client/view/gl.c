@@ -85,6 +85,9 @@ void surface_close(Surface *surface)
         glDeleteFramebuffers(1, &surface->picture);
         glDeleteRenderbuffers(1, &surface->color);
         glDeleteRenderbuffers(1, &surface->depth);
+        glDeleteFramebuffers(1, &surface->copy);
+        glDeleteTextures(1, &surface->copy_color);
+        glDeleteTextures(1, &surface->copy_depth);
         SDL_GL_DeleteContext(surface->context);
     }
     if (surface->window) {
@@ -128,6 +131,57 @@ void surface_frame_begin(Surface *surface)
     }
     glBindFramebuffer(GL_FRAMEBUFFER, surface->picture);
     glViewport(0, 0, (GLsizei)surface->width, (GLsizei)surface->height);
+}
+
+GLuint texture_create(GLenum filter)
+{
+    GLuint name;
+    glGenTextures(1, &name);
+    glBindTexture(GL_TEXTURE_2D, name);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, (GLint)filter);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, (GLint)filter);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, 0);
+    return name;
+}
+
+/* Depth is only blitted between equal formats. */
+static void surface_make_copy(Surface *surface)
+{
+    GLsizei width = (GLsizei)surface->width, height = (GLsizei)surface->height;
+    if (!surface->copy) {
+        glGenFramebuffers(1, &surface->copy);
+        surface->copy_color = texture_create(GL_LINEAR);
+        surface->copy_depth = texture_create(GL_NEAREST);
+    }
+    glBindTexture(GL_TEXTURE_2D, surface->copy_color);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+    glBindTexture(GL_TEXTURE_2D, surface->copy_depth);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_DEPTH24_STENCIL8, width, height, 0, GL_DEPTH_STENCIL,
+                 GL_UNSIGNED_INT_24_8, NULL);
+    glBindFramebuffer(GL_FRAMEBUFFER, surface->copy);
+    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, surface->copy_color,
+                           0);
+    glFramebufferTexture2D(GL_FRAMEBUFFER, GL_DEPTH_STENCIL_ATTACHMENT, GL_TEXTURE_2D,
+                           surface->copy_depth, 0);
+    surface->copy_width = surface->width;
+    surface->copy_height = surface->height;
+}
+
+void surface_copy(Surface *surface)
+{
+    if (surface->width != surface->copy_width || surface->height != surface->copy_height) {
+        surface_make_copy(surface);
+    }
+    GLint width = (GLint)surface->width, height = (GLint)surface->height;
+    glBindFramebuffer(GL_READ_FRAMEBUFFER, surface->picture);
+    glBindFramebuffer(GL_DRAW_FRAMEBUFFER, surface->copy);
+    glBlitFramebuffer(0, 0, width, height, 0, 0, width, height,
+                      GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT | GL_STENCIL_BUFFER_BIT,
+                      GL_NEAREST);
+    glBindFramebuffer(GL_FRAMEBUFFER, surface->picture);
+    gl_check("surface_copy");
 }
 
 void surface_frame_end(Surface *surface)

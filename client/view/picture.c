@@ -17,3 +17,9 @@ void picture_colors(const Picture *picture, u32 entity, f32 color[3], f32 color2
         color2[i] = 0.7f * color[i];
     }
 }
+
+bool picture_points(const Picture *picture, const Entity *entity)
+{
+    return entity->field < picture->fields->count && picture->points[entity->field] != NULL &&
+           (u64)entity->first + entity->count <= picture->fields->fields[entity->field].capacity;
+}

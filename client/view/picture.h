@@ -39,13 +39,16 @@ typedef struct Picture {
                                grids; or NULL */
     const u32 *tints;  /* [entity_count] 0xFFRRGGBB replaces the entity's colours, 0: its own; or
                           NULL */
-    u32 hovered, held; /* entity ids or 0: highlighted */
+    u32 hovered, held; /* entity ids or 0: highlighted; liquids are not */
+    bool bare_liquids; /* draw the points of liquids as balls */
     const Mark *marks;
     u32 mark_count;
 } Picture;
 
 /* The colours of an entity including its tint: linear RGB. */
 void picture_colors(const Picture *picture, u32 entity, f32 color[3], f32 color2[3]);
+/* True if the points of an entity of a POINTS field are there: points[entity->field]. */
+bool picture_points(const Picture *picture, const Entity *entity);
 /* Highlight colours: grabbed and hovered (linear). */
 extern const f32 highlight_held[3], highlight_hovered[3];
 

@@ -25,6 +25,13 @@ Mat4 camera_matrix(const Camera *camera, u32 width, u32 height)
     return mat4_mul(lens, view);
 }
 
+void camera_lens(const Camera *camera, f32 lens[2])
+{
+    f32 near_m = camera->near_m, far_m = camera->far_m;
+    lens[0] = (far_m + near_m) / (far_m - near_m);
+    lens[1] = -2.0f * far_m * near_m / (far_m - near_m);
+}
+
 Ray camera_ray(const Camera *camera, u32 width, u32 height, f32 x, f32 y)
 {
     CameraAxes axes = camera_axes(camera);

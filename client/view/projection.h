@@ -18,5 +18,7 @@ typedef struct CameraAxes {
 CameraAxes camera_axes(const Camera *camera);
 /* World to clip space. */
 Mat4 camera_matrix(const Camera *camera, u32 width, u32 height);
+/* Depth in clip space (-1..1) at a distance d along the view is lens[0] + lens[1] / d. */
+void camera_lens(const Camera *camera, f32 lens[2]);
 
 #endif

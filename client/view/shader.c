@@ -17,6 +17,14 @@ static const char shader_tone[] =
     "    c = clamp(c * (2.51 * c + 0.03) / (c * (2.43 * c + 0.59) + 0.14), 0.0, 1.0);\n"
     "    c = max(mix(vec3(dot(c, vec3(0.21, 0.72, 0.07))), c, 1.12), 0.0);\n"
     "    return pow(c, vec3(1.0 / 2.2));\n"
+    "}\n"
+    /* Its inverse, for what is seen through something; white is less than infinitely bright. */
+    "vec3 untone(vec3 c) {\n"
+    "    c = pow(c, vec3(2.2));\n"
+    "    c = mix(vec3(dot(c, vec3(0.21, 0.72, 0.07))), c, 1.0 / 1.12);\n"
+    "    c = clamp(c, 0.0, 0.97);\n"
+    "    vec3 a = 2.51 - 2.43 * c, b = 0.03 - 0.59 * c;\n"
+    "    return (sqrt(b * b + 0.56 * a * c) - b) / (1.04 * a);\n"
     "}\n";
 
 /* Sun with filtered shadows, sky light by normal and by nearby occlusion of the sky (sampled in
@@ -121,7 +129,7 @@ static const char shader_light[] =
 static GLuint shader_compile(GLenum stage, const char *name, u32 chunks, const char *source,
                              ErrorText *error)
 {
-    bool light = stage == GL_FRAGMENT_SHADER && (chunks & SHADER_LIT);
+    bool light = (chunks & (stage == GL_FRAGMENT_SHADER ? SHADER_LIT : SHADER_LIT_VERTEX)) != 0;
     bool toned = light || (stage == GL_VERTEX_SHADER && (chunks & SHADER_TONE));
     const char *parts[6] = {shader_version,
                             chunks & SHADER_LEAN ? "#define LEAN\n" : "",

@@ -26,6 +26,7 @@ enum {
     FRAME_BINDING = 0, /* uniform block */
     SUN_UNIT = 0,      /* texture units */
     ZENITH_UNIT = 1,
+    FREE_UNIT = 2, /* this and later ones: each drawer's own */
 };
 
 /* Shared chunks prepended to a program's stages. */
@@ -34,6 +35,7 @@ typedef enum ShaderChunks {
     SHADER_LIT = 1,  /* the fragment stage may call lit() and pattern() */
     SHADER_LEAN = 2, /* with fewer shadow samples, for CPU rendering */
     SHADER_TONE = 4, /* the vertex stage may call tone(); the fragment stage of LIT may anyway */
+    SHADER_LIT_VERTEX = 8, /* the vertex stage may call what SHADER_LIT offers */
 } ShaderChunks;
 
 /* Compiles and links; 0 with the compiler's message in *error on failure. */

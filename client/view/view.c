@@ -1,7 +1,10 @@
 /*
- * view.c: one picture: gather, the two depth maps, objects, sky, fog, marks, resolve.
+ * view.c: one picture: gather, the two depth maps, objects, sky, liquids, fog, billboards, marks,
+ * resolve.
  */
+#include "client/view/draw_billboards.h"
 #include "client/view/draw_fog.h"
+#include "client/view/draw_liquid.h"
 #include "client/view/draw_marks.h"
 #include "client/view/draw_points.h"
 #include "client/view/draw_rigid.h"
@@ -26,7 +29,10 @@ struct View {
     DrawRigid *rigid;
     DrawSoft *soft;
     DrawPoints *points;
+    DrawLiquid *liquid;
     DrawFog *fog;
+    DrawBillboards *billboards;
+    BallCast balls;
     DrawMarks *marks;
     DrawSky sky;
     GLuint frame; /* uniform buffer */
@@ -53,9 +59,14 @@ View *view_create(const ViewOptions *options, ErrorText *error)
     view->rigid = draw_rigid_create(chunks, error);
     view->soft = view->rigid ? draw_soft_create(chunks, error) : NULL;
     view->points = view->soft ? draw_points_create(chunks, error) : NULL;
-    view->fog = view->points ? draw_fog_create(error) : NULL;
-    view->marks = view->fog ? draw_marks_create(error) : NULL;
-    if (!view->marks || draw_sky_init(&view->sky, chunks, error) != 0) {
+    /* A CPU renderer has time for stills, which are multisampled. */
+    bool coarse = software && view->surface.samples == 0;
+    view->liquid = view->points ? draw_liquid_create(chunks, coarse, error) : NULL;
+    view->fog = view->liquid ? draw_fog_create(error) : NULL;
+    view->billboards = view->fog ? draw_billboards_create(chunks, error) : NULL;
+    view->marks = view->billboards ? draw_marks_create(error) : NULL;
+    if (!view->marks || ball_cast_init(&view->balls, error) != 0 ||
+        draw_sky_init(&view->sky, chunks, error) != 0) {
         view_destroy(view);
         return NULL;
     }
@@ -70,7 +81,10 @@ void view_destroy(View *view)
     draw_rigid_destroy(view->rigid);
     draw_soft_destroy(view->soft);
     draw_points_destroy(view->points);
+    draw_liquid_destroy(view->liquid);
     draw_fog_destroy(view->fog);
+    draw_billboards_destroy(view->billboards);
+    ball_cast_finish(&view->balls);
     draw_marks_destroy(view->marks);
     draw_sky_finish(&view->sky);
     depth_map_finish(&view->sun);
@@ -131,6 +145,8 @@ static void view_draw_map(View *view, const DepthMap *map)
     depth_map_begin(map);
     draw_rigid_cast(view->rigid, &map->to_clip);
     draw_soft_cast(view->soft, &map->to_clip);
+    draw_points_cast(view->points, &view->balls, &map->to_clip);
+    draw_liquid_cast(view->liquid, &view->balls, &map->to_clip);
     glDisable(GL_POLYGON_OFFSET_FILL);
 }
 
@@ -147,7 +163,9 @@ void view_draw(View *view, const Picture *picture)
     draw_rigid_gather(view->rigid, picture, frame.forward[3]);
     draw_soft_gather(view->soft, picture);
     draw_points_gather(view->points, picture);
+    draw_liquid_gather(view->liquid, picture, &frame);
     draw_fog_gather(view->fog, picture);
+    draw_billboards_gather(view->billboards, picture);
 
     glDisable(GL_BLEND);
     glDisable(GL_SCISSOR_TEST);
@@ -167,7 +185,15 @@ void view_draw(View *view, const Picture *picture)
     draw_soft_show(view->soft);
     draw_points_show(view->points);
     draw_sky_show(&view->sky);
+    if (draw_liquid_wanted(view->liquid) || draw_billboards_wanted(view->billboards)) {
+        glActiveTexture(GL_TEXTURE0 + FREE_UNIT);
+        surface_copy(surface);
+    }
+    if (draw_liquid_wanted(view->liquid)) {
+        draw_liquid_show(view->liquid, surface, &frame);
+    }
     draw_fog_show(view->fog);
+    draw_billboards_show(view->billboards, surface);
     draw_marks_show(view->marks, picture, &frame.view_proj, surface->width, surface->height);
     surface_frame_end(surface);
     gl_check("view_draw");

@@ -62,8 +62,8 @@ typedef struct Appearance {
     f32 color2[4]; /* of patterns and of a cloth's back; LIQUID: of light scattered back from its
                       depth; BILLBOARDS: at the end of life */
     f32 roughness; /* [0, 1] */
-    f32 radius;    /* m, of points */
-    u32 grid[2];   /* APPEARANCE_CLOTH of a regular grid: points along u and v (row-major, u
+    f32 radius;  /* m, of points; LIQUID: half their spacing at rest: each is (2 radius)³ of it */
+    u32 grid[2]; /* APPEARANCE_CLOTH of a regular grid: points along u and v (row-major, u
                       fastest), both ≥ 2; 0 if the triangles are explicit */
     /* LIQUID */
     f32 clear_m; /* see color; 0: 1 m */

@@ -1,0 +1,305 @@
+/* liquid_form.c: see liquid_form.h. */
+#include "client/view/liquid_form.h"
+
+#include "protocol/codec/chunk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The balls overlap, so that a liquid at rest has no holes: its spacing is 2 radii. */
+#define BALL_RADII    1.75f
+/* Distance of nodes in radii: about eight points a node inside a liquid. */
+#define NODE_RADII    4.0f
+/* Neighbours (in points at rest) between which spray becomes liquid: four are a surface, one is the
+ * corner of a tank. */
+#define SPRAY_MIN     0.2f
+#define SPRAY_MAX     1.4f
+/* Speeds against the surroundings between which a liquid turns white, m/s. */
+#define FOAM_MIN_M_S  0.7f
+#define FOAM_MAX_M_S  3.0f
+/* Speeds between which spray turns white; drops at rest are clear. */
+#define SLOW_MIN_M_S  0.3f
+#define SLOW_MAX_M_S  1.5f
+#define FAST_MIN_M_S  3.0f
+#define FAST_MAX_M_S  9.0f
+/* Points at rest around one that is surrounded: eight are, and five at the surface. */
+#define INNER_VOLUME  6.6f
+#define SPRAY_SMALLER 0.62f /* of the radius */
+#define SPRAY_WHITE   0.3f
+
+/* A chunk with fewer points left tells nothing. */
+enum {
+    DECIMATION_EVIDENCE = 5
+};
+
+void decimation_find(const ShownPoint *points, u32 first, u32 count, u8 *shifts)
+{
+    u32 votes[DECIMATION_MAX + 1] = {0};
+    static const u8 unknown = UINT8_MAX;
+    for (u32 i = 0; i < count;) {
+        u32 at = (first + i) % CHUNK_POINTS, n = u32_min(CHUNK_POINTS - at, count - i);
+        u32 live = 0, low = 0; /* bits of slots in use */
+        for (u32 k = 0; k < n; k++) {
+            if (points[i + k].generation != 0) {
+                live++;
+                low |= at + k;
+            }
+        }
+        u8 shift = unknown;
+        if (live >= DECIMATION_EVIDENCE) {
+            for (shift = 0; shift < DECIMATION_MAX && (low >> shift & 1) == 0;) {
+                shift++;
+            }
+            votes[shift] += live << shift;
+        }
+        memset(shifts + i, shift, n);
+        i += n;
+    }
+    u8 usual = 0;
+    for (u8 k = 1; k <= DECIMATION_MAX; k++) {
+        usual = votes[k] > votes[usual] ? k : usual;
+    }
+    for (u32 i = 0; i < count; i++) {
+        shifts[i] = shifts[i] == unknown ? usual : shifts[i];
+    }
+}
+
+void liquid_form_begin(LiquidForm *form)
+{
+    form->count = form->body_count = 0;
+    form->radius = 0.0f;
+}
+
+void liquid_form_finish(LiquidForm *form)
+{
+    free(form->points);
+    free(form->velocities);
+    free(form->shifts);
+    free(form->nodes);
+    free(form->bodies);
+    memset(form, 0, sizeof *form);
+}
+
+static bool form_reserve(LiquidForm *form, u32 more)
+{
+    if (form->body_count == form->body_capacity) {
+        u32 capacity = 2 * form->body_capacity + 8;
+        LiquidBody *bodies = realloc(form->bodies, capacity * sizeof *bodies);
+        if (!bodies) {
+            return false;
+        }
+        form->bodies = bodies;
+        form->body_capacity = capacity;
+    }
+    if (more > form->shift_capacity) {
+        u8 *shifts = realloc(form->shifts, more);
+        if (!shifts) {
+            return false;
+        }
+        form->shifts = shifts;
+        form->shift_capacity = more;
+    }
+    u64 needed = (u64)form->count + more;
+    if (needed <= form->capacity) {
+        return true;
+    }
+    u64 capacity = needed + needed / 2;
+    LiquidPoint *points = realloc(form->points, capacity * sizeof *points);
+    if (!points) {
+        return false;
+    }
+    form->points = points;
+    Vec3 *velocities = realloc(form->velocities, capacity * sizeof *velocities);
+    if (!velocities) {
+        return false;
+    }
+    form->velocities = velocities;
+    form->capacity = (u32)capacity;
+    return true;
+}
+
+void liquid_form_add(LiquidForm *form, const ShownPoint *points, const Entity *entity,
+                     const f32 color[3], const f32 color2[3])
+{
+    static const f32 grow[DECIMATION_MAX + 1] = {1.0f, 1.2599210f, 1.5874011f, 2.0f};
+    const Appearance *look = &entity->appearance;
+    if (!form_reserve(form, entity->count)) {
+        return;
+    }
+    points += entity->first;
+    decimation_find(points, entity->first, entity->count, form->shifts);
+    f32 radius = f32_max(look->radius, 0.002f);
+    f32 clear_m = look->clear_m > 0.0f ? look->clear_m : 1.0f;
+    LiquidPoint one = {.volume = 8.0f * radius * radius * radius};
+    for (u32 k = 0; k < 3; k++) {
+        one.optical[k] = -logf(f32_clamp(color[k], 0.001f, 1.0f)) / clear_m;
+        one.scatter[k] = color2[k];
+    }
+    u32 before = form->count;
+    for (u32 i = 0; i < entity->count; i++) {
+        if (points[i].generation != 0) {
+            u8 shift = form->shifts[i];
+            LiquidPoint *out = &form->points[form->count];
+            *out = one;
+            out->position = points[i].position;
+            out->radius = BALL_RADII * radius * grow[shift];
+            out->volume = one.volume * (f32)(1u << shift);
+            form->velocities[form->count++] = points[i].velocity;
+        }
+    }
+    u32 added = form->count - before;
+    if (added > 0) {
+        form->radius += (radius - form->radius) * (f32)added / (f32)form->count;
+        form->bodies[form->body_count++] = (LiquidBody){before, added, added};
+    }
+}
+
+/* ---- foam ---- */
+
+/* The eight nodes around a place: cells and trilinear weights. */
+typedef struct Corners {
+    i32 low[3];
+    f32 share[3]; /* of the upper one along each axis */
+} Corners;
+
+static Corners corners_of(Vec3 p, f32 per_m)
+{
+    Corners c;
+    const f32 at[3] = {p.x * per_m, p.y * per_m, p.z * per_m};
+    for (u32 k = 0; k < 3; k++) {
+        f32 low = floorf(f32_clamp(at[k], -1e8f, 1e8f));
+        c.low[k] = (i32)low;
+        c.share[k] = f32_clamp(at[k] - low, 0.0f, 1.0f);
+    }
+    return c;
+}
+
+static f32 corner_weight(const Corners *c, u32 corner)
+{
+    f32 weight = 1.0f;
+    for (u32 k = 0; k < 3; k++) {
+        weight *= corner >> k & 1 ? c->share[k] : 1.0f - c->share[k];
+    }
+    return weight;
+}
+
+/* The node of a corner; a new one is empty. There are more nodes than can be in use. */
+static LiquidNode *node_of(LiquidForm *form, const Corners *c, u32 corner)
+{
+    i32 cell[3];
+    u64 key = 0;
+    for (u32 k = 0; k < 3; k++) {
+        cell[k] = c->low[k] + (i32)(corner >> k & 1);
+        key = key * 0x9E3779B97F4A7C15ull + (u32)cell[k];
+    }
+    u32 mask = form->node_count - 1;
+    for (u32 at = (u32)(key * 0xD1342543DE82EF95ull >> 32) & mask;; at = (at + 1) & mask) {
+        LiquidNode *node = &form->nodes[at];
+        if (node->stamp != form->stamp) {
+            *node = (LiquidNode){.cell = {cell[0], cell[1], cell[2]}, .stamp = form->stamp};
+            return node;
+        }
+        if (node->cell[0] == cell[0] && node->cell[1] == cell[1] && node->cell[2] == cell[2]) {
+            return node;
+        }
+    }
+}
+
+static bool nodes_reserve(LiquidForm *form)
+{
+    u64 wanted = 1024;
+    while (wanted < 9ull * form->count) {
+        wanted *= 2;
+    }
+    if (wanted > form->node_count) {
+        LiquidNode *nodes = wanted <= 1u << 30 ? calloc(wanted, sizeof *nodes) : NULL;
+        if (!nodes) {
+            return false;
+        }
+        free(form->nodes);
+        form->nodes = nodes;
+        form->node_count = (u32)wanted;
+        form->stamp = 0;
+    }
+    if (++form->stamp == 0) {
+        memset(form->nodes, 0, form->node_count * sizeof *form->nodes);
+        form->stamp = 1;
+    }
+    return true;
+}
+
+static f32 smooth_step(f32 low, f32 high, f32 x)
+{
+    f32 t = f32_clamp((x - low) / (high - low), 0.0f, 1.0f);
+    return t * t * (3.0f - 2.0f * t);
+}
+
+/* True if it is not surrounded by others. */
+static bool point_foam(LiquidForm *form, u32 i, f32 per_m, f32 unit)
+{
+    LiquidPoint *point = &form->points[i];
+    Corners c = corners_of(point->position, per_m);
+    f32 own = point->volume / unit, volume = 0.0f, momentum[3] = {0}, itself = 0.0f;
+    for (u32 corner = 0; corner < 8; corner++) {
+        f32 weight = corner_weight(&c, corner);
+        const LiquidNode *node = node_of(form, &c, corner);
+        volume += weight * node->volume;
+        itself += weight * weight * own;
+        for (u32 k = 0; k < 3; k++) {
+            momentum[k] += weight * node->momentum[k];
+        }
+    }
+    Vec3 velocity = form->velocities[i];
+    Vec3 mean = volume > 0.0f
+                    ? vec3(momentum[0] / volume, momentum[1] / volume, momentum[2] / volume)
+                    : velocity;
+    f32 spray = 1.0f - smooth_step(SPRAY_MIN, SPRAY_MAX, volume - itself);
+    f32 mixed = smooth_step(FOAM_MIN_M_S, FOAM_MAX_M_S, vec3_distance(velocity, mean));
+    f32 speed = vec3_length(velocity);
+    f32 white = SPRAY_WHITE * smooth_step(SLOW_MIN_M_S, SLOW_MAX_M_S, speed) +
+                smooth_step(FAST_MIN_M_S, FAST_MAX_M_S, speed);
+    point->radius *= 1.0f - SPRAY_SMALLER * spray;
+    point->foam = f32_min(white * spray + mixed, 1.0f);
+    return volume < INNER_VOLUME;
+}
+
+void liquid_form_foam(LiquidForm *form)
+{
+    if (form->count == 0 || !nodes_reserve(form)) {
+        return;
+    }
+    f32 per_m = 1.0f / (NODE_RADII * form->radius);
+    f32 unit = 8.0f * form->radius * form->radius * form->radius;
+    for (u32 i = 0; i < form->count; i++) {
+        Corners c = corners_of(form->points[i].position, per_m);
+        f32 volume = form->points[i].volume / unit;
+        Vec3 velocity = form->velocities[i];
+        for (u32 corner = 0; corner < 8; corner++) {
+            f32 weight = volume * corner_weight(&c, corner);
+            LiquidNode *node = node_of(form, &c, corner);
+            node->volume += weight;
+            node->momentum[0] += weight * velocity.x;
+            node->momentum[1] += weight * velocity.y;
+            node->momentum[2] += weight * velocity.z;
+        }
+    }
+    for (u32 b = 0; b < form->body_count; b++) {
+        LiquidBody *body = &form->bodies[b];
+        u32 end = body->first + body->count;
+        for (u32 i = body->first; i < end;) {
+            if (point_foam(form, i, per_m, unit)) {
+                i++;
+                continue;
+            }
+            /* Its place is taken by the last one not looked at. */
+            end--;
+            LiquidPoint inner = form->points[i];
+            Vec3 velocity = form->velocities[i];
+            form->points[i] = form->points[end];
+            form->velocities[i] = form->velocities[end];
+            form->points[end] = inner;
+            form->velocities[end] = velocity;
+        }
+        body->outer = end - body->first;
+    }
+}

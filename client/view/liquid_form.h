@@ -1,0 +1,68 @@
+/*
+ * liquid_form.h: what of a liquid's points is to be drawn: the volume of each, which grows where a
+ * narrow link omits others, and its foam. No OpenGL.
+ *
+ * Foam is where air is mixed in (after Ihmsen, Akinci, Akinci, Teschner 2012, "Unified spray, foam
+ * and bubbles for particle-based fluids"): points that have few others around them (spray), and
+ * points that move against those around them. Both are measured on a grid of nodes 4 radii apart,
+ * to which each point adds its volume and momentum with trilinear weights.
+ * Layer: client/view.
+ */
+#ifndef PLENUM_CLIENT_VIEW_LIQUID_FORM_H
+#define PLENUM_CLIENT_VIEW_LIQUID_FORM_H
+
+#include "client/view/picture.h"
+
+enum {
+    DECIMATION_MAX = 3 /* one of 2³ points is left */
+};
+
+/* By how much points [first, first + count) of a field are decimated: one of 2^n is left (see
+ * PROTOCOL.md, reduced detail). Found from the slots in use, which are then multiples of 2^n in
+ * each chunk; shifts[count] is n of each point's chunk. */
+void decimation_find(const ShownPoint *points, u32 first, u32 count, u8 *shifts);
+
+typedef struct LiquidPoint {
+    Vec3 position;
+    f32 radius;     /* m, of the ball drawn for it */
+    f32 optical[3]; /* 1/m, absorption of red, green, blue */
+    f32 volume;     /* m³ */
+    f32 scatter[3]; /* colour of the light scattered back */
+    f32 foam;       /* [0, 1] */
+} LiquidPoint;
+
+/* The points of one entity: first those that may be seen, then those surrounded by others. */
+typedef struct LiquidBody {
+    u32 first, count; /* points */
+    u32 outer;        /* of which the first so many may be seen */
+} LiquidBody;
+
+typedef struct LiquidNode {
+    i32 cell[3];
+    u32 stamp;       /* of the frame in which it was used last */
+    f32 volume;      /* in units of a point's at rest */
+    f32 momentum[3]; /* the same times m/s */
+} LiquidNode;
+
+typedef struct LiquidForm {
+    LiquidPoint *points; /* [count] */
+    Vec3 *velocities;    /* [count] m/s */
+    u8 *shifts;          /* [shift_capacity] of the entity at work */
+    LiquidBody *bodies;  /* [body_count] */
+    u32 count, capacity, shift_capacity, body_count, body_capacity;
+    LiquidNode *nodes; /* [node_count], a power of two; found by hash of their cell */
+    u32 node_count, stamp;
+    f32 radius; /* m, half the spacing: mean of all points; 0 without any */
+} LiquidForm;
+
+/* Starts a frame; zero-initialized structs are valid. */
+void liquid_form_begin(LiquidForm *form);
+/* Adds the live points of a liquid: `points` is the field's array. Out of memory: adds none. */
+void liquid_form_add(LiquidForm *form, const ShownPoint *points, const Entity *entity,
+                     const f32 color[3], const f32 color2[3]);
+/* Finds the foam of all points added and which of them may be seen, and sorts each body; spray is
+ * drawn as smaller drops. Without memory: no foam, all may be seen. */
+void liquid_form_foam(LiquidForm *form);
+void liquid_form_finish(LiquidForm *form);
+
+#endif

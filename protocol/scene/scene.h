@@ -24,7 +24,6 @@ enum {
     /* Waypoints of a kinematic body. */
     PATH_POINTS_MAX = 256,
     JOINTS_MAX = 65536,
-    LIQUIDS_MAX = 16, /* with the grains: every pair of them has its own table of contacts */
 };
 
 /* Path of a kinematic body: point i at time (i / count) × period_s, cyclic. */

@@ -269,16 +269,16 @@ bool Builder::keep_liquids()
 bool Builder::liquids(const JsonPath &at, const fb::Scene *in)
 {
     u32 liquid_total, grains_total;
-    if (!number(at, "liquid_spacing", in->liquid_spacing(), 0.002f, 10.0f, &out_->liquid_spacing) ||
-        !integer(at, "liquid_iterations", in->liquid_iterations(), 1, 20,
+    if (!number(at, "liquid_spacing", in->liquid_spacing(), 0.002f, 1.0f, &out_->liquid_spacing) ||
+        !integer(at, "liquid_iterations", in->liquid_iterations(), 1, 16,
                  &out_->liquid_iterations) ||
-        !count(at, "liquids", in->liquids(), LIQUIDS_MAX, &liquid_total) ||
-        !count(at, "grains", in->grains(), LIQUIDS_MAX, &grains_total)) {
+        !count(at, "liquids", in->liquids(), LIQUID_PHASES_MAX, &liquid_total) ||
+        !count(at, "grains", in->grains(), LIQUID_PHASES_MAX, &grains_total)) {
         return false;
     }
-    if (liquid_total + grains_total > LIQUIDS_MAX) {
+    if (liquid_total + grains_total > LIQUID_PHASES_MAX) {
         return fail(at, "grains", "%u with the liquids; at most %d in a scene",
-                    liquid_total + grains_total, LIQUIDS_MAX);
+                    liquid_total + grains_total, LIQUID_PHASES_MAX);
     }
     for (u32 i = 0; i < liquid_total; i++) {
         JsonPath here = {&at, "liquids", i};

@@ -1,4 +1,5 @@
 /* build.c: builds kinds of matter, fields and entities from a scene; also for a reset. */
+#include "server/world/matter_liquid.h"
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
 #include "server/world/world_internal.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 /* Kinds of every world. Others may interact with the first. */
-static const MatterOps *const kinds_of_all[] = {&matter_rigid, &matter_soft};
+static const MatterOps *const kinds_of_all[] = {&matter_rigid, &matter_soft, &matter_liquid};
 
 enum {
     KINDS_OF_ALL = sizeof kinds_of_all / sizeof kinds_of_all[0]

@@ -48,7 +48,8 @@ u32 world_colliders(const Matter *matter, Collider colliders[MATTERS_MAX])
     for (u32 i = 0; i < matter->index; i++) {
         Matter *other = world->matters[i];
         if (other->ops->collider != NULL) {
-            colliders[count++] = other->ops->collider(other, matter->index);
+            colliders[count] = other->ops->collider(other, matter->index);
+            count += colliders[count].ops != NULL;
         }
     }
     return count;

@@ -149,7 +149,7 @@ struct MatterOps {
     /* ---- contact ---- */
 
     /* Its collider for the kind with the index `user`, which carries it along in its own steps;
-     * for the coming tick. NULL: no collisions. */
+     * for the coming tick. NULL, or one without ops: no collisions. */
     Collider (*collider)(Matter *matter, u32 user);
 
     /* ---- state: hash, save and load in one walk (state.h) ---- */

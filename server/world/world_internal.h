@@ -8,7 +8,7 @@
  *   validate.c  invariants after a load and after each tick
  *   debug_view.c      the debug picture of the simulation
  *   dump.c      a world as text or JSON
- *   matter.h    interface of kinds of matter; implemented by matter_rigid*.c, matter_soft*.c
+ *   matter.h    interface of kinds of matter; implemented by matter_*.c
  * Layer: server/world, private.
  */
 #ifndef PLENUM_SERVER_WORLD_WORLD_INTERNAL_H

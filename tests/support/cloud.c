@@ -10,7 +10,6 @@
 
 enum {
     GRIPS_MAX = 8,
-    CLOUD_INDEX = 2, /* after rigid and soft */
     PUFFS_MAX = 2,   /* prefabs that may exist at once, */
     PUFF_POINTS = 8, /* of so many points each, which fly freely and meet nothing */
     ALL_POINTS = CLOUD_POINTS + PUFFS_MAX * PUFF_POINTS,
@@ -57,7 +56,11 @@ Vec3 cloud_place(u32 point)
 
 Vec3 cloud_position(const World *world, u32 point)
 {
-    return ((const Cloud *)world_matter_at(world, CLOUD_INDEX))->positions[point];
+    u32 index = 0; /* behind the kinds of every world */
+    while (world_matter_at(world, index)->ops != &cloud_matter) {
+        index++;
+    }
+    return ((const Cloud *)world_matter_at(world, index))->positions[point];
 }
 
 static u64 estimate(const Scene *scene)

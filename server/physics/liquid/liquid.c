@@ -1,0 +1,357 @@
+/* liquid.c: the store: definition, memory, slots. */
+#include "server/physics/liquid/liquid_internal.h"
+
+#include "shared/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ALIGN = 64
+};
+
+LiquidPhaseDef liquid_phase_default(LiquidKind kind)
+{
+    LiquidPhaseDef def = {.kind = kind};
+    if (kind == LIQUID_GRAINS) {
+        def.density = 2650.0f;
+        def.friction = 0.6f;
+        def.contact_friction = 0.6f;
+    } else {
+        def.density = 1000.0f;
+        def.viscosity = 0.001f;
+    }
+    return def;
+}
+
+/* ---- definition ---- */
+
+static bool is_within(f32 value, f32 least, f32 most)
+{
+    return value >= least && value <= most; /* false for NaN */
+}
+
+static Error check_phase(const LiquidPhaseDef *phase, u32 p, ErrorText *error)
+{
+    const struct {
+        const char *name;
+        f32 value, least, most;
+    } rows[] = {
+        {"density", phase->density, 1.0f, 20000.0f},
+        {"viscosity", phase->viscosity, 0.0f, 1000.0f},
+        {"surface_tension", phase->surface_tension, 0.0f, 10.0f},
+        {"vorticity", phase->vorticity, 0.0f, 1.0f},
+        {"friction", phase->friction, 0.0f, 2.0f},
+        {"static_friction", phase->static_friction, 0.0f, 2.0f},
+        {"contact_friction", phase->contact_friction, 0.0f, 2.0f},
+    };
+    for (u32 i = 0; i < PL_COUNT(rows); i++) {
+        if (!is_within(rows[i].value, rows[i].least, rows[i].most)) {
+            return error_set(error, ERROR_RANGE, "phase %u: %s is %g, expected %g to %g", p,
+                             rows[i].name, (f64)rows[i].value, (f64)rows[i].least,
+                             (f64)rows[i].most);
+        }
+    }
+    if (phase->kind >= LIQUID_KIND_COUNT) {
+        return error_set(error, ERROR_RANGE, "phase %u: no such kind", p);
+    }
+    return ERROR_OK;
+}
+
+Error liquid_check(const LiquidDef *def, ErrorText *error)
+{
+    if (!is_within(def->spacing, 0.001f, 1.0f)) {
+        return error_set(error, ERROR_RANGE, "spacing is %g m, expected 0.001 to 1",
+                         (f64)def->spacing);
+    }
+    if (def->iterations > 16) {
+        return error_set(error, ERROR_RANGE, "iterations is %u, expected at most 16",
+                         def->iterations);
+    }
+    if (def->phase_count == 0 || def->phase_count > LIQUID_PHASES_MAX) {
+        return error_set(error, ERROR_RANGE, "%u phases, expected 1 to %u", def->phase_count,
+                         (u32)LIQUID_PHASES_MAX);
+    }
+    u64 slots = 0;
+    for (u32 p = 0; p < def->phase_count; p++) {
+        Error result = check_phase(&def->phases[p], p, error);
+        if (result != ERROR_OK) {
+            return result;
+        }
+        if (def->phases[p].capacity == 0) {
+            return error_set(error, ERROR_RANGE, "phase %u: capacity is 0", p);
+        }
+        slots += def->phases[p].capacity;
+        if (slots > LIQUID_PARTICLES_MAX) {
+            return error_set(error, ERROR_LIMIT,
+                             "phase %u: %llu particles with it, the limit is %u", p,
+                             (unsigned long long)slots, (u32)LIQUID_PARTICLES_MAX);
+        }
+    }
+    return ERROR_OK;
+}
+
+/* ---- memory ---- */
+
+/* Lays the arrays out from `at` on; returns the bytes they take. NULL: only that. */
+static u64 lay_out(Liquid *liquid, u8 *at, u64 slots)
+{
+    u64 used = 0;
+#define X(type, name, per)                                                                         \
+    if (at != NULL) {                                                                              \
+        liquid->name = (type *)(void *)(at + used);                                                \
+    }                                                                                              \
+    used += (((slots + LIQUID_PAD) * (per) * sizeof(type)) + ALIGN - 1) / ALIGN * ALIGN;
+    LIQUID_ARRAYS(X)
+#undef X
+    return used;
+}
+
+u64 liquid_bytes(const LiquidDef *def)
+{
+    u64 slots = 0;
+    for (u32 p = 0; p < def->phase_count && p < LIQUID_PHASES_MAX; p++) {
+        slots += def->phases[p].capacity;
+    }
+    return sizeof(Liquid) + lay_out(NULL, NULL, slots) + slots * sizeof(LiquidPair);
+}
+
+void liquid_factors(Liquid *liquid)
+{
+    f32 d = liquid->def.spacing, volume = d * d * d;
+    for (u32 p = 0; p < liquid->def.phase_count; p++) {
+        const LiquidPhaseDef *phase = &liquid->def.phases[p];
+        bool grains = phase->kind == LIQUID_GRAINS;
+        f32 part = grains ? LIQUID_GRAIN_PART : 1.0f;
+        liquid->factors[p] = (PhaseFactors){
+            .part = part,
+            .mass = phase->density * volume * part,
+            .lightness = 1.0f / (phase->density * volume),
+            .viscosity = grains ? 0.0f : phase->viscosity,
+            .cohesion = grains ? 0.0f : phase->surface_tension,
+            .friction = grains ? f32_max(phase->friction, phase->static_friction) : 0.0f,
+            .radius = grains ? 0.5f * d : 0.35f * d,
+            .grains = grains};
+    }
+}
+
+Liquid *liquid_create(const LiquidDef *def, ErrorText *error)
+{
+    if (liquid_check(def, error) != ERROR_OK) {
+        return NULL;
+    }
+    Liquid *liquid = calloc(1, sizeof *liquid);
+    if (liquid == NULL) {
+        error_set(error, ERROR_MEMORY, "out of memory for the liquid");
+        return NULL;
+    }
+    liquid->def = *def;
+    liquid->def.iterations = u32_max(def->iterations, 1);
+    for (u32 p = 0; p < def->phase_count; p++) {
+        liquid->first[p + 1] = liquid->first[p] + def->phases[p].capacity;
+        liquid->grains = liquid->grains || def->phases[p].kind == LIQUID_GRAINS;
+    }
+    liquid->slots = liquid->first[def->phase_count];
+    liquid->mixed = def->phase_count > 1 || liquid->grains;
+    u64 bytes = lay_out(NULL, NULL, liquid->slots);
+    liquid->memory = aligned_alloc(ALIGN, bytes);
+    if (liquid->memory == NULL) {
+        error_set(error, ERROR_MEMORY, "out of memory for %u particles", liquid->slots);
+        free(liquid);
+        return NULL;
+    }
+    memset(liquid->memory, 0, bytes);
+    lay_out(liquid, liquid->memory, liquid->slots);
+    liquid_factors(liquid);
+    liquid->awake = 1;
+    liquid_clear(liquid);
+    return liquid;
+}
+
+void liquid_destroy(Liquid *liquid)
+{
+    if (liquid != NULL) {
+        free(liquid->memory);
+        free(liquid->cell_starts);
+        free(liquid->pairs);
+        free(liquid->things);
+        free(liquid->sums);
+        free(liquid);
+    }
+}
+
+void liquid_clear(Liquid *liquid)
+{
+    for (u32 slot = 0; slot < liquid->slots; slot++) {
+        liquid_remove(liquid, slot);
+    }
+    for (u32 p = 0; p < liquid->def.phase_count; p++) {
+        liquid->lowest[p] = liquid->first[p];
+    }
+    memset(liquid->hands, 0, sizeof liquid->hands);
+    liquid->hand_end = 0;
+    liquid_wake(liquid);
+}
+
+bool liquid_set_phase(Liquid *liquid, u32 phase, const LiquidPhaseDef *def)
+{
+    if (phase >= liquid->def.phase_count) {
+        return false;
+    }
+    const LiquidPhaseDef *before = &liquid->def.phases[phase];
+    if (check_phase(def, phase, NULL) != ERROR_OK || def->kind != before->kind ||
+        def->capacity != before->capacity) {
+        return false;
+    }
+    liquid->def.phases[phase] = *def;
+    liquid_factors(liquid);
+    liquid_wake(liquid);
+    return true;
+}
+
+const LiquidPhaseDef *liquid_phase(const Liquid *liquid, u32 phase)
+{
+    CHECK(phase < liquid->def.phase_count);
+    return &liquid->def.phases[phase];
+}
+
+u32 liquid_phases(const Liquid *liquid)
+{
+    return liquid->def.phase_count;
+}
+
+f32 liquid_spacing(const Liquid *liquid)
+{
+    return liquid->def.spacing;
+}
+
+/* ---- slots ---- */
+
+u32 liquid_slots(const Liquid *liquid)
+{
+    return liquid->slots;
+}
+
+u32 liquid_first(const Liquid *liquid, u32 phase)
+{
+    CHECK(phase <= liquid->def.phase_count);
+    return liquid->first[phase];
+}
+
+u32 liquid_phase_of(const Liquid *liquid, u32 slot)
+{
+    u32 p = 0;
+    while (p + 1 < liquid->def.phase_count && slot >= liquid->first[p + 1]) {
+        p++;
+    }
+    return p;
+}
+
+u32 liquid_count(const Liquid *liquid, u32 phase)
+{
+    return phase < liquid->def.phase_count ? liquid->live[phase]
+           : phase == LIQUID_ANY           ? liquid->count
+                                           : 0;
+}
+
+const Vec3 *liquid_positions(const Liquid *liquid)
+{
+    return liquid->positions;
+}
+
+const Vec3 *liquid_velocities(const Liquid *liquid)
+{
+    return liquid->velocities;
+}
+
+const u16 *liquid_generations(const Liquid *liquid)
+{
+    return liquid->generations;
+}
+
+f32 liquid_particle_mass(const Liquid *liquid, u32 phase)
+{
+    CHECK(phase < liquid->def.phase_count);
+    return liquid->factors[phase].mass;
+}
+
+f32 liquid_pressure(const Liquid *liquid, u32 slot)
+{
+    return slot < liquid->slots ? liquid->pressures[slot] : 0.0f;
+}
+
+static bool is_in_world(Vec3 position, Vec3 velocity)
+{
+    Vec3 p = vec3_abs(position), v = vec3_abs(velocity);
+    f32 far = f32_max(p.x, f32_max(p.y, p.z)), fast = f32_max(v.x, f32_max(v.y, v.z));
+    return vec3_is_finite(position) && vec3_is_finite(velocity) && far <= WORLD_EXTENT_MAX_M &&
+           fast <= SPEED_MAX_M_S;
+}
+
+/* 16 bits: 0 means free and is skipped. */
+static u16 next_generation(Liquid *liquid, u32 slot)
+{
+    u16 next = (u16)(liquid->issued[slot] + 1);
+    liquid->issued[slot] = next != 0 ? next : 1;
+    return liquid->issued[slot];
+}
+
+i32 liquid_spawn(Liquid *liquid, u32 phase, Vec3 position, Vec3 velocity)
+{
+    if (phase >= liquid->def.phase_count || !is_in_world(position, velocity)) {
+        return -1;
+    }
+    u32 slot = liquid->lowest[phase], end = liquid->first[phase + 1];
+    while (slot < end && liquid->generations[slot] != 0) {
+        slot++;
+    }
+    liquid->lowest[phase] = slot;
+    if (slot == end) {
+        return -1;
+    }
+    liquid->generations[slot] = next_generation(liquid, slot);
+    liquid->positions[slot] = position;
+    liquid->velocities[slot] = velocity;
+    liquid->pressures[slot] = 0.0f;
+    liquid->live[phase]++;
+    liquid->count++;
+    liquid_wake(liquid);
+    return (i32)slot;
+}
+
+void liquid_remove(Liquid *liquid, u32 slot)
+{
+    if (slot >= liquid->slots || liquid->generations[slot] == 0) {
+        return;
+    }
+    u32 phase = liquid_phase_of(liquid, slot);
+    liquid->generations[slot] = 0;
+    liquid->positions[slot] = liquid->velocities[slot] = vec3_zero();
+    liquid->pressures[slot] = 0.0f;
+    memset(&liquid->stresses[(size_t)slot * LIQUID_STRESS_PARTS], 0,
+           LIQUID_STRESS_PARTS * sizeof(f32));
+    liquid->lowest[phase] = u32_min(liquid->lowest[phase], slot);
+    liquid->live[phase]--;
+    liquid->count--;
+    liquid_wake(liquid);
+}
+
+void liquid_set(Liquid *liquid, u32 slot, Vec3 position, Vec3 velocity)
+{
+    if (slot < liquid->slots && liquid->generations[slot] != 0 && is_in_world(position, velocity)) {
+        liquid->positions[slot] = position;
+        liquid->velocities[slot] = velocity;
+        liquid_wake(liquid);
+    }
+}
+
+bool liquid_awake(const Liquid *liquid)
+{
+    return liquid->awake != 0 && liquid->count != 0;
+}
+
+void liquid_wake(Liquid *liquid)
+{
+    liquid->awake = 1;
+    liquid->quiet_ticks = 0;
+}

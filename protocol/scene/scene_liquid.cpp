@@ -187,14 +187,7 @@ bool Builder::liquid_capacity(const JsonPath &at, SceneLiquid *out)
 
 template <typename T> bool Builder::liquid_look(const JsonPath &at, const T *in, SceneLiquid *out)
 {
-    static const f32 water[4] = {0.10f, 0.35f, 0.55f, 0.6f}, foam[4] = {0.9f, 0.95f, 1.0f, 1.0f};
-    static const f32 sand[4] = {0.55f, 0.40f, 0.22f, 1.0f};
     Appearance *look = &out->appearance;
-    default_appearance(look, out->grains ? APPEARANCE_SPRITES : APPEARANCE_LIQUID);
-    memcpy(look->color, out->grains ? sand : water, sizeof look->color);
-    if (!out->grains) {
-        memcpy(look->color2, foam, sizeof look->color2);
-    }
     look->radius = 0.5f * out_->liquid_spacing;
     if (!number(at, "roughness", in->roughness(), 0.0f, 1.0f, &look->roughness) ||
         !color(at, "color", in->color(), look->color) ||
@@ -217,11 +210,23 @@ template <typename T> bool Builder::liquid_parts(const JsonPath &at, const T *in
     return true;
 }
 
+static void default_look(Appearance *look, bool grains)
+{
+    static const f32 water[4] = {0.30f, 0.65f, 0.80f, 1.0f}, deep[4] = {0.01f, 0.06f, 0.09f, 1.0f};
+    static const f32 sand[4] = {0.55f, 0.40f, 0.22f, 1.0f};
+    default_appearance(look, grains ? APPEARANCE_GRAINS : APPEARANCE_LIQUID);
+    memcpy(look->color, grains ? sand : water, sizeof look->color);
+    if (!grains) {
+        memcpy(look->color2, deep, sizeof look->color2);
+    }
+}
+
 // What a liquid and grains do not say has the default of the other.
 static SceneLiquid liquid_default(bool grains)
 {
     SceneLiquid liquid = {};
     liquid.grains = grains;
+    default_look(&liquid.appearance, grains);
 #define ROW_NUMBER(key, member, unit, scale, initial, ...) liquid.member = (initial) * (scale);
 #include "shared/rows/grains.def"
     f32 contact_friction = liquid.contact_friction;
@@ -284,7 +289,9 @@ bool Builder::liquids(const JsonPath &at, const fb::Scene *in)
         JsonPath here = {&at, "liquids", i};
         const fb::Liquid *given = in->liquids()->Get(i);
         SceneLiquid made = liquid_default(false);
-        if (!liquid_options(here, given, &made) || !liquid_parts(here, given, &made)) {
+        if (!liquid_options(here, given, &made) ||
+            !number(here, "clear", given->clear(), 0.001f, 1000.0f, &made.appearance.clear_m) ||
+            !liquid_parts(here, given, &made)) {
             return false;
         }
     }

@@ -98,6 +98,19 @@ static void print_soft(const Scene *scene, const SceneSoft *soft)
            soft_method_names[soft->method]);
 }
 
+static void print_liquid(const SceneLiquid *liquid)
+{
+    printf("%s  %s: %u particles, room for %u", liquid->grains ? "grains    " : "liquid    ",
+           liquid->name, liquid->filled, liquid->capacity);
+    if (liquid->source_count > 0) {
+        printf(", %u sources", liquid->source_count);
+    }
+    if (liquid->drain_count > 0) {
+        printf(", %u drains", liquid->drain_count);
+    }
+    printf("\n");
+}
+
 static u32 count_motion(const Scene *scene, BodyMotion motion)
 {
     u32 count = 0;
@@ -139,6 +152,9 @@ static int check_scene(int argc, char **argv, ErrorText *error)
     }
     for (u32 i = 0; i < scene->soft_count; i++) {
         print_soft(scene, &scene->soft_bodies[i]);
+    }
+    for (u32 i = 0; i < scene->liquid_count; i++) {
+        print_liquid(&scene->liquids[i]);
     }
     for (u32 i = 0; i < scene->prefab_count; i++) {
         printf("prefab      %s\n", scene->prefabs[i].name);

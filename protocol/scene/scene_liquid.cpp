@@ -161,8 +161,9 @@ bool Builder::liquid_capacity(const JsonPath &at, SceneLiquid *out)
         const SceneSource &source = sources_[out->first_source + i];
         f64 seconds = source.stop_s >= 0.0f ? (f64)source.stop_s - (f64)source.start_s
                                             : (f64)ENDLESS_SOURCE_S;
-        wanted += (seconds * (f64)source.speed / (f64)out_->liquid_spacing + 1.0) *
-                  scene_source_points(&source, out_->liquid_spacing);
+        // The first at once; as if without rounding.
+        f64 layers = 1.0 + floor(seconds * (f64)source.speed / (f64)out_->liquid_spacing + 1e-3);
+        wanted += layers * scene_source_points(&source, out_->liquid_spacing);
     }
     bool given = out->capacity != 0;
     if (given && out->capacity < out->filled) {

@@ -49,6 +49,7 @@ static Scene *load(const char *path)
     assert_non_null(scene->probes);
     for (u32 i = 0; i < scene->probe_count; i++) {
         scene->probes[i].body = scene->probes[i].soft = scene->probes[i].joint = -1;
+        scene->probes[i].liquid = -1;
     }
     for (u32 i = 0; i < scene->soft_count; i++) {
         SceneProbe *stretch = &scene->probes[2 + i];

@@ -118,7 +118,7 @@ static int check_prefabs(const World *world, ErrorText *error)
         const ScenePrefab *prefab = &scene->prefabs[i];
         const Matter *matter =
             prefab->kind == PREFAB_MATTER ? world_matter_named(world, prefab->matter) : NULL;
-        if (prefab->kind == PREFAB_MATTER && (matter == NULL || matter->ops->spawn == NULL)) {
+        if (prefab->kind == PREFAB_MATTER && (matter == NULL || !matter->ops->spawns_named)) {
             return error_set(error, ERROR_NOT_FOUND,
                              "%s: prefabs[%u].matter: no kind of matter \"%s\" that spawns",
                              scene->name, i, prefab->matter);

@@ -136,6 +136,7 @@ struct MatterOps {
     /* Creates a prefab of the scene at the input's position: a PREFAB_MATTER only if it names
      * this kind. ERROR_UNSUPPORTED: another kind creates it; ERROR_LIMIT: no capacity. */
     int (*spawn)(Matter *matter, const ScenePrefab *prefab, const Input *input, u32 *entity);
+    bool spawns_named; /* scenes may name its prefabs (PREFAB_MATTER) */
     /* Number of live things that a user spawned. */
     u32 (*spawned)(const Matter *matter, u32 user);
     /* Whether users may remove it. NULL: all. */

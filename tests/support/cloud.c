@@ -432,6 +432,7 @@ const MatterOps cloud_matter = {
     .grabs = grabs,
     .push = push,
     .spawn = spawn,
+    .spawns_named = true,
     .spawned = spawned,
     .remove = remove_puff,
     .serialize_names = serialize_names,

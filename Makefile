@@ -111,7 +111,7 @@ $(B)/plenum-client: $(call objects,$(wildcard client/*.c)) $(CLIENT_LIBS)
 	@! nm -C $@ | grep -E '$(AUTHOR_NAMES)' || { echo "$@ has what only the server and the tool need" >&2; exit 1; }
 BENCH_OBJECTS := $(call objects,$(wildcard tests/bench/*.c))
 $(B)/plenum-bench: $(BENCH_OBJECTS) $(ALL_LIBS)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(LDFLAGS) -o $@ $^ $(VIEW_LIBS) $(LIBS)
 
 # Not a part of `all`: needs the engines to compare with.
 PEER_PACKAGES := libbullet-dev libode-dev

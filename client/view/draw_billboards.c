@@ -56,14 +56,15 @@ static const char billboard_vertex[] =
     "    v_uv = (vec2(mod(tile, 4.0), floor(tile * 0.25)) + 0.5 + 0.48 * corner) * 0.25;\n"
     "    vec3 albedo = i_color.rgb * i_color.rgb;\n"
     "    float glow = i_kind.z, away = -dot(to_eye, forward.xyz);\n"
-    "    float shade = sun_light(i_position.xyz, sun.xyz), fog = 1.0 - exp(-length(to_eye) * "
+    "    float shade = glow < 1.0 ? sun_glance(i_position.xyz + sun.xyz * (1.6 * sun.w)) : 1.0;\n"
+    "    float fog = 1.0 - exp(-length(to_eye) * "
     "eye.w);\n"
     "    vec3 side = normalize(p - i_position.xyz + v * size);\n"
     "    vec3 light = sun_color.rgb * (shade * (0.45 + 0.30 * dot(side, sun.xyz)));\n"
     "    light += 0.82 * mix(sky_horizon.rgb, sky_top.rgb, 0.4);\n"
     "    vec3 own = albedo * (1.5 * glow * (1.0 - fog));\n"
     "    vec3 lit = mix(albedo * light, 1.25 * sky_horizon.rgb, fog) * (1.0 - glow);\n"
-    "    v_color = vec4(lit + own, i_color.a * smoothstep(0.4, 1.6, away / size));\n"
+    "    v_color = vec4(tone(lit + own), i_color.a * smoothstep(0.4, 1.6, away / size));\n"
     "    v_depth = vec3(away, size, glow);\n"
     "    gl_Position = view_proj * vec4(p, 1.0);\n"
     "}\n";
@@ -83,9 +84,9 @@ static const char billboard_fragment[] =
     "    float a = image.r * v_color.a * clamp((z - v_depth.x) / v_depth.y + 0.5, 0.0, 1.0);\n"
     "    if (a < 0.004) discard;\n"
     "    vec3 white = vec3(max(max(v_color.r, v_color.g), v_color.b));\n"
-    "    vec3 c = mix(v_color.rgb * mix(0.55 + 0.6 * image.g, 1.0, v_depth.z), white,\n"
+    "    vec3 c = mix(v_color.rgb * mix(0.75 + 0.3 * image.g, 1.0, v_depth.z), white,\n"
     "                 0.6 * image.g * v_depth.z);\n"
-    "    o_color = vec4(tone(c) * a, a * (1.0 - 0.65 * v_depth.z));\n"
+    "    o_color = vec4(c * a, a * (1.0 - 0.65 * v_depth.z));\n"
     "}\n";
 
 static void sheet_init(DrawBillboards *draw, u8 *texels)

@@ -44,7 +44,7 @@ struct DrawLiquid {
     GLuint splats, screen; /* vertex arrays */
     StreamBuffer stream;
     Target depths[2]; /* [0] has a renderbuffer for the depth test */
-    Target normals, sums;
+    Target normals, sums, picture;
     GLuint depth_test;
     u32 width, height;               /* of the window for which they were made */
     u32 depth_size[2], sums_size[2]; /* texels */
@@ -103,6 +103,9 @@ static void liquid_fit(DrawLiquid *draw, u32 width, u32 height)
     texture_size(draw->normals.textures[0], GL_RGBA32F, draw->depth_size);
     texture_size(draw->sums.textures[0], GL_RGBA16F, draw->sums_size);
     texture_size(draw->sums.textures[1], GL_RGBA16F, draw->sums_size);
+    if (draw->quality.depth > 1) {
+        texture_size(draw->picture.textures[0], GL_RGBA8, draw->depth_size);
+    }
     glBindRenderbuffer(GL_RENDERBUFFER, draw->depth_test);
     glRenderbufferStorage(GL_RENDERBUFFER, GL_DEPTH_COMPONENT24, (GLsizei)draw->depth_size[0],
                           (GLsizei)draw->depth_size[1]);
@@ -143,6 +146,7 @@ DrawLiquid *draw_liquid_create(u32 chunks, bool coarse, ErrorText *error)
     target_init(&draw->depths[1], 1, GL_NEAREST);
     target_init(&draw->normals, 1, GL_NEAREST);
     target_init(&draw->sums, 2, GL_LINEAR);
+    target_init(&draw->picture, 1, GL_LINEAR);
     glBindFramebuffer(GL_FRAMEBUFFER, 0);
     gl_check("draw_liquid_create");
     return draw;
@@ -159,6 +163,7 @@ void draw_liquid_destroy(DrawLiquid *draw)
     target_finish(&draw->depths[1]);
     target_finish(&draw->normals);
     target_finish(&draw->sums);
+    target_finish(&draw->picture);
     glDeleteRenderbuffers(1, &draw->depth_test);
     glDeleteVertexArrays(1, &draw->splats);
     glDeleteVertexArrays(1, &draw->screen);
@@ -362,10 +367,38 @@ static void liquid_sums(DrawLiquid *draw)
     glDisable(GL_BLEND);
 }
 
-void draw_liquid_show(DrawLiquid *draw, const Surface *surface, const FrameUniforms *frame)
+/* The picture at the resolution of depths. */
+static void liquid_small(DrawLiquid *draw)
+{
+    static const f32 nothing[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    target_begin(draw, &draw->picture, draw->depth_size);
+    glClearBufferfv(GL_COLOR, 0, nothing);
+    const LiquidShader *shader = liquid_use(draw, LIQUID_SURFACE);
+    glUniform2f(shader->zoom, 1.0f / draw->guard[0], 1.0f / draw->guard[1]);
+    draw_screen(draw);
+    bind_at(LIQUID_UNIT_COLORS, draw->picture.textures[0]);
+}
+
+/* The picture in the window. */
+static void liquid_large(DrawLiquid *draw, const Surface *surface)
 {
     static const f32 whole[2] = {1.0f, 1.0f};
     const u32 window[2] = {surface->width, surface->height};
+    glBindFramebuffer(GL_FRAMEBUFFER, surface->picture);
+    glViewport(0, 0, (GLsizei)surface->width, (GLsizei)surface->height);
+    liquid_scissor(draw, window, whole);
+    glEnable(GL_DEPTH_TEST);
+    glEnable(GL_BLEND);
+    glBlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
+    bool small = draw->quality.depth > 1;
+    const LiquidShader *shader = liquid_use(draw, small ? LIQUID_SPREAD : LIQUID_SURFACE);
+    glUniform2f(shader->zoom, 1.0f, 1.0f);
+    draw_screen(draw);
+    glDisable(GL_BLEND);
+}
+
+void draw_liquid_show(DrawLiquid *draw, const Surface *surface, const FrameUniforms *frame)
+{
     liquid_fit(draw, surface->width, surface->height);
     bind_at(LIQUID_UNIT_SCENE, surface->copy_color);
     bind_at(LIQUID_UNIT_SCENE_DEPTH, surface->copy_depth);
@@ -375,15 +408,13 @@ void draw_liquid_show(DrawLiquid *draw, const Surface *surface, const FrameUnifo
     glDisable(GL_DEPTH_TEST);
     liquid_smooth(draw, frame);
     liquid_sums(draw);
-    glEnable(GL_DEPTH_TEST);
-    glBindFramebuffer(GL_FRAMEBUFFER, surface->picture);
-    glViewport(0, 0, (GLsizei)surface->width, (GLsizei)surface->height);
-    liquid_scissor(draw, window, whole);
     bind_at(LIQUID_UNIT_FORM, draw->normals.textures[0]);
     bind_at(LIQUID_UNIT_SUMS, draw->sums.textures[0]);
     bind_at(LIQUID_UNIT_COLORS, draw->sums.textures[1]);
-    liquid_use(draw, LIQUID_SURFACE);
-    draw_screen(draw);
+    if (draw->quality.depth > 1) {
+        liquid_small(draw);
+    }
+    liquid_large(draw, surface);
     glDisable(GL_SCISSOR_TEST);
     glBindVertexArray(0);
     glActiveTexture(GL_TEXTURE0 + SUN_UNIT);

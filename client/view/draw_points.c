@@ -3,6 +3,7 @@
  */
 #include "client/view/draw_points.h"
 
+#include "client/view/crowd.h"
 #include "client/view/liquid_form.h"
 #include "shared/math/random.h"
 
@@ -18,6 +19,7 @@ typedef struct PointInstance {
 struct DrawPoints {
     PointInstance *instances; /* [count] grains, then balls */
     u32 grain_count, count, capacity;
+    Crowd crowd;
     u8 *shifts; /* [shift_capacity] */
     u32 shift_capacity;
     GLuint vao, lit, grains;
@@ -70,8 +72,8 @@ static const char grains_vertex[] =
     "    v_up = cross(v_view, v_right);\n"
     "    v_color = i_color.rgb;\n"
     "    float fog = 1.0 - exp(-length(to_eye) * eye.w);\n"
-    "    v_light = vec4(sun_light(c + sun.xyz * (1.5 * i_position.w), sun.xyz),\n"
-    "                   sky_light(c + vec3(0.0, 1.5 * i_position.w, 0.0), vec3(0.0, 1.0, 0.0)),\n"
+    "    v_light = vec4(sun_glance(c + sun.xyz * (1.5 * i_position.w + 1.6 * sun.w)),\n"
+    "                   sky_glance(c + vec3(0.0, 1.5 * i_position.w + 0.05, 0.0)),\n"
     "                   fog, i_color.w);\n"
     "    gl_Position = view_proj * vec4(c + i_position.w * (v_corner.x * v_right + v_corner.y * "
     "v_up), 1.0);\n"
@@ -135,6 +137,7 @@ void draw_points_destroy(DrawPoints *draw)
     glDeleteProgram(draw->grains);
     free(draw->instances);
     free(draw->shifts);
+    crowd_finish(&draw->crowd);
     free(draw);
 }
 
@@ -203,6 +206,30 @@ static void points_gather_entity(DrawPoints *draw, const Picture *picture, u32 i
     }
 }
 
+/* Leaves out grains that are surrounded by others, which hide them: most of a heap. */
+static void grains_bare(DrawPoints *draw)
+{
+    f32 sum = 0.0f;
+    u32 left = 0;
+    for (u32 i = 0; i < draw->count; i++) {
+        sum += draw->instances[i].radius;
+    }
+    f32 radius = draw->count > 0 ? sum / (f32)draw->count : 0.0f;
+    if (draw->count == 0 || !crowd_begin(&draw->crowd, draw->count, radius)) {
+        return;
+    }
+    for (u32 i = 0; i < draw->count; i++) {
+        f32 size = draw->instances[i].radius / radius;
+        crowd_add(&draw->crowd, draw->instances[i].position, vec3_zero(), size * size * size);
+    }
+    for (u32 i = 0; i < draw->count; i++) {
+        if (crowd_at(&draw->crowd, draw->instances[i].position).points < CROWD_INSIDE) {
+            draw->instances[left++] = draw->instances[i];
+        }
+    }
+    draw->count = left;
+}
+
 static bool is_ball(const Picture *picture, const Appearance *look)
 {
     return look->kind == APPEARANCE_LIQUID
@@ -219,6 +246,7 @@ void draw_points_gather(DrawPoints *draw, const Picture *picture)
             points_gather_entity(draw, picture, i);
         }
     }
+    grains_bare(draw);
     draw->grain_count = draw->count;
     for (u32 i = 0; i < picture->entity_count; i++) {
         if (is_ball(picture, &picture->entities[i].appearance)) {

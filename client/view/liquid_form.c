@@ -8,8 +8,6 @@
 
 /* The balls overlap, so that a liquid at rest has no holes: its spacing is 2 radii. */
 #define BALL_RADII    1.75f
-/* Distance of nodes in radii: about eight points a node inside a liquid. */
-#define NODE_RADII    4.0f
 /* Neighbours (in points at rest) between which spray becomes liquid: four are a surface, one is the
  * corner of a tank. */
 #define SPRAY_MIN     0.2f
@@ -22,8 +20,6 @@
 #define SLOW_MAX_M_S  1.5f
 #define FAST_MIN_M_S  3.0f
 #define FAST_MAX_M_S  9.0f
-/* Points at rest around one that is surrounded: eight are, and five at the surface. */
-#define INNER_VOLUME  6.6f
 #define SPRAY_SMALLER 0.62f /* of the radius */
 #define SPRAY_WHITE   0.3f
 
@@ -75,7 +71,7 @@ void liquid_form_finish(LiquidForm *form)
     free(form->points);
     free(form->velocities);
     free(form->shifts);
-    free(form->nodes);
+    crowd_finish(&form->crowd);
     free(form->bodies);
     memset(form, 0, sizeof *form);
 }
@@ -156,150 +152,60 @@ void liquid_form_add(LiquidForm *form, const ShownPoint *points, const Entity *e
 
 /* ---- foam ---- */
 
-/* The eight nodes around a place: cells and trilinear weights. */
-typedef struct Corners {
-    i32 low[3];
-    f32 share[3]; /* of the upper one along each axis */
-} Corners;
-
-static Corners corners_of(Vec3 p, f32 per_m)
-{
-    Corners c;
-    const f32 at[3] = {p.x * per_m, p.y * per_m, p.z * per_m};
-    for (u32 k = 0; k < 3; k++) {
-        f32 low = floorf(f32_clamp(at[k], -1e8f, 1e8f));
-        c.low[k] = (i32)low;
-        c.share[k] = f32_clamp(at[k] - low, 0.0f, 1.0f);
-    }
-    return c;
-}
-
-static f32 corner_weight(const Corners *c, u32 corner)
-{
-    f32 weight = 1.0f;
-    for (u32 k = 0; k < 3; k++) {
-        weight *= corner >> k & 1 ? c->share[k] : 1.0f - c->share[k];
-    }
-    return weight;
-}
-
-/* The node of a corner; a new one is empty. There are more nodes than can be in use. */
-static LiquidNode *node_of(LiquidForm *form, const Corners *c, u32 corner)
-{
-    i32 cell[3];
-    u64 key = 0;
-    for (u32 k = 0; k < 3; k++) {
-        cell[k] = c->low[k] + (i32)(corner >> k & 1);
-        key = key * 0x9E3779B97F4A7C15ull + (u32)cell[k];
-    }
-    u32 mask = form->node_count - 1;
-    for (u32 at = (u32)(key * 0xD1342543DE82EF95ull >> 32) & mask;; at = (at + 1) & mask) {
-        LiquidNode *node = &form->nodes[at];
-        if (node->stamp != form->stamp) {
-            *node = (LiquidNode){.cell = {cell[0], cell[1], cell[2]}, .stamp = form->stamp};
-            return node;
-        }
-        if (node->cell[0] == cell[0] && node->cell[1] == cell[1] && node->cell[2] == cell[2]) {
-            return node;
-        }
-    }
-}
-
-static bool nodes_reserve(LiquidForm *form)
-{
-    u64 wanted = 1024;
-    while (wanted < 9ull * form->count) {
-        wanted *= 2;
-    }
-    if (wanted > form->node_count) {
-        LiquidNode *nodes = wanted <= 1u << 30 ? calloc(wanted, sizeof *nodes) : NULL;
-        if (!nodes) {
-            return false;
-        }
-        free(form->nodes);
-        form->nodes = nodes;
-        form->node_count = (u32)wanted;
-        form->stamp = 0;
-    }
-    if (++form->stamp == 0) {
-        memset(form->nodes, 0, form->node_count * sizeof *form->nodes);
-        form->stamp = 1;
-    }
-    return true;
-}
-
 static f32 smooth_step(f32 low, f32 high, f32 x)
 {
     f32 t = f32_clamp((x - low) / (high - low), 0.0f, 1.0f);
     return t * t * (3.0f - 2.0f * t);
 }
 
-/* True if it is not surrounded by others. */
-static bool point_foam(LiquidForm *form, u32 i, f32 per_m, f32 unit)
+/* True if it is not surrounded by others. `unit`: the volume of a point, m³. */
+static bool point_foam(LiquidForm *form, u32 i, f32 unit)
 {
     LiquidPoint *point = &form->points[i];
-    Corners c = corners_of(point->position, per_m);
-    f32 own = point->volume / unit, volume = 0.0f, momentum[3] = {0}, itself = 0.0f;
-    for (u32 corner = 0; corner < 8; corner++) {
-        f32 weight = corner_weight(&c, corner);
-        const LiquidNode *node = node_of(form, &c, corner);
-        volume += weight * node->volume;
-        itself += weight * weight * own;
-        for (u32 k = 0; k < 3; k++) {
-            momentum[k] += weight * node->momentum[k];
-        }
-    }
+    CrowdPlace place = crowd_at(&form->crowd, point->position);
+    f32 others = place.points - place.itself * point->volume / unit;
     Vec3 velocity = form->velocities[i];
-    Vec3 mean = volume > 0.0f
-                    ? vec3(momentum[0] / volume, momentum[1] / volume, momentum[2] / volume)
-                    : velocity;
-    f32 spray = 1.0f - smooth_step(SPRAY_MIN, SPRAY_MAX, volume - itself);
-    f32 mixed = smooth_step(FOAM_MIN_M_S, FOAM_MAX_M_S, vec3_distance(velocity, mean));
+    f32 spray = 1.0f - smooth_step(SPRAY_MIN, SPRAY_MAX, others);
+    f32 mixed = smooth_step(FOAM_MIN_M_S, FOAM_MAX_M_S, vec3_distance(velocity, place.velocity));
     f32 speed = vec3_length(velocity);
     f32 white = SPRAY_WHITE * smooth_step(SLOW_MIN_M_S, SLOW_MAX_M_S, speed) +
                 smooth_step(FAST_MIN_M_S, FAST_MAX_M_S, speed);
     point->radius *= 1.0f - SPRAY_SMALLER * spray;
     point->foam = f32_min(white * spray + mixed, 1.0f);
-    return volume < INNER_VOLUME;
+    return place.points < CROWD_INSIDE;
+}
+
+/* Sorts a body: points that are surrounded by others change places with the last ones. */
+static void body_foam(LiquidForm *form, LiquidBody *body, f32 unit)
+{
+    u32 end = body->first + body->count;
+    for (u32 i = body->first; i < end;) {
+        if (point_foam(form, i, unit)) {
+            i++;
+            continue;
+        }
+        end--;
+        LiquidPoint inner = form->points[i];
+        Vec3 velocity = form->velocities[i];
+        form->points[i] = form->points[end];
+        form->velocities[i] = form->velocities[end];
+        form->points[end] = inner;
+        form->velocities[end] = velocity;
+    }
+    body->outer = end - body->first;
 }
 
 void liquid_form_foam(LiquidForm *form)
 {
-    if (form->count == 0 || !nodes_reserve(form)) {
+    if (form->count == 0 || !crowd_begin(&form->crowd, form->count, form->radius)) {
         return;
     }
-    f32 per_m = 1.0f / (NODE_RADII * form->radius);
     f32 unit = 8.0f * form->radius * form->radius * form->radius;
     for (u32 i = 0; i < form->count; i++) {
-        Corners c = corners_of(form->points[i].position, per_m);
-        f32 volume = form->points[i].volume / unit;
-        Vec3 velocity = form->velocities[i];
-        for (u32 corner = 0; corner < 8; corner++) {
-            f32 weight = volume * corner_weight(&c, corner);
-            LiquidNode *node = node_of(form, &c, corner);
-            node->volume += weight;
-            node->momentum[0] += weight * velocity.x;
-            node->momentum[1] += weight * velocity.y;
-            node->momentum[2] += weight * velocity.z;
-        }
+        const LiquidPoint *point = &form->points[i];
+        crowd_add(&form->crowd, point->position, form->velocities[i], point->volume / unit);
     }
     for (u32 b = 0; b < form->body_count; b++) {
-        LiquidBody *body = &form->bodies[b];
-        u32 end = body->first + body->count;
-        for (u32 i = body->first; i < end;) {
-            if (point_foam(form, i, per_m, unit)) {
-                i++;
-                continue;
-            }
-            /* Its place is taken by the last one not looked at. */
-            end--;
-            LiquidPoint inner = form->points[i];
-            Vec3 velocity = form->velocities[i];
-            form->points[i] = form->points[end];
-            form->velocities[i] = form->velocities[end];
-            form->points[end] = inner;
-            form->velocities[end] = velocity;
-        }
-        body->outer = end - body->first;
+        body_foam(form, &form->bodies[b], unit);
     }
 }

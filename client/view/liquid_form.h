@@ -4,13 +4,13 @@
  *
  * Foam is where air is mixed in (after Ihmsen, Akinci, Akinci, Teschner 2012, "Unified spray, foam
  * and bubbles for particle-based fluids"): points that have few others around them (spray), and
- * points that move against those around them. Both are measured on a grid of nodes 4 radii apart,
- * to which each point adds its volume and momentum with trilinear weights.
+ * points that move against those around them (crowd.h).
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_LIQUID_FORM_H
 #define PLENUM_CLIENT_VIEW_LIQUID_FORM_H
 
+#include "client/view/crowd.h"
 #include "client/view/picture.h"
 
 enum {
@@ -37,21 +37,13 @@ typedef struct LiquidBody {
     u32 outer;        /* of which the first so many may be seen */
 } LiquidBody;
 
-typedef struct LiquidNode {
-    i32 cell[3];
-    u32 stamp;       /* of the frame in which it was used last */
-    f32 volume;      /* in units of a point's at rest */
-    f32 momentum[3]; /* the same times m/s */
-} LiquidNode;
-
 typedef struct LiquidForm {
     LiquidPoint *points; /* [count] */
     Vec3 *velocities;    /* [count] m/s */
     u8 *shifts;          /* [shift_capacity] of the entity at work */
     LiquidBody *bodies;  /* [body_count] */
     u32 count, capacity, shift_capacity, body_count, body_capacity;
-    LiquidNode *nodes; /* [node_count], a power of two; found by hash of their cell */
-    u32 node_count, stamp;
+    Crowd crowd;
     f32 radius; /* m, half the spacing: mean of all points; 0 without any */
 } LiquidForm;
 

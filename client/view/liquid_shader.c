@@ -143,7 +143,7 @@ static const char thickness_fragment[] =
  * the liquid, dimmed by Beer's law; what is absorbed comes back in the liquid's own colour. */
 static const char surface_fragment[] =
     "uniform sampler2D form, sums, colors, scene, scene_depths;\n"
-    "uniform vec2 guard, lens;\n"
+    "uniform vec2 guard, lens, zoom;\n"
     "uniform float size;\n"
     "in vec2 v_screen;\n"
     "out vec4 o_color;\n"
@@ -182,7 +182,7 @@ static const char surface_fragment[] =
     "    return untone(texture(scene, to).rgb);\n"
     "}\n"
     "void main() {\n"
-    "    vec2 at = v_screen * guard * 0.5 + 0.5, uv = v_screen * 0.5 + 0.5;\n"
+    "    vec2 window = v_screen * zoom, at = window * guard * 0.5 + 0.5, uv = window * 0.5 + 0.5;\n"
     "    vec4 sum = texture(sums, at);\n"
     "    float cover = smoothstep(0.04, 0.5, sum.a);\n"
     "    if (cover < 0.02) discard;\n"
@@ -191,9 +191,14 @@ static const char surface_fragment[] =
     "    gl_FragDepth = 0.5 * (lens.x + lens.y / f.w) + 0.5;\n"
     "    vec4 color = texture(colors, at);\n"
     "    vec3 n = normalize(f.xyz);\n"
-    "    vec3 d = forward.xyz + right.xyz * (v_screen.x + right.w) + up.xyz * v_screen.y;\n"
+    "    vec3 d = forward.xyz + right.xyz * (window.x + right.w) + up.xyz * window.y;\n"
     "    vec3 p = eye.xyz + d * f.w, v = -normalize(d);\n"
-    "    float nv = max(dot(n, v), 0.0), shade = sun_light(p, n), open = sky_light(p, n);\n"
+    "#ifdef LEAN\n"
+    "    float shade = sun_glance(p + n * (1.6 * sun.w)), open = sky_glance(p + n * 0.1);\n"
+    "#else\n"
+    "    float shade = sun_light(p, n), open = sky_light(p, n);\n"
+    "#endif\n"
+    "    float nv = max(dot(n, v), 0.0);\n"
     "    vec3 ambient = 0.82 * mix(sky_horizon.rgb, sky_top.rgb, 0.4) * open;\n"
     "    vec3 light = sun_color.rgb * (shade * (0.25 + 0.75 * max(dot(n, sun.xyz), 0.0)));\n"
     "    vec3 scatter = color.rgb / max(sum.a, 1e-4);\n"
@@ -210,7 +215,26 @@ static const char surface_fragment[] =
     "    float foam = 1.0 - exp(-1.3 * color.a);\n"
     "    c = mix(c, vec3(0.92, 0.95, 0.96) * (0.8 * light + ambient), foam);\n"
     "    c = mix(c, 1.25 * sky_horizon.rgb, 1.0 - exp(-length(d) * f.w * eye.w));\n"
-    "    o_color = vec4(mix(texture(scene, uv).rgb, tone(c), cover), 1.0);\n"
+    "    o_color = vec4(tone(c), 1.0) * cover;\n"
+    "}\n";
+
+/* A picture of less resolution over the window, at its depths. */
+static const char spread_fragment[] =
+    "uniform sampler2D form, colors;\n"
+    "uniform vec2 guard, lens;\n"
+    "in vec2 v_screen;\n"
+    "out vec4 o_color;\n"
+    "void main() {\n"
+    "    vec2 at = v_screen * guard * 0.5 + 0.5;\n"
+    "    o_color = texture(colors, at);\n"
+    "    if (o_color.a < 0.02) discard;\n"
+    "    float z = texture(form, at).w;\n"
+    "    if (z <= 0.0) z = textureOffset(form, at, ivec2(1, 0)).w;\n"
+    "    if (z <= 0.0) z = textureOffset(form, at, ivec2(-1, 0)).w;\n"
+    "    if (z <= 0.0) z = textureOffset(form, at, ivec2(0, 1)).w;\n"
+    "    if (z <= 0.0) z = textureOffset(form, at, ivec2(0, -1)).w;\n"
+    "    if (z <= 0.0) discard;\n"
+    "    gl_FragDepth = 0.5 * (lens.x + lens.y / z) + 0.5;\n"
     "}\n";
 
 int liquid_shaders_init(LiquidShader shaders[LIQUID_PASS_COUNT], u32 chunks, ErrorText *error)
@@ -224,6 +248,7 @@ int liquid_shaders_init(LiquidShader shaders[LIQUID_PASS_COUNT], u32 chunks, Err
         [LIQUID_NORMAL] = {"liquid normals", screen_vertex, normal_fragment, 0},
         [LIQUID_THICKNESS] = {"liquid thickness", splat_vertex, thickness_fragment, 0},
         [LIQUID_SURFACE] = {"liquid surface", screen_vertex, surface_fragment, SHADER_LIT},
+        [LIQUID_SPREAD] = {"liquid spread", screen_vertex, spread_fragment, 0},
     };
     static const struct {
         const char *name;
@@ -247,6 +272,7 @@ int liquid_shaders_init(LiquidShader shaders[LIQUID_PASS_COUNT], u32 chunks, Err
         shader->reach = glGetUniformLocation(shader->program, "reach");
         shader->way = glGetUniformLocation(shader->program, "way");
         shader->texel = glGetUniformLocation(shader->program, "texel");
+        shader->zoom = glGetUniformLocation(shader->program, "zoom");
         shader->grow = glGetUniformLocation(shader->program, "grow");
         shader->weight = glGetUniformLocation(shader->program, "weight");
         shader->size = glGetUniformLocation(shader->program, "size");

@@ -14,6 +14,7 @@ typedef enum LiquidPass {
     LIQUID_NORMAL,    /* normals from depths */
     LIQUID_THICKNESS, /* balls: sums of what light passes through */
     LIQUID_SURFACE,   /* the picture */
+    LIQUID_SPREAD,    /* the picture, if it was drawn at less resolution */
     LIQUID_PASS_COUNT
 } LiquidPass;
 
@@ -35,6 +36,7 @@ typedef struct LiquidShader {
                    many texels each may stand for */
     GLint way; /* ivec2: its direction */
     GLint texel;  /* vec2: 1 / size of the target */
+    GLint zoom;   /* vec2: the window's coordinates per the target's */
     GLint grow;   /* of the radii of balls */
     GLint weight; /* points for which each counts */
     GLint size;   /* m, mean radius of points */

@@ -81,6 +81,18 @@ static const char shader_light[] =
     "#endif\n"
     "    return mix(0.34 + 0.66 * open, 1.0, outside);\n"
     "}\n"
+    /* The same by one sample each: for small or restless things. */
+    "float sun_glance(vec3 p) {\n"
+    "    vec3 q = (sun_map * vec4(p, 1.0)).xyz;\n"
+    "    vec2 edge = abs(q.xy - 0.5);\n"
+    "    return max(edge.x, edge.y) >= 0.5 || q.z >= 1.0 ? 1.0 : texture(sun_depth, q);\n"
+    "}\n"
+    "float sky_glance(vec3 p) {\n"
+    "    vec3 q = (zenith_map * vec4(p, 1.0)).xyz;\n"
+    "    vec2 edge = abs(q.xy - 0.5);\n"
+    "    bool outside = max(edge.x, edge.y) >= 0.5;\n"
+    "    return outside ? 1.0 : 0.34 + 0.66 * texture(zenith_depth, q);\n"
+    "}\n"
     /* through: fraction of the light transmitted from behind (cloth). */
     "vec3 lit(vec3 p, vec3 n, vec3 albedo, float roughness, float through) {\n"
     "    vec3 to_eye = eye.xyz - p;\n"

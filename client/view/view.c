@@ -204,6 +204,19 @@ void view_present(View *view)
     SDL_GL_SwapWindow(view->surface.window);
 }
 
+void view_wait(View *view)
+{
+    PL_UNUSED(view);
+    glFinish();
+}
+
+const char *view_renderer(const View *view)
+{
+    PL_UNUSED(view);
+    const char *name = (const char *)glGetString(GL_RENDERER);
+    return name ? name : "?";
+}
+
 void view_size(const View *view, u32 *width, u32 *height)
 {
     int w = 0, h = 0;

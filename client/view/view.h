@@ -26,6 +26,9 @@ void view_destroy(View *view);
 /* Draws into the back buffer; the caller may draw panels over it before view_present. */
 void view_draw(View *view, const Picture *picture);
 void view_present(View *view);
+/* Waits until all is drawn, to measure it; and who draws it, for people. */
+void view_wait(View *view);
+const char *view_renderer(const View *view);
 void view_size(const View *view, u32 *width, u32 *height);
 /* The SDL_Window and SDL_GLContext, for events and panels. */
 void *view_window(View *view);

@@ -1,0 +1,124 @@
+/* crowd.c: see crowd.h. */
+#include "client/view/crowd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NODE_RADII 4.0f
+
+/* The eight nodes around a place: cells and trilinear weights. */
+typedef struct Corners {
+    i32 low[3];
+    f32 share[3]; /* of the upper one along each axis */
+} Corners;
+
+static Corners corners_of(Vec3 p, f32 per_m)
+{
+    Corners c;
+    const f32 at[3] = {p.x * per_m, p.y * per_m, p.z * per_m};
+    for (u32 k = 0; k < 3; k++) {
+        f32 low = floorf(f32_clamp(at[k], -1e8f, 1e8f));
+        c.low[k] = (i32)low;
+        c.share[k] = f32_clamp(at[k] - low, 0.0f, 1.0f);
+    }
+    return c;
+}
+
+static f32 corner_weight(const Corners *c, u32 corner)
+{
+    f32 weight = 1.0f;
+    for (u32 k = 0; k < 3; k++) {
+        weight *= corner >> k & 1 ? c->share[k] : 1.0f - c->share[k];
+    }
+    return weight;
+}
+
+/* The node of a corner; NULL if nothing was added to it and none is wanted. There are more nodes
+ * than can be in use. */
+static CrowdNode *node_of(Crowd *crowd, const Corners *c, u32 corner, bool wanted)
+{
+    i32 cell[3];
+    u64 key = 0;
+    for (u32 k = 0; k < 3; k++) {
+        cell[k] = c->low[k] + (i32)(corner >> k & 1);
+        key = key * 0x9E3779B97F4A7C15ull + (u32)cell[k];
+    }
+    u32 mask = crowd->node_count - 1;
+    for (u32 at = (u32)(key * 0xD1342543DE82EF95ull >> 32) & mask;; at = (at + 1) & mask) {
+        CrowdNode *node = &crowd->nodes[at];
+        if (node->stamp != crowd->stamp) {
+            if (!wanted) {
+                return NULL;
+            }
+            *node = (CrowdNode){.cell = {cell[0], cell[1], cell[2]}, .stamp = crowd->stamp};
+            return node;
+        }
+        if (node->cell[0] == cell[0] && node->cell[1] == cell[1] && node->cell[2] == cell[2]) {
+            return node;
+        }
+    }
+}
+
+bool crowd_begin(Crowd *crowd, u32 count, f32 radius)
+{
+    u64 wanted = 1024;
+    while (wanted < 9ull * count) {
+        wanted *= 2;
+    }
+    if (wanted > crowd->node_count) {
+        CrowdNode *nodes = wanted <= 1u << 30 ? calloc(wanted, sizeof *nodes) : NULL;
+        if (!nodes) {
+            return false;
+        }
+        free(crowd->nodes);
+        crowd->nodes = nodes;
+        crowd->node_count = (u32)wanted;
+        crowd->stamp = 0;
+    }
+    if (++crowd->stamp == 0) {
+        memset(crowd->nodes, 0, crowd->node_count * sizeof *crowd->nodes);
+        crowd->stamp = 1;
+    }
+    crowd->per_m = 1.0f / (NODE_RADII * radius);
+    return true;
+}
+
+void crowd_add(Crowd *crowd, Vec3 position, Vec3 velocity, f32 points)
+{
+    Corners c = corners_of(position, crowd->per_m);
+    for (u32 corner = 0; corner < 8; corner++) {
+        f32 weight = points * corner_weight(&c, corner);
+        CrowdNode *node = node_of(crowd, &c, corner, true);
+        node->points += weight;
+        node->momentum[0] += weight * velocity.x;
+        node->momentum[1] += weight * velocity.y;
+        node->momentum[2] += weight * velocity.z;
+    }
+}
+
+CrowdPlace crowd_at(Crowd *crowd, Vec3 position)
+{
+    CrowdPlace place = {0};
+    Corners c = corners_of(position, crowd->per_m);
+    for (u32 corner = 0; corner < 8; corner++) {
+        f32 weight = corner_weight(&c, corner);
+        const CrowdNode *node = node_of(crowd, &c, corner, false);
+        place.itself += weight * weight;
+        if (node) {
+            place.points += weight * node->points;
+            place.velocity.x += weight * node->momentum[0];
+            place.velocity.y += weight * node->momentum[1];
+            place.velocity.z += weight * node->momentum[2];
+        }
+    }
+    if (place.points > 0.0f) {
+        place.velocity = vec3_scale(place.velocity, 1.0f / place.points);
+    }
+    return place;
+}
+
+void crowd_finish(Crowd *crowd)
+{
+    free(crowd->nodes);
+    memset(crowd, 0, sizeof *crowd);
+}

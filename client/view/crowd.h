@@ -1,0 +1,44 @@
+/*
+ * crowd.h: how many points are around a place and how they move on average: a grid of nodes 4 radii
+ * apart, found by hash, to which each point adds its volume and momentum with trilinear weights. A
+ * place within a liquid or a heap has about eight points around it, one at a surface four. No
+ * OpenGL.
+ * Layer: client/view.
+ */
+#ifndef PLENUM_CLIENT_VIEW_CROWD_H
+#define PLENUM_CLIENT_VIEW_CROWD_H
+
+#include "shared/math/vec.h"
+
+/* Points around a place that cannot be seen: others are all about it. */
+#define CROWD_INSIDE 6.6f
+
+typedef struct CrowdNode {
+    i32 cell[3];
+    u32 stamp;       /* of the frame in which it was used last */
+    f32 points;      /* at rest */
+    f32 momentum[3]; /* points times m/s */
+} CrowdNode;
+
+typedef struct Crowd {
+    CrowdNode *nodes; /* [node_count], a power of two */
+    u32 node_count, stamp;
+    f32 per_m; /* nodes */
+} Crowd;
+
+/* What is around a place. */
+typedef struct CrowdPlace {
+    f32 points;    /* at rest */
+    f32 itself;    /* of which a single point there */
+    Vec3 velocity; /* m/s, mean; of nothing: zero */
+} CrowdPlace;
+
+/* Forgets all and makes room for `count` points of this radius (m, positive). Zero-initialized
+ * structs are valid. False: out of memory. */
+bool crowd_begin(Crowd *crowd, u32 count, f32 radius);
+/* Adds a point that counts for `points`; at most as many as there is room for. */
+void crowd_add(Crowd *crowd, Vec3 position, Vec3 velocity, f32 points);
+CrowdPlace crowd_at(Crowd *crowd, Vec3 position);
+void crowd_finish(Crowd *crowd);
+
+#endif

@@ -364,8 +364,8 @@ int main(int argc, char **argv)
     if (parsed == 0 && client.options.show != NULL &&
         !debug_overlay_parse(client.options.show, &client.show)) {
         parsed = error_set(&error, ERROR_USAGE,
-                           "--show: \"%s\"; give some of contacts,joints,islands,boxes,sleep, or "
-                           "all",
+                           "--show: \"%s\"; give some of contacts,joints,islands,boxes,sleep,"
+                           "points, or all",
                            client.options.show);
     }
     if (parsed != 0) {

@@ -213,6 +213,9 @@ static void app_act(App *app, Action action)
     case ACTION_SLEEP:
         app_debug_overlay(app, OVERLAY_SLEEP);
         break;
+    case ACTION_POINTS:
+        app_debug_overlay(app, OVERLAY_POINTS);
+        break;
     case ACTION_PREFAB:
     case ACTION_NONE:
         break;
@@ -541,6 +544,7 @@ static void app_draw_world(App *app)
     picture.grids = app->grids;
     picture.hovered = hovered && hovered->movable ? hovered->id : 0;
     picture.held = tools->hand.grabbed;
+    picture.bare_liquids = (app->overlay.show & OVERLAY_POINTS) != 0;
     debug_overlay_collect(&app->overlay, tools->marks, tools->mark_count);
     picture.marks = app->overlay.marks;
     picture.mark_count = app->overlay.mark_count;

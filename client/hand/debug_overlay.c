@@ -18,7 +18,8 @@ static const struct {
     const char *name;
     u32 bit;
 } words[] = {{"contacts", DEBUG_CONTACTS}, {"joints", DEBUG_JOINTS}, {"islands", DEBUG_ISLANDS},
-             {"boxes", DEBUG_BOXES},       {"sleep", OVERLAY_SLEEP}, {"all", OVERLAY_ALL}};
+             {"boxes", DEBUG_BOXES},       {"sleep", OVERLAY_SLEEP}, {"points", OVERLAY_POINTS},
+             {"all", OVERLAY_ALL}};
 
 void debug_overlay_init(DebugOverlay *overlay, Connection *connection)
 {

@@ -11,12 +11,13 @@
 
 enum { /* in addition to the DEBUG_ bits of the server: known locally */
     OVERLAY_SLEEP = DEBUG_ALL + 1,
-    OVERLAY_ALL = DEBUG_ALL + OVERLAY_SLEEP
+    OVERLAY_ALL = DEBUG_ALL + OVERLAY_SLEEP,
+    OVERLAY_POINTS = 2 * OVERLAY_SLEEP, /* liquids as points; not a part of all */
 };
 
 typedef struct DebugOverlay {
     Connection *connection; /* borrowed */
-    u32 show;               /* DEBUG_ bits and OVERLAY_SLEEP */
+    u32 show;               /* DEBUG_ and OVERLAY_ bits */
     Mark *marks;            /* [mark_count] of this frame, owned */
     u32 mark_count, mark_capacity;
     u32 *tints; /* [tint_count] by index of the entity, owned; see Picture */
@@ -32,8 +33,8 @@ void debug_overlay_init(DebugOverlay *overlay, Connection *connection);
 void debug_overlay_finish(DebugOverlay *overlay);
 /* Subscribes to exactly these bits. */
 void debug_overlay_show(DebugOverlay *overlay, u32 show);
-/* The bits of "contacts,joints,islands,boxes,sleep" (any of them, or "all"); false: unknown
- * word. */
+/* The bits of "contacts,joints,islands,boxes,sleep,points" (any of them, or "all" but points);
+ * false: unknown word. */
 bool debug_overlay_parse(const char *words, u32 *show);
 /* "contacts", ... of one bit. */
 const char *debug_overlay_name(u32 bit);

@@ -220,9 +220,10 @@ void hand_step(Hand *hand, u64 now_ns)
     f64 dt = now_s - hand->drag.now_s;
     drag_step(&hand->drag, spring_of(hand, entity), hand->target, server, lag_s, now_s);
     /* A cell of a grid stays where it is: a hand changes its value, and by how much is the solver's
-     * to say. There is no motion of its own to predict. */
+     * to say. There is no motion of its own to predict; nor of what flows around a hand. */
     u8 kind = connection_fields(hand->connection)->fields[entity->field].kind;
-    hand->drawn = curve_has_motion(kind) ? hand->drag.offset : vec3_zero();
+    bool follows = curve_has_motion(kind) && !appearance_is_loose(&entity->appearance);
+    hand->drawn = follows ? hand->drag.offset : vec3_zero();
     if (hand->drag.holding && dt > 0) {
         stats_step(hand, server, dt, now_s);
     } else if (!hand->drag.holding && hand->grabbed == 0 &&
@@ -266,7 +267,7 @@ void hand_show_poses(Hand *hand, u32 field, ShownPose *poses)
 void hand_show_points(const Hand *hand, u32 field, ShownPoint *points)
 {
     const Entity *entity = answering(hand, field, FIELD_POINTS);
-    if (entity == NULL) {
+    if (entity == NULL || appearance_is_loose(&entity->appearance)) {
         return;
     }
     Vec3 at = points[entity->first + hand->answers_element].position;

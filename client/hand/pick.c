@@ -1,10 +1,11 @@
 /*
  * pick.c: ray picking against the shown state, one row per kind of field: bodies by their shapes,
- * soft bodies by triangles and sticks, clouds by balls, grids by cells.
+ * soft bodies by triangles and sticks, liquids and clouds by balls, grids by cells; not billboards.
  */
 #include "client/hand/hand.h"
 
 #include "client/link/shown.h"
+#include "client/view/liquid_form.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,10 +107,13 @@ static void pick_mesh(const Entity *entity, const SoftMesh *mesh, const ShownPoi
     }
 }
 
-/* Balls have an extra radius per metre of distance, since small ones are hard to hit. */
+/* Liquids are hit where their surface is drawn. Balls have an extra radius per metre of distance,
+ * since small ones are hard to hit. */
 static void pick_balls(const Entity *entity, const ShownPoint *points, Ray ray, Pick *pick)
 {
-    f32 size = appearance_ball_radius(&entity->appearance);
+    bool liquid = entity->appearance.kind == APPEARANCE_LIQUID;
+    f32 size = liquid ? liquid_ball_radius(&entity->appearance, 0)
+                      : appearance_ball_radius(&entity->appearance);
     for (u32 i = 0; i < entity->count; i++) {
         Vec3 to = vec3_sub(points[i].position, ray.origin);
         f32 along = vec3_dot(to, ray.direction);
@@ -221,7 +225,8 @@ bool pick_ray(Connection *connection, Ray ray, f32 max_m, Pick *pick)
     const Entity *entities = connection_entities(connection, &count, NULL);
     for (u32 i = 0; i < count; i++) {
         u8 kind = world.fields->fields[entities[i].field].kind;
-        if (picks[kind] != NULL && entities[i].appearance.kind != APPEARANCE_NONE) {
+        AppearanceKind look = entities[i].appearance.kind;
+        if (picks[kind] != NULL && look != APPEARANCE_NONE && look != APPEARANCE_BILLBOARDS) {
             picks[kind](&world, &entities[i], ray, pick);
         }
     }

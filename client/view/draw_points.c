@@ -234,8 +234,7 @@ static bool is_ball(const Picture *picture, const Appearance *look)
 {
     return look->kind == APPEARANCE_LIQUID
                ? picture->bare_liquids
-               : appearance_is_balls(look) && look->kind != APPEARANCE_BILLBOARDS &&
-                     look->kind != APPEARANCE_GRAINS;
+               : appearance_is_balls(look) && look->kind != APPEARANCE_GRAINS;
 }
 
 void draw_points_gather(DrawPoints *draw, const Picture *picture)

@@ -60,6 +60,12 @@ void decimation_find(const ShownPoint *points, u32 first, u32 count, u8 *shifts)
     }
 }
 
+f32 liquid_ball_radius(const Appearance *appearance, u8 shift)
+{
+    static const f32 grow[DECIMATION_MAX + 1] = {1.0f, 1.2599210f, 1.5874011f, 2.0f};
+    return BALL_RADII * f32_max(appearance->radius, 0.002f) * grow[u32_min(shift, DECIMATION_MAX)];
+}
+
 void liquid_form_begin(LiquidForm *form)
 {
     form->count = form->body_count = 0;
@@ -117,7 +123,6 @@ static bool form_reserve(LiquidForm *form, u32 more)
 void liquid_form_add(LiquidForm *form, const ShownPoint *points, const Entity *entity,
                      const f32 color[3], const f32 color2[3])
 {
-    static const f32 grow[DECIMATION_MAX + 1] = {1.0f, 1.2599210f, 1.5874011f, 2.0f};
     const Appearance *look = &entity->appearance;
     if (!form_reserve(form, entity->count)) {
         return;
@@ -138,7 +143,7 @@ void liquid_form_add(LiquidForm *form, const ShownPoint *points, const Entity *e
             LiquidPoint *out = &form->points[form->count];
             *out = one;
             out->position = points[i].position;
-            out->radius = BALL_RADII * radius * grow[shift];
+            out->radius = liquid_ball_radius(look, shift);
             out->volume = one.volume * (f32)(1u << shift);
             form->velocities[form->count++] = points[i].velocity;
         }

@@ -22,6 +22,9 @@ enum {
  * each chunk; shifts[count] is n of each point's chunk. */
 void decimation_find(const ShownPoint *points, u32 first, u32 count, u8 *shifts);
 
+/* The balls that are drawn overlap: one that a ray meets is seen there, m. */
+f32 liquid_ball_radius(const Appearance *appearance, u8 shift);
+
 typedef struct LiquidPoint {
     Vec3 position;
     f32 radius;     /* m, of the ball drawn for it */

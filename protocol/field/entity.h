@@ -100,8 +100,14 @@ static inline bool appearance_is_balls(const Appearance *appearance)
     bool bare =
         appearance->kind == APPEARANCE_CLOTH && appearance->grid[0] == 0 && appearance->soft == 0;
     return appearance->kind == APPEARANCE_SHAPE || appearance->kind == APPEARANCE_SPRITES ||
-           appearance->kind == APPEARANCE_LIQUID || appearance->kind == APPEARANCE_GRAINS ||
-           appearance->kind == APPEARANCE_BILLBOARDS || bare;
+           appearance->kind == APPEARANCE_LIQUID || appearance->kind == APPEARANCE_GRAINS || bare;
+}
+/* True for points of which none belongs to its neighbours: some may be left out, and one that is
+ * moved does not take others along. */
+static inline bool appearance_is_loose(const Appearance *appearance)
+{
+    return appearance->kind == APPEARANCE_LIQUID || appearance->kind == APPEARANCE_GRAINS ||
+           appearance->kind == APPEARANCE_SPRITES || appearance->kind == APPEARANCE_BILLBOARDS;
 }
 
 PL_END_C

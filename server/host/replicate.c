@@ -255,9 +255,7 @@ static void points_decimate(Host *host)
     chunk_cache_decimate_none(host->cache);
     for (u32 i = 0; i < host->entities.count; i++) {
         const Entity *entity = &host->entities.items[i];
-        AppearanceKind kind = entity->appearance.kind;
-        if (kind == APPEARANCE_LIQUID || kind == APPEARANCE_SPRITES || kind == APPEARANCE_GRAINS ||
-            kind == APPEARANCE_BILLBOARDS) {
+        if (appearance_is_loose(&entity->appearance)) {
             chunk_cache_decimate(host->cache, entity->field, entity->first, entity->count);
         }
     }

@@ -353,6 +353,25 @@ static void test_balls(void **state)
     assert_false(pick_ray(&world, (Ray){{58, 1.3f, 0.5f}, {1, 0, 0}}, 100, &pick));
 }
 
+/* The balls as a liquid: hit where its surface is drawn, at the point in front; sparks are not. */
+static void test_liquid(void **state)
+{
+    (void)state;
+    Connection world;
+    world_make(&world);
+    Appearance *look = &world.entities[5].appearance;
+    look->kind = APPEARANCE_LIQUID;
+    look->radius = 0.2f;
+    Pick pick;
+    assert_true(pick_ray(&world, (Ray){{60, 1, -5}, {0, 0, 1}}, 100, &pick));
+    assert_true(pick.entity == 6 && pick.element == 0);
+    f32 ball = 5.0f - pick.distance;
+    assert_true(ball > 0.2f && ball < 0.4f); /* balls overlap: there are no gaps to look through */
+    assert_true(pick_ray(&world, (Ray){{58, 1, 0.25f}, {1, 0, 0}}, 100, &pick));
+    look->kind = APPEARANCE_BILLBOARDS;
+    assert_false(pick_ray(&world, (Ray){{58, 1, 0.5f}, {1, 0, 0}}, 100, &pick) && pick.entity == 6);
+}
+
 /* The cloth's points as a soft mesh of one triangle and one stick: nothing else is there. */
 static void test_soft_mesh(void **state)
 {
@@ -526,6 +545,7 @@ int main(void)
         cmocka_unit_test(test_hand),        cmocka_unit_test(test_answer),
         cmocka_unit_test(test_answer_soft), cmocka_unit_test(test_heights),
         cmocka_unit_test(test_voxels),      cmocka_unit_test(test_balls),
+        cmocka_unit_test(test_liquid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

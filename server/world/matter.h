@@ -97,6 +97,7 @@ struct MatterOps {
     void (*write)(const Matter *matter, Frame *frame); /* its fields, quantized */
     void (*sums)(const Matter *matter, MatterSums *sums);
     void (*stats)(const Matter *matter, MatterStats *stats); /* adds to them */
+    f64 (*elastic)(const Matter *matter);                    /* J, stored in deformation */
     /* The value of a probe of the scene; false if it is not of this kind. */
     bool (*measure)(const Matter *matter, const SceneProbe *probe, f64 *value);
     /* Resolves a PROBE_MATTER of the scene that names this kind: returns a number for measure_own

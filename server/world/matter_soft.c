@@ -220,6 +220,16 @@ static void sums(const Matter *matter, MatterSums *sums)
     }
 }
 
+static f64 elastic(const Matter *matter)
+{
+    const MatterSoft *m = soft_of_const(matter);
+    f64 sum = 0.0;
+    for (u32 b = 0; b < soft_bodies(m->soft); b++) {
+        sum += soft_is_absent(m->soft, b) ? 0.0 : soft_elastic_energy(m->soft, b);
+    }
+    return sum;
+}
+
 static void stats(const Matter *matter, MatterStats *stats)
 {
     const MatterSoft *m = soft_of_const(matter);
@@ -381,6 +391,7 @@ const MatterOps matter_soft = {
     .write = write_all,
     .sums = sums,
     .stats = stats,
+    .elastic = elastic,
     .measure = measure,
     .dump_entity = matter_soft_dump_entity,
     .tune = tune,

@@ -70,6 +70,16 @@ static const MatterSums *sums_of(const World *world, Totals *totals)
     return &totals->sums;
 }
 
+static f64 elastic_of(const World *world)
+{
+    f64 sum = 0.0;
+    for (u32 i = 0; i < world->matter_count; i++) {
+        const Matter *matter = world->matters[i];
+        sum += matter->ops->elastic != NULL ? matter->ops->elastic(matter) : 0.0;
+    }
+    return sum;
+}
+
 static const MatterStats *stats_of(const World *world, Totals *totals)
 {
     if (!totals->have_stats) {
@@ -101,6 +111,8 @@ static f64 measure_scene(const World *world, const SceneProbe *probe, Totals *to
         return sums_of(world, totals)->potential;
     case PROBE_ENERGY:
         return sums_of(world, totals)->kinetic + sums_of(world, totals)->potential;
+    case PROBE_ELASTIC_ENERGY:
+        return elastic_of(world);
     case PROBE_MOMENTUM: {
         const f64 *p = sums_of(world, totals)->momentum;
         return (f64)sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);

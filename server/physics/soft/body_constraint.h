@@ -53,6 +53,8 @@ struct BodyConstraints {
 /* Volume (m³; m² of a ring, whose depth is 1 m) at the current positions. */
 f64 pressure_volume(const Soft *soft, const SoftBody *body, SoftVolume way);
 void pressure_solve(Soft *soft, u32 body, f32 h);
+/* n R T: P V of the gas, J, as far as it has been inflated; */
+f64 pressure_amount_now(const Soft *soft, u32 body);
 /* P V of the gas in this step, J, while it may still be inflating. */
 f64 pressure_amount(Soft *soft, u32 body);
 

@@ -128,8 +128,7 @@ static void find_gradient(const GasSurface *s, Vec3 *gradient)
     }
 }
 
-/* n R T: P V of the gas, J. */
-static f64 amount(const Soft *soft, u32 body)
+f64 pressure_amount_now(const Soft *soft, u32 body)
 {
     const SoftDef *def = &soft->bodies[body].def;
     f64 share = 1.0, age = (f64)soft->body_constraints->states[body].age_s;
@@ -157,7 +156,7 @@ f64 pressure_amount(Soft *soft, u32 index)
     if (soft->step == 0) {
         state->age_s = f32_min(state->age_s + soft->tick_s, soft->bodies[index].def.inflate_s);
     }
-    return amount(soft, index);
+    return pressure_amount_now(soft, index);
 }
 
 void pressure_solve(Soft *soft, u32 index, f32 h)

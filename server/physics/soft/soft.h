@@ -84,6 +84,9 @@ f32 soft_volume(const Soft *soft, u32 body);
 f32 soft_volume_by(const Soft *soft, u32 body, SoftVolume way);
 /* Pa, gauge pressure of a body's gas in the last step. */
 f32 soft_pressure(const Soft *soft, u32 body);
+/* J stored in a body's constraints and its gas (energy.c); methods other than SOFT_XPBD store
+ * what they do not measure. */
+f64 soft_elastic_energy(const Soft *soft, u32 body);
 u64 soft_memory(const Soft *soft);
 
 void soft_set_gravity(Soft *soft, Vec3 gravity);

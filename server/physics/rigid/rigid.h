@@ -227,6 +227,12 @@ u32 rigid_overlaps(Rigid *rigid, Bounds bounds, u32 *slots, u32 capacity);
  * slot, else 0. */
 u32 rigid_deepest_overlap(Rigid *rigid, u32 most, u32 *slot);
 
+/* For tests of the balance of energy: from then on sums the work (J) of kinematic bodies, of moving
+ * surfaces and of grabs on dynamic bodies. Not part of the state. Bodies of the method IMPULSES and
+ * motors of joints are not included. */
+void rigid_measure_work(Rigid *rigid, bool on);
+f64 rigid_work(const Rigid *rigid);
+
 typedef struct RigidStats {
     u32 bodies, awake, contacts, touching, islands;
     f32 penetration_max; /* m, of the manifolds at the start of the tick */

@@ -335,6 +335,8 @@ struct Rigid {
     u32 *stuck;        /* [capacity] slots of bodies stuck deep in several others (stuck.c) */
     _Atomic u32 *deep; /* [capacity] number of others that each deeply overlaps */
     u32 stuck_count;
+    bool measures_work;
+    f64 work; /* J, done by moving bodies and surfaces since it is measured: no state */
     /* Of PGS bodies. */
     struct ImpulsePoint *impulse_points; /* [impulse_point_capacity] */
     u32 impulse_point_count, impulse_point_capacity;
@@ -504,6 +506,8 @@ void contact_lost(Rigid *rigid, u32 index);
 void contact_pair_lost(Rigid *rigid, const Pair *pair);
 /* Removes the contacts of a removed body, and wakes bodies that it supported. */
 void contact_remove_body(Rigid *rigid, u32 slot);
+/* solve/work.c: adds the work of a substep's contacts. */
+void contact_work(Rigid *rigid);
 /* Stores the impulses for the next tick, and reports impacts. */
 void contact_store(Rigid *rigid);
 /* Stores the impulses of a lane in its contact. */

@@ -104,6 +104,8 @@ static void solve_grabs(Rigid *rigid, bool pgs, f32 h)
         Vec3 impulse = vec3_scale(symmetric_mul(&mass, speed), -soft.mass_scale);
         impulse = bounded(impulse, grab->force_max * h);
         grab->impulse = impulse;
+        rigid->work += (f64)vec3_dot(impulse, vec3_add_scaled(rigid_velocity_at(rigid, slot, arm),
+                                                              0.5f, symmetric_mul(&k, impulse)));
         state->velocity = vec3_add_scaled(state->velocity, state->inverse_mass, impulse);
         state->angular_velocity =
             vec3_add(state->angular_velocity,
@@ -158,6 +160,9 @@ void rigid_substep(Rigid *rigid)
     contact_bounce(rigid);
     joint_solve(rigid, rigid->jobs, false, h);
     contact_solve(rigid, false);
+    if (rigid->measures_work) {
+        contact_work(rigid);
+    }
     stuck_slow(rigid);
 }
 

@@ -162,7 +162,9 @@ static void pick_points(const PickWorld *world, const Entity *entity, Ray ray, P
 static void pick_poses(const PickWorld *world, const Entity *entity, Ray ray, Pick *pick)
 {
     const Timeline *timeline = world->timeline;
-    for (u32 i = 0; i < entity->count && entity->appearance.kind == APPEARANCE_SHAPE; i++) {
+    bool solid = entity->appearance.kind == APPEARANCE_SHAPE &&
+                 !appearance_is_clear(&entity->appearance); /* hands reach through a pane */
+    for (u32 i = 0; i < entity->count && solid; i++) {
         ShownPose pose;
         if (!timeline_pose(timeline, entity->field, entity->first + i, &pose) ||
             (pose.flags & POSE_LIVE) == 0 ||

@@ -492,7 +492,7 @@ static void rigid_gather_entity(DrawRigid *draw, const Picture *picture, u32 ind
     bool chosen =
         entity->id != 0 && (entity->id == picture->hovered || entity->id == picture->held);
     const ShownPose *poses = picture->poses[entity->field];
-    if (chosen != highlighted || !poses) {
+    if (chosen != highlighted || !poses || appearance_is_clear(&entity->appearance)) {
         return;
     }
     const ShownPose *pose = &poses[entity->first];

@@ -89,6 +89,11 @@ typedef struct Entity {
     Appearance appearance;
 } Entity;
 
+/* A shape without opacity is neither drawn nor picked: a pane, a tank's front. */
+static inline bool appearance_is_clear(const Appearance *appearance)
+{
+    return appearance->kind == APPEARANCE_SHAPE && appearance->color[3] <= 0.0f;
+}
 /* Radius of the balls that represent points without a surface, m. */
 static inline f32 appearance_ball_radius(const Appearance *appearance)
 {

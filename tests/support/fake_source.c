@@ -204,6 +204,7 @@ Source *fake_source_create(void)
         entity->count = 1;
         entity->mass_kg = 1.0f;
         entity->appearance.kind = APPEARANCE_SHAPE;
+        entity->appearance.color[3] = 1.0f;
         entity->appearance.shape.kind = SHAPE_SPHERE;
         entity->appearance.shape.radius = 0.4f;
     }

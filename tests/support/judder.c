@@ -547,6 +547,7 @@ static Entity entity_of(u32 body, Shape shape)
 {
     Entity entity = {.id = body + 1, .first = body, .count = 1};
     entity.appearance.kind = APPEARANCE_SHAPE;
+    entity.appearance.color[3] = 1.0f;
     entity.appearance.shape = shape;
     return entity;
 }

@@ -451,6 +451,7 @@ static void fake_reset(Role role, void (*step)(u32))
         entity->count = 1;
         entity->generation = 1;
         entity->appearance.kind = APPEARANCE_SHAPE;
+        entity->appearance.color[3] = 1.0f;
         entity->appearance.color[i] = 0.6f;
         entity->appearance.shape.kind = i == 0 ? SHAPE_PLANE : SHAPE_BOX;
         entity->appearance.shape.half = vec3(0.5f, 0.5f, 0.5f);

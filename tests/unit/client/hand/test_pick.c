@@ -220,9 +220,11 @@ static void world_make(Connection *world)
     world->fields.fields[1] = (FieldDesc){.id = 1, .kind = FIELD_POINTS, .capacity = 20};
     world->entities[0] = (Entity){.id = 1, .count = 1, .generation = 1, .movable = 1};
     world->entities[0].appearance.kind = APPEARANCE_SHAPE;
+    world->entities[0].appearance.color[3] = 1.0f;
     world->entities[0].appearance.shape = (Shape){.kind = SHAPE_BOX, .half = {0.5f, 0.25f, 1.0f}};
     world->entities[1] = (Entity){.id = 2, .count = 1, .generation = 1, .first = 1};
     world->entities[1].appearance.kind = APPEARANCE_SHAPE;
+    world->entities[1].appearance.color[3] = 1.0f;
     world->entities[1].appearance.shape = (Shape){.kind = SHAPE_PLANE};
     world->entities[2] = (Entity){.id = 3, .field = 1, .count = COLUMNS * ROWS, .movable = 1};
     world->entities[2].appearance.kind = APPEARANCE_CLOTH;

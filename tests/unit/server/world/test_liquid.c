@@ -289,7 +289,7 @@ static void a_reset_begins_anew(void **state)
     f64 count = probe(&r, "n"), height = probe(&r, "h");
     ticks(&r, 40);
     f64 later = probe(&r, "n"), speed = probe(&r, "s");
-    assert_true(later > count);
+    assert_true(later != count);
     Input reset = input_of(&r, INPUT_RESET, NULL);
     world_tick(r.world, &reset, 1);
     ticks(&r, 39);

@@ -24,6 +24,7 @@ enum {
     /* Waypoints of a kinematic body. */
     PATH_POINTS_MAX = 256,
     JOINTS_MAX = 65536,
+    PARTICLE_SYSTEMS_OF_SCENE_MAX = 256,
 };
 
 /* Path of a kinematic body: point i at time (i / count) × period_s, cyclic. */
@@ -99,6 +100,31 @@ typedef struct SceneLiquid {
     u32 first_source, source_count; /* in sources */
     Appearance appearance;
 } SceneLiquid;
+
+/* A field of force or air (shared/rows/kinds.def, PARTICLE_FORCE). */
+typedef struct SceneParticleForce {
+    ParticleForceKind kind;
+    Vec3 position; /* m */
+    Vec3 axis;     /* unit */
+    f32 strength, radius;
+} SceneParticleForce;
+
+typedef struct SceneParticle {
+    Vec3 position, velocity; /* m, m/s */
+    f32 mass_kg;
+} SceneParticle;
+
+/* The options of shared/rows/particles.def, in SI units and radians. */
+typedef struct SceneParticles {
+    char name[NAME_BYTES_MAX];
+#define MEMBER(type, name) type name;
+#include "shared/rows/particles.def"
+    Shape shape;                  /* of the emitter; SHAPE_NONE: a point */
+    i32 flees;                    /* index in bodies, or −1 */
+    u32 first_force, force_count; /* in particle_forces */
+    u32 first_start, start_count; /* in particles */
+    Appearance appearance;
+} SceneParticles;
 
 typedef enum PrefabKind {
     PREFAB_BODY,
@@ -198,6 +224,12 @@ typedef struct Scene {
     u32 source_count;
     f32 liquid_spacing;    /* m, between their particles at rest */
     u32 liquid_iterations; /* of their solver */
+    SceneParticles *particle_systems;
+    u32 particle_system_count;
+    SceneParticleForce *particle_forces; /* of all systems */
+    u32 particle_force_count;
+    SceneParticle *particles; /* there at the start, of all systems */
+    u32 particle_count;
     ScenePrefab *prefabs;
     u32 prefab_count;
     SceneProbe *probes;

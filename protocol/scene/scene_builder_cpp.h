@@ -1,8 +1,8 @@
 // scene_builder_cpp.h: the adapter between the bytes of a scene and the structs of scene.h, shared
 // by the files that implement it: scene_values.cpp (numbers, names, colours), scene_shape.cpp
 // (shapes and their geometries), scene_soft_mesh.cpp and scene_soft.cpp (soft bodies),
-// scene_liquid.cpp (liquids, grains), scene_body.cpp (bodies, copies, figures), scene_joint.cpp, and
-// scene.cpp (the rest, and the functions of scene.h).
+// scene_liquid.cpp (liquids, grains), scene_particles.cpp (particle systems), scene_body.cpp (bodies,
+// copies, figures), scene_joint.cpp, and scene.cpp (the rest, and the functions of scene.h).
 // Layer: protocol/scene, private.
 #ifndef PLENUM_PROTOCOL_SCENE_SCENE_BUILDER_CPP_H
 #define PLENUM_PROTOCOL_SCENE_SCENE_BUILDER_CPP_H
@@ -253,6 +253,14 @@ class Builder
     bool grains_options(const JsonPath &at, const fb::Grains *in, SceneLiquid *out);
     bool liquids(const JsonPath &at, const fb::Scene *in);
     bool keep_liquids();
+    bool particle_options(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
+    bool particle_shape(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
+    bool particle_force(const JsonPath &at, const fb::ParticleForce *in);
+    bool particle_forces(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
+    bool particle_starts(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
+    bool particle_rules(const JsonPath &at, const SceneParticles &made);
+    bool particle_system(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
+    bool particle_systems(const JsonPath &at, const fb::Scene *in);
     bool prefabs(const JsonPath &at, const fb::Scene *in);
     bool probe_of_entity(const JsonPath &at, SceneProbe *out);
     bool prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out);
@@ -291,6 +299,8 @@ class Builder
     std::vector<SceneLiquid> liquids_;
     std::vector<FillVolume> volumes_;
     std::vector<SceneSource> sources_;
+    std::vector<SceneParticleForce> particle_forces_;
+    std::vector<SceneParticle> particles_;
     std::vector<ErrorText> warnings_;
     u64 fill_cells_ = 0, liquid_particles_ = 0;
     u64 soft_made_ = 0, soft_points_ = 0, soft_spares_ = 0, lattice_cells_ = 0;

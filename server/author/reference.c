@@ -36,6 +36,26 @@ static const ReferenceChoice SoftMatch_choices[] = {
 #define SOFT_MATCH(NAME, key, number, doc) {#key, number, doc},
 #include "shared/rows/kinds.def"
 };
+static const ReferenceChoice EmitterAim_choices[] = {
+#define EMITTER_AIM(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice ParticleIntegrator_choices[] = {
+#define PARTICLE_INTEGRATOR(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice ParticleBehavior_choices[] = {
+#define PARTICLE_BEHAVIOR(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice ParticleForceKind_choices[] = {
+#define PARTICLE_FORCE(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice SwarmObjective_choices[] = {
+#define SWARM_OBJECTIVE(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
 
 /* The tables. Each includes reference_rows.h, which defines the expansion of a row. */
 static const ReferenceRow body_rows[] = {
@@ -53,6 +73,10 @@ static const ReferenceRow soft_rows[] = {
 static const ReferenceRow cloth_rows[] = {
 #include "server/author/reference_rows.h"
 #include "shared/rows/cloth.def"
+};
+static const ReferenceRow particle_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/particles.def"
 };
 
 static const ReferenceRow liquid_rows[] = {
@@ -81,6 +105,8 @@ static const ReferenceTable tables[] = {
     {"Grains", "grains",
      "{\"name\":\"x\",\"fill\":[{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]", grains_rows,
      PL_COUNT(grains_rows)},
+    {"ParticleSystem", "particle_systems", "{\"name\":\"x\"", particle_rows,
+     PL_COUNT(particle_rows)},
 };
 
 static const ReferenceEnum enums[] = {
@@ -91,6 +117,11 @@ static const ReferenceEnum enums[] = {
     {"SoftBend", SoftBend_choices, PL_COUNT(SoftBend_choices)},
     {"SoftVolume", SoftVolume_choices, PL_COUNT(SoftVolume_choices)},
     {"SoftMatch", SoftMatch_choices, PL_COUNT(SoftMatch_choices)},
+    {"EmitterAim", EmitterAim_choices, PL_COUNT(EmitterAim_choices)},
+    {"ParticleIntegrator", ParticleIntegrator_choices, PL_COUNT(ParticleIntegrator_choices)},
+    {"ParticleBehavior", ParticleBehavior_choices, PL_COUNT(ParticleBehavior_choices)},
+    {"ParticleForceKind", ParticleForceKind_choices, PL_COUNT(ParticleForceKind_choices)},
+    {"SwarmObjective", SwarmObjective_choices, PL_COUNT(SwarmObjective_choices)},
 };
 
 const ReferenceTable *reference_tables(u32 *count)
@@ -253,9 +284,10 @@ static void print_parameters(FILE *out)
 #define PARAMETER_WORLD(NAME, name, unit, components, least, most, initial, initial_text, doc)     \
     fprintf(out, "| %s | %g | %g | %s | %s | %s |\n", name, (f64)(least), (f64)(most), unit,       \
             initial_text, doc);
-#define PARAMETER_RIGID  PARAMETER_WORLD
-#define PARAMETER_SOFT   PARAMETER_WORLD
-#define PARAMETER_LIQUID PARAMETER_WORLD
+#define PARAMETER_RIGID     PARAMETER_WORLD
+#define PARAMETER_SOFT      PARAMETER_WORLD
+#define PARAMETER_LIQUID    PARAMETER_WORLD
+#define PARAMETER_PARTICLES PARAMETER_WORLD
 #include "shared/rows/parameter.def"
 }
 

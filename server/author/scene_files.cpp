@@ -175,6 +175,12 @@ bool Inliner::scene(fb::SceneT *scene)
             return false;
         }
     }
+    for (size_t i = 0; i < scene->particle_systems.size(); i++) {
+        if (!shape(element("particle_systems", i, "shape"),
+                   scene->particle_systems[i]->shape.get())) {
+            return false;
+        }
+    }
     for (size_t i = 0; i < scene->soft_bodies.size(); i++) {
         if (!soft_shape(element("soft_bodies", i, "shape"), scene->soft_bodies[i]->shape.get())) {
             return false;
@@ -226,6 +232,10 @@ bool names_files(const fb::Scene *scene)
         const fb::Prefab *prefab = scene->prefabs()->Get(i);
         found = found || (prefab->body() != nullptr && names_file(prefab->body()->shape())) ||
                 (prefab->soft() != nullptr && soft_names_file(prefab->soft()->shape()));
+    }
+    const auto *systems = scene->particle_systems();
+    for (u32 i = 0; systems != nullptr && i < systems->size(); i++) {
+        found = found || names_file(systems->Get(i)->shape());
     }
     for (u32 i = 0; scene->soft_bodies() != nullptr && i < scene->soft_bodies()->size(); i++) {
         found = found || soft_names_file(scene->soft_bodies()->Get(i)->shape());

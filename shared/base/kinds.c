@@ -29,3 +29,23 @@ const char *const soft_match_names[SOFT_MATCH_COUNT] = {
 #define SOFT_MATCH(NAME, key, number, doc) [number] = #key,
 #include "shared/rows/kinds.def"
 };
+const char *const emitter_aim_names[EMITTER_AIM_COUNT] = {
+#define EMITTER_AIM(NAME, key, number, doc) [number] = #key,
+#include "shared/rows/kinds.def"
+};
+const char *const particle_integrator_names[PARTICLE_INTEGRATOR_COUNT] = {
+#define PARTICLE_INTEGRATOR(NAME, key, number, doc) [number] = #key,
+#include "shared/rows/kinds.def"
+};
+const char *const particle_behavior_names[PARTICLE_BEHAVIOR_COUNT] = {
+#define PARTICLE_BEHAVIOR(NAME, key, number, doc) [number] = #key,
+#include "shared/rows/kinds.def"
+};
+const char *const particle_force_names[PARTICLE_FORCE_COUNT] = {
+#define PARTICLE_FORCE(NAME, key, number, doc) [number] = #key,
+#include "shared/rows/kinds.def"
+};
+const char *const swarm_objective_names[SWARM_OBJECTIVE_COUNT] = {
+#define SWARM_OBJECTIVE(NAME, key, number, doc) [number] = #key,
+#include "shared/rows/kinds.def"
+};

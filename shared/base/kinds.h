@@ -54,6 +54,36 @@ typedef enum SoftMatch {
     SOFT_MATCH_COUNT
 } SoftMatch;
 
+typedef enum EmitterAim {
+#define EMITTER_AIM(NAME, key, number, doc) EMITTER_##NAME = number,
+#include "shared/rows/kinds.def"
+    EMITTER_AIM_COUNT
+} EmitterAim;
+
+typedef enum ParticleIntegrator {
+#define PARTICLE_INTEGRATOR(NAME, key, number, doc) PARTICLE_##NAME = number,
+#include "shared/rows/kinds.def"
+    PARTICLE_INTEGRATOR_COUNT
+} ParticleIntegrator;
+
+typedef enum ParticleBehavior {
+#define PARTICLE_BEHAVIOR(NAME, key, number, doc) PARTICLE_##NAME = number,
+#include "shared/rows/kinds.def"
+    PARTICLE_BEHAVIOR_COUNT
+} ParticleBehavior;
+
+typedef enum ParticleForceKind {
+#define PARTICLE_FORCE(NAME, key, number, doc) PARTICLE_##NAME = number,
+#include "shared/rows/kinds.def"
+    PARTICLE_FORCE_COUNT
+} ParticleForceKind;
+
+typedef enum SwarmObjective {
+#define SWARM_OBJECTIVE(NAME, key, number, doc) SWARM_##NAME = number,
+#include "shared/rows/kinds.def"
+    SWARM_OBJECTIVE_COUNT
+} SwarmObjective;
+
 extern const char *const body_motion_names[BODY_MOTION_COUNT];
 extern const char *const rigid_method_names[RIGID_METHOD_COUNT];
 extern const char *const joint_kind_names[JOINT_KIND_COUNT];
@@ -61,6 +91,11 @@ extern const char *const soft_method_names[SOFT_METHOD_COUNT];
 extern const char *const soft_bend_names[SOFT_BEND_COUNT];
 extern const char *const soft_volume_names[SOFT_VOLUME_COUNT];
 extern const char *const soft_match_names[SOFT_MATCH_COUNT];
+extern const char *const emitter_aim_names[EMITTER_AIM_COUNT];
+extern const char *const particle_integrator_names[PARTICLE_INTEGRATOR_COUNT];
+extern const char *const particle_behavior_names[PARTICLE_BEHAVIOR_COUNT];
+extern const char *const particle_force_names[PARTICLE_FORCE_COUNT];
+extern const char *const swarm_objective_names[SWARM_OBJECTIVE_COUNT];
 
 PL_END_C
 

@@ -9,14 +9,9 @@
 #define PLENUM_SERVER_PHYSICS_PARTICLES_EMITTER_H
 
 #include "shared/base/error.h"
+#include "shared/base/kinds.h"
 #include "shared/geometry/shape.h"
 #include "shared/math/quat.h"
-
-typedef enum EmitterAim {
-    EMITTER_ALONG = 0,   /* along `direction` */
-    EMITTER_OUTWARD = 1, /* along the surface's normal; from the centre, in a volume */
-    EMITTER_AIM_COUNT
-} EmitterAim;
 
 /* A number drawn uniformly from [mean − spread, mean + spread]. */
 typedef struct EmitterRange {

@@ -1,0 +1,214 @@
+// scene_particles.cpp: particle systems of a scene: checks numbers, emitters, forces and lists.
+#include "protocol/scene/scene_builder_cpp.h"
+
+namespace plenum
+{
+
+namespace
+{
+
+enum {
+    FORCES_MAX = 16
+};
+
+} // namespace
+
+// Each option alone, by its row.
+bool Builder::particle_options(const JsonPath &at, const fb::ParticleSystem *in,
+                               SceneParticles *out)
+{
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/particles.def"
+    return good;
+}
+
+bool Builder::particle_shape(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out)
+{
+    if (in->shape() == nullptr) {
+        return !out->surface || fail(at, "surface", "a point has none; give a shape");
+    }
+    JsonPath here = {&at, "shape", -1};
+    if (!shape(here, in->shape(), false, &out->shape)) {
+        return false;
+    }
+    switch (out->shape.kind) {
+    case SHAPE_SPHERE:
+    case SHAPE_BOX:
+    case SHAPE_CYLINDER:
+    case SHAPE_CONE:
+        return true;
+    case SHAPE_MESH:
+        return out->surface ||
+               fail(at, "surface", "a mesh emits from its surface only; give \"surface\": true");
+    default:
+        return fail(here, "kind", "a %s emits nothing; one of sphere, box, cylinder, cone, mesh",
+                    shape_kind_name(out->shape.kind));
+    }
+}
+
+bool Builder::particle_force(const JsonPath &at, const fb::ParticleForce *in)
+{
+    SceneParticleForce made = {};
+    if (!choice(at, "kind", (u32)in->kind(), particle_force_names, 0, PARTICLE_FORCE_COUNT) ||
+        !vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &made.position) ||
+        !vector(at, "axis", in->axis(), vec3(0.0f, 1.0f, 0.0f), 1e6f, &made.axis) ||
+        !number(at, "strength", in->strength(), -1e9f, 1e9f, &made.strength) ||
+        !number(at, "radius", in->radius(), 0.0f, 1000.0f, &made.radius)) {
+        return false;
+    }
+    if (!(vec3_length(made.axis) > 1e-3f)) {
+        return fail(at, "axis", "has no direction; give a vector along it");
+    }
+    made.kind = (ParticleForceKind)in->kind();
+    made.axis = vec3_normalize_or(made.axis, vec3(0.0f, 1.0f, 0.0f));
+    particle_forces_.push_back(made);
+    return true;
+}
+
+bool Builder::particle_forces(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out)
+{
+    out->first_force = (u32)particle_forces_.size();
+    if (!count(at, "forces", in->forces(), FORCES_MAX, &out->force_count)) {
+        return false;
+    }
+    for (u32 i = 0; i < out->force_count; i++) {
+        JsonPath here = {&at, "forces", i};
+        if (!particle_force(here, in->forces()->Get(i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Builder::particle_starts(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out)
+{
+    out->first_start = (u32)particles_.size();
+    if (!count(at, "particles", in->particles(), out->count, &out->start_count)) {
+        return false;
+    }
+    for (u32 i = 0; i < out->start_count; i++) {
+        const fb::ParticleGiven *given = in->particles()->Get(i);
+        JsonPath here = {&at, "particles", i};
+        SceneParticle made = {};
+        made.mass_kg = out->mass_kg;
+        if (!vector(here, "position", given->position(), out->position, WORLD_EXTENT_MAX_M,
+                    &made.position) ||
+            !vector(here, "velocity", given->velocity(), out->velocity, 1000.0f, &made.velocity) ||
+            (given->mass() != -1.0f &&
+             !number(here, "mass", given->mass(), 0.0f, MASS_MAX_KG, &made.mass_kg))) {
+            return false;
+        }
+        if (!inside(out_->bounds, made.position)) {
+            return fail(here, "position", "outside the scene's bounds");
+        }
+        particles_.push_back(made);
+    }
+    return true;
+}
+
+// Options that only mean something together.
+bool Builder::particle_rules(const JsonPath &at, const SceneParticles &made)
+{
+    bool swarm = made.behavior == PARTICLE_SWARM;
+    if (made.rate > 0.0f && made.burst > 0) {
+        return fail(at, "burst", "given besides rate; give one of them");
+    }
+    if (made.rate <= 0.0f && made.burst == 0 && made.start_count == 0 && !swarm) {
+        return fail(at, nullptr, "has no particles; give rate, burst or particles");
+    }
+    if (swarm && (made.rate > 0.0f || made.burst > 0 || made.start_count > 0)) {
+        return fail(at, "behavior",
+                    "a swarm fills its count itself; leave rate, burst and "
+                    "particles out");
+    }
+    if (made.burst > made.count) {
+        return fail(at, "burst", "%u, but count is %u; give a larger count", made.burst,
+                    made.count);
+    }
+    if (made.stop_s > 0.0f && !(made.stop_s > made.start_s)) {
+        return fail(at, "stop", "%g s is not after start; leave it out", (double)made.stop_s);
+    }
+    if (made.lifetime_s > 0.0f && !(made.lifetime_spread < made.lifetime_s)) {
+        return fail(at, "lifetime_spread",
+                    "%g s lets some live for no time; give less than lifetime",
+                    (double)made.lifetime_spread);
+    }
+    if (made.flees >= 0 && made.behavior != PARTICLE_FLOCK) {
+        return fail(at, "flees", "only a flock flees; give \"behavior\": \"flock\"");
+    }
+    return inside(out_->bounds, made.position) ||
+           fail(at, "position", "[%g, %g, %g] is outside the scene's bounds",
+                (double)made.position.x, (double)made.position.y, (double)made.position.z);
+}
+
+bool Builder::particle_system(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out)
+{
+    out->flees = -1;
+    if (!name(at, "name", in->name(), out->name) ||
+        !orientation(at, in->orientation(), in->rotation(), &out->orientation) ||
+        !particle_options(at, in, out) || !particle_shape(at, in, out) ||
+        !particle_forces(at, in, out) || !particle_starts(at, in, out)) {
+        return false;
+    }
+    if (in->flees() != nullptr && !joint_body(at, "flees", in->flees(), &out->flees)) {
+        return false;
+    }
+    default_appearance(&out->appearance, APPEARANCE_SPRITES);
+    if (!particle_rules(at, *out) || !color(at, "color", in->color(), out->appearance.color) ||
+        !color(at, "color2", in->color2(), out->appearance.color2)) {
+        return false;
+    }
+    if (in->color2() == nullptr) {
+        memcpy(out->appearance.color2, out->appearance.color, sizeof out->appearance.color2);
+    }
+    out->appearance.radius = out->radius;
+    return true;
+}
+
+bool Builder::particle_systems(const JsonPath &at, const fb::Scene *in)
+{
+    u32 total;
+    u64 slots = 0;
+    std::unordered_map<std::string, i32> names;
+    if (!count(at, "particle_systems", in->particle_systems(), PARTICLE_SYSTEMS_OF_SCENE_MAX,
+               &total) ||
+        !allocate(&out_->particle_systems, total)) {
+        return false;
+    }
+    out_->particle_system_count = total;
+    for (u32 i = 0; i < total; i++) {
+        JsonPath here = {&at, "particle_systems", i};
+        SceneParticles *made = &out_->particle_systems[i];
+        if (!particle_system(here, in->particle_systems()->Get(i), made)) {
+            return false;
+        }
+        if (entities_.count(made->name) != 0) {
+            return fail(here, "name", "\"%s\" is taken; names must be unique", made->name);
+        }
+        if (!unique(here, &names, made->name, (i32)i)) {
+            return false;
+        }
+        slots += made->count;
+        if (slots > PARTICLES_MAX - 8 * PARTICLE_SYSTEMS_OF_SCENE_MAX && total > 1) {
+            return fail(here, "count", "%llu particles with the systems before; at most %d",
+                        (unsigned long long)slots,
+                        PARTICLES_MAX - 8 * PARTICLE_SYSTEMS_OF_SCENE_MAX);
+        }
+    }
+    if (!allocate(&out_->particle_forces, (u32)particle_forces_.size()) ||
+        !allocate(&out_->particles, (u32)particles_.size())) {
+        return false;
+    }
+    out_->particle_force_count = (u32)particle_forces_.size();
+    out_->particle_count = (u32)particles_.size();
+    for (u32 i = 0; i < out_->particle_force_count; i++) {
+        out_->particle_forces[i] = particle_forces_[i];
+    }
+    for (u32 i = 0; i < out_->particle_count; i++) {
+        out_->particles[i] = particles_[i];
+    }
+    return true;
+}
+
+} // namespace plenum

@@ -1,0 +1,504 @@
+/* bounce.c: impacts of particles. They are moved freely first; then each that is near something
+ * is followed along the way from where its step began: to the time of contact, away from there with
+ * the velocity after the impact, and so on for the rest of the step. The way is the parabola that
+ * the integrator's end point and velocities define, so a bounce in a uniform field is exact. */
+#include "server/physics/particles/particles_internal.h"
+
+#include "shared/base/memory.h"
+
+enum {
+    THINGS_MAX = 512, /* of one collider, near one bunch */
+    BOUNCES_MAX = 5,  /* in a step; then it stays where it is for the rest */
+    ROOT_STEPS = 16,
+    BUNCH_GRAIN = 8,
+    PER_CELL = 16,
+};
+
+/* Speed that forces may add in a tick. */
+static const f32 margin_m_s = 2.0f;
+/* Accuracy of the place of contact. */
+static const f32 place_m = 1e-5f;
+/* Step in which a collider is asked about a contact that takes place now. */
+static const f32 now_s = 1e-6f;
+
+typedef struct BouncePass {
+    Particles *particles;
+    f32 h;
+} BouncePass;
+
+/* A particle on its way: x(t) = position + t velocity + t² bend, v(t) = velocity + t pull. */
+typedef struct Flight {
+    Vec3 position, velocity, bend, pull;
+    f32 left, elapsed; /* s, of the step */
+    f32 inverse_mass;  /* 1/kg; 0: massless */
+    f32 radius;
+    const ParticlesDef *def;
+} Flight;
+
+/* The next contact of a flight. */
+typedef struct Impact {
+    const NearThing *thing; /* NULL: none */
+    f32 time;               /* s from now */
+    f32 gap;                /* m, negative: inside */
+} Impact;
+
+/* ---- search ---- */
+
+static bool gather_live(Particles *p, bool massive)
+{
+    p->live_count = 0;
+    for (u32 s = 0; s < p->system_count; s++) {
+        const ParticleSystem *system = &p->systems[s];
+        bool meets = system->def.collide && system->def.behavior != PARTICLE_SWARM;
+        if (!meets || (massive && system->def.mass_kg <= 0.0f)) {
+            continue;
+        }
+        u32 needed = p->live_count + system->high, rooms[2] = {p->live_capacity, p->live_capacity};
+        if (!memory_grow((void **)&p->live_slots, &rooms[0], needed, sizeof(u32)) ||
+            !memory_grow((void **)&p->live_velocities, &rooms[1], needed, sizeof(Vec3)) ||
+            !memory_grow((void **)&p->live_places, &p->live_capacity, needed, sizeof(Vec3))) {
+            return false;
+        }
+        for (u32 i = system->first; i < system->first + system->high; i++) {
+            if (p->alive[i]) {
+                p->live_places[p->live_count] = p->positions[i];
+                p->live_slots[p->live_count++] = i;
+            }
+        }
+    }
+    return p->live_count > 0;
+}
+
+/* Cells that hold a handful each, if the particles fill their bounds. */
+static f32 cell_size(const Particles *p)
+{
+    Vec3 low = p->live_places[0], high = low;
+    for (u32 i = 1; i < p->live_count; i++) {
+        low = vec3_min(low, p->live_places[i]);
+        high = vec3_max(high, p->live_places[i]);
+    }
+    Vec3 size = vec3_max(vec3_sub(high, low), vec3(0.1f, 0.1f, 0.1f));
+    f64 part = (f64)size.x * (f64)size.y * (f64)size.z * PER_CELL / (f64)p->live_count;
+    f32 side = 0.05f;
+    while ((f64)side * (f64)side * (f64)side < part) {
+        side *= 1.25f;
+    }
+    return side;
+}
+
+static Vec3 bunch_bounds(const Particles *p, u32 first, u32 end, f32 *reach)
+{
+    Vec3 low = p->cells.places[first], high = low;
+    f32 fastest = 0.0f;
+    for (u32 i = first; i < end; i++) {
+        low = vec3_min(low, p->cells.places[i]);
+        high = vec3_max(high, p->cells.places[i]);
+        u32 slot = p->live_slots[p->cells.order[i]];
+        fastest = f32_max(fastest, vec3_length_squared(p->velocities[slot]));
+    }
+    const ParticlesDef *def =
+        &p->systems[p->system_of[p->live_slots[p->cells.order[first]]]].def;
+    f32 gain = margin_m_s + vec3_length(p->gravity) * fabsf(def->gravity_scale) * p->tick_s;
+    f32 avoids = def->behavior == PARTICLE_FLOCK ? def->avoidance : 0.0f;
+    *reach = 0.5f * vec3_distance(low, high) + (sqrtf(fastest) + gain) * p->tick_s +
+             f32_max(def->radius, avoids);
+    return vec3_scale(vec3_add(low, high), 0.5f);
+}
+
+/* Adds the things that particles about `centre` may touch within the tick. */
+static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 reach, bool *moves)
+{
+    u32 found[THINGS_MAX];
+    Vec3 r = vec3(reach, reach, reach);
+    Bounds box = {vec3_sub(centre, r), vec3_add(centre, r)};
+    for (u32 c = 0; c < p->collider_count; c++) {
+        const Collider *other = &p->colliders[c];
+        u32 count = u32_min(other->ops->overlaps(other->of, box, def->group, def->mask, found,
+                                                 THINGS_MAX),
+                            THINGS_MAX);
+        if (!memory_grow((void **)&p->things, &p->thing_capacity, p->thing_count + count,
+                         sizeof *p->things)) {
+            return false;
+        }
+        for (u32 t = 0; t < count; t++) {
+            Vec3 normal;
+            f32 way = vec3_length(other->ops->velocity(other->of, found[t], centre)) * p->tick_s;
+            f32 apart =
+                other->ops->distance(other->of, found[t], centre, reach + way, &normal);
+            if (apart > reach + way) {
+                continue;
+            }
+            bool moving = other->ops->take(other->of, found[t]);
+            *moves = *moves || moving;
+            p->things[p->thing_count++] = (NearThing){c, found[t], moving};
+        }
+    }
+    return true;
+}
+
+/* The particles [first, end) of the sorted ones, of one cell and system. */
+static bool add_bunch(Particles *p, u32 first, u32 end)
+{
+    f32 reach;
+    Bunch bunch = {p->near_count, end - first, p->thing_count, 0, false};
+    Vec3 centre = bunch_bounds(p, first, end, &reach);
+    u32 system = p->system_of[p->live_slots[p->cells.order[first]]];
+    if (!add_things(p, &p->systems[system].def, centre, reach, &bunch.moves)) {
+        return false;
+    }
+    bunch.thing_count = p->thing_count - bunch.first_thing;
+    if (bunch.thing_count == 0) {
+        return true;
+    }
+    if (!memory_grow((void **)&p->bunches, &p->bunch_capacity, p->bunch_count + 1,
+                     sizeof *p->bunches) ||
+        !memory_grow((void **)&p->near, &p->near_capacity, p->near_count + bunch.count,
+                     sizeof *p->near)) {
+        return false;
+    }
+    for (u32 i = first; i < end; i++) {
+        p->near[p->near_count++] = (NearParticle){.slot = p->live_slots[p->cells.order[i]]};
+    }
+    p->bunches[p->bunch_count++] = bunch;
+    return true;
+}
+
+void particles_find_near(Particles *p)
+{
+    p->bunch_count = p->thing_count = p->near_count = 0;
+    if (p->collider_count == 0 || !gather_live(p, false) ||
+        !cells_reserve(&p->cells, p->live_capacity)) {
+        return;
+    }
+    cells_build(&p->cells, p->live_places, sizeof(Vec3), p->live_count, cell_size(p), p->jobs);
+    for (u32 i = 0, end; i < p->live_count; i = end) {
+        u8 system = p->system_of[p->live_slots[p->cells.order[i]]];
+        for (end = i + 1; end < p->live_count && p->cells.keys[end] == p->cells.keys[i]; end++) {
+            if (p->system_of[p->live_slots[p->cells.order[end]]] != system) {
+                break;
+            }
+        }
+        if (!add_bunch(p, i, end)) {
+            return; /* out of memory: the rest meets nothing in this tick */
+        }
+    }
+}
+
+void particles_stir(Particles *p, const Collider *colliders, u32 count, f32 tick_s)
+{
+    bool asleep = false;
+    for (u32 c = 0; c < count; c++) {
+        asleep = asleep || (colliders[c].ops->asleep != NULL &&
+                            colliders[c].ops->asleep(colliders[c].of, CONTACT_ANY));
+    }
+    if (!asleep || !gather_live(p, true)) {
+        return;
+    }
+    f32 radius = 0.0f;
+    for (u32 i = 0; i < p->live_count; i++) {
+        p->live_velocities[i] = p->velocities[p->live_slots[i]];
+        radius = f32_max(radius, p->systems[p->system_of[p->live_slots[i]]].def.radius);
+    }
+    ParticleSet set = {.positions = p->live_places,
+                       .velocities = p->live_velocities,
+                       .inverse_mass = 1.0f,
+                       .count = p->live_count,
+                       .radius = radius};
+    particle_contacts_stir(&p->sleepers, &set, colliders, count, tick_s);
+}
+
+/* ---- flocks keep off ---- */
+
+static void avoid_bunches(void *context, u32 first, u32 end, u32 worker)
+{
+    const BouncePass *pass = context;
+    Particles *p = pass->particles;
+    PL_UNUSED(worker);
+    for (u32 b = first; b < end; b++) {
+        const Bunch *bunch = &p->bunches[b];
+        const ParticlesDef *def = &p->systems[p->system_of[p->near[bunch->first].slot]].def;
+        if (def->behavior != PARTICLE_FLOCK || def->avoidance <= 0.0f) {
+            continue;
+        }
+        for (u32 i = bunch->first; i < bunch->first + bunch->count; i++) {
+            u32 slot = p->near[i].slot;
+            for (u32 t = 0; t < bunch->thing_count; t++) {
+                const NearThing *thing = &p->things[bunch->first_thing + t];
+                const Collider *other = &p->colliders[thing->collider];
+                Vec3 normal;
+                f32 apart = other->ops->distance(other->of, thing->thing, p->positions[slot],
+                                                 def->avoidance, &normal);
+                if (apart < def->avoidance) {
+                    f32 push = 2.0f * def->agility * (1.0f - apart / def->avoidance);
+                    push = f32_min(push, 2.0f * def->agility);
+                    p->extra[slot] = vec3_add_scaled(p->extra[slot], push, normal);
+                    p->middle[slot] = vec3_add_scaled(p->middle[slot], push, normal);
+                }
+            }
+        }
+    }
+}
+
+void particles_avoid(Particles *p)
+{
+    BouncePass pass = {p, 0.0f};
+    jobs_run(p->jobs, p->bunch_count, BUNCH_GRAIN, avoid_bunches, &pass);
+}
+
+/* ---- time of contact ---- */
+
+/* Position at a time from now in the frame in which the thing rests where its step began. */
+static Vec3 place_at(const Flight *f, f32 t, Vec3 moving)
+{
+    Vec3 x = vec3_add_scaled(vec3_add_scaled(f->position, t, f->velocity), t * t, f->bend);
+    return vec3_add_scaled(x, -(f->elapsed + t), moving);
+}
+
+static f32 gap_at(const Flight *f, const Collider *other, const NearThing *thing, f32 t,
+                  Vec3 moving)
+{
+    Vec3 normal;
+    f32 reach = f->radius + 4.0f * place_m;
+    return other->ops->distance(other->of, thing->thing, place_at(f, t, moving), reach, &normal) -
+           f->radius;
+}
+
+static ContactParticle particle_at(const Flight *f, Vec3 position, Vec3 velocity)
+{
+    /* Massless particles meet all the same. */
+    return (ContactParticle){.position = position,
+                             .velocity = velocity,
+                             .inverse_mass = f->inverse_mass > 0.0f ? f->inverse_mass : 1.0f,
+                             .radius = f->radius,
+                             .swept = true};
+}
+
+/* False position with the Illinois modification (Dowell, Jarratt 1971). */
+static f32 contact_time(const Flight *f, const Collider *other, const NearThing *thing, Vec3 moving,
+                        f32 gap, f32 end_gap)
+{
+    f32 low = 0.0f, high = f->left, low_gap = gap, high_gap = end_gap;
+    f32 enough = place_m + 1e-6f * vec3_length(f->position);
+    i32 side = 0;
+    for (u32 i = 0; i < ROOT_STEPS; i++) {
+        f32 t = low + (high - low) * (low_gap / (low_gap - high_gap));
+        f32 here = gap_at(f, other, thing, t, moving);
+        if (fabsf(here) <= enough) {
+            return t;
+        }
+        if (here > 0.0f) {
+            low = t;
+            low_gap = here;
+            high_gap = side == 1 ? 0.5f * high_gap : high_gap;
+            side = 1;
+        } else {
+            high = t;
+            high_gap = here;
+            low_gap = side == -1 ? 0.5f * low_gap : low_gap;
+            side = -1;
+        }
+    }
+    return low;
+}
+
+static void meet_thing(const Particles *p, const Flight *f, const NearThing *thing, Impact *first)
+{
+    const Collider *other = &p->colliders[thing->collider];
+    Vec3 mean = vec3_add_scaled(f->velocity, f->left, f->bend);
+    Vec3 moving = other->ops->velocity(other->of, thing->thing, f->position);
+    ContactPlace place;
+    ContactParticle particle = particle_at(f, place_at(f, 0.0f, moving), mean);
+    if (!other->ops->meet(other->of, thing->thing, &particle, f->left, &place)) {
+        return;
+    }
+    f32 gap = gap_at(f, other, thing, 0.0f, moving), time = 0.0f;
+    if (gap > place_m) {
+        time = contact_time(f, other, thing, moving, gap, place.distance - f->radius);
+    }
+    if (first->thing == NULL || time < first->time) {
+        *first = (Impact){thing, time, gap};
+    }
+}
+
+/* ---- impact ---- */
+
+/* Changes the velocity along a direction by `speed`; the thing takes the opposite impulse. */
+static void exchange(const Collider *other, const ContactPlace *place, Flight *f, Vec3 direction,
+                     f32 speed)
+{
+    f32 w = f->inverse_mass;
+    if (w <= 0.0f) {
+        f->velocity = vec3_add_scaled(f->velocity, speed, direction);
+        return;
+    }
+    f32 w_thing = other->ops->inverse_mass(other->of, place, direction);
+    f32 impulse = speed / (w + w_thing);
+    f->velocity = vec3_add_scaled(f->velocity, impulse * w, direction);
+    if (w_thing > 0.0f) {
+        other->ops->impulse(other->of, place, vec3_scale(direction, -impulse));
+    }
+}
+
+/* v' = −e (v·n) n + (1 − μ) (v − (v·n) n), relative to the thing. What comes slower than its
+ * forces make it in a step rests: no bounce, and friction by Coulomb's law. */
+static void strike(const Collider *other, const ContactPlace *place, Flight *f, f32 h)
+{
+    Vec3 normal = place->normal, against = vec3_sub(f->velocity, place->velocity);
+    f32 approach = -vec3_dot(against, normal);
+    if (!(approach > 0.0f)) {
+        return;
+    }
+    bool rests = approach <= fabsf(vec3_dot(f->pull, normal)) * h;
+    if (approach > CONTACT_WAKE_M_S && f->inverse_mass > 0.0f && other->ops->wake != NULL) {
+        other->ops->wake(other->of, place->thing);
+    }
+    f32 e = rests ? 0.0f : f->def->restitution;
+    exchange(other, place, f, normal, (1.0f + e) * approach);
+    Vec3 slip = vec3_add_scaled(against, approach, normal);
+    slip = vec3_add_scaled(slip, -vec3_dot(slip, place->free), place->free);
+    f32 speed = vec3_length(slip), mu = f->def->friction;
+    f32 lost = rests ? f32_min(speed, mu * approach) : mu * speed;
+    if (lost > 0.0f && speed > 1e-9f) {
+        exchange(other, place, f, vec3_scale(slip, -1.0f / speed), lost);
+    }
+}
+
+/* Moves to the contact, and changes the velocity there. */
+static void bounce_off(const Particles *p, Flight *f, const Impact *impact, f32 h)
+{
+    const NearThing *thing = impact->thing;
+    const Collider *other = &p->colliders[thing->collider];
+    Vec3 moving = other->ops->velocity(other->of, thing->thing, f->position);
+    f32 t = impact->time;
+    Vec3 there = place_at(f, t, moving);
+    f->position = vec3_add_scaled(vec3_add_scaled(f->position, t, f->velocity), t * t, f->bend);
+    f->velocity = vec3_add_scaled(f->velocity, t, f->pull);
+    f->elapsed += t;
+    f->left = f32_max(f->left - t, 0.0f);
+    ContactPlace place;
+    ContactParticle particle = particle_at(f, there, f->velocity);
+    particle.radius += 16.0f * place_m + 1e-5f * vec3_length(f->position);
+    if (!other->ops->meet(other->of, thing->thing, &particle, now_s, &place)) {
+        return;
+    }
+    strike(other, &place, f, h);
+    if (impact->gap < 0.0f) { /* it began inside */
+        f32 out = f32_min(-impact->gap, CONTACT_APART_M_S * h);
+        f->position = vec3_add_scaled(f->position, out, place.normal);
+    }
+}
+
+static void fly(Particles *p, const Bunch *bunch, const NearParticle *near, f32 h)
+{
+    u32 slot = near->slot;
+    const ParticlesDef *def = &p->systems[p->system_of[slot]].def;
+    Vec3 way = vec3_sub(p->positions[slot], near->position);
+    f32 rate = 1.0f / h;
+    Flight f = {.position = near->position,
+                .velocity = near->velocity,
+                .bend = vec3_scale(vec3_sub(vec3_scale(way, rate), near->velocity), rate),
+                .pull = vec3_scale(vec3_sub(p->velocities[slot], near->velocity), rate),
+                .left = h,
+                .inverse_mass = p->masses[slot] > 0.0f ? 1.0f / p->masses[slot] : 0.0f,
+                .radius = def->radius,
+                .def = def};
+    u32 bounces = 0;
+    for (; bounces < BOUNCES_MAX && f.left > 0.0f; bounces++) {
+        Impact first = {0};
+        for (u32 t = 0; t < bunch->thing_count; t++) {
+            meet_thing(p, &f, &p->things[bunch->first_thing + t], &first);
+        }
+        if (first.thing == NULL) {
+            break;
+        }
+        bounce_off(p, &f, &first, h);
+    }
+    if (bounces == 0) {
+        return;
+    }
+    Vec3 end = vec3_add_scaled(vec3_add_scaled(f.position, f.left, f.velocity), f.left * f.left,
+                               f.bend);
+    p->positions[slot] = bounces < BOUNCES_MAX ? end : f.position;
+    p->velocities[slot] =
+        bounces < BOUNCES_MAX ? vec3_add_scaled(f.velocity, f.left, f.pull) : f.velocity;
+}
+
+/* Whether a particle may be touched in this step, by how far it is from things that rest. */
+static bool may_touch(const Particles *p, const Bunch *bunch, NearParticle *near)
+{
+    u32 slot = near->slot;
+    f32 way = vec3_distance(p->positions[slot], near->position);
+    if (near->clear_m > way) {
+        near->clear_m -= way;
+        return false;
+    }
+    f32 radius = p->systems[p->system_of[slot]].def.radius;
+    f32 reach = radius + 4.0f * way + 0.05f, gap = reach;
+    for (u32 t = 0; t < bunch->thing_count; t++) {
+        const NearThing *thing = &p->things[bunch->first_thing + t];
+        const Collider *other = &p->colliders[thing->collider];
+        Vec3 normal;
+        gap = f32_min(gap, other->ops->distance(other->of, thing->thing, near->position, reach,
+                                                &normal));
+    }
+    near->clear_m = gap - radius - way;
+    return near->clear_m <= 0.0f;
+}
+
+static void bounce_bunch(Particles *p, const Bunch *bunch, f32 h)
+{
+    for (u32 i = bunch->first; i < bunch->first + bunch->count; i++) {
+        if (bunch->moves || may_touch(p, bunch, &p->near[i])) {
+            fly(p, bunch, &p->near[i], h);
+        }
+    }
+}
+
+/* Particles are in one bunch each, and what rests is unaffected: independent. */
+static void bounce_resting(void *context, u32 first, u32 end, u32 worker)
+{
+    const BouncePass *pass = context;
+    Particles *p = pass->particles;
+    PL_UNUSED(worker);
+    for (u32 b = first; b < end; b++) {
+        if (!p->bunches[b].moves) {
+            bounce_bunch(p, &p->bunches[b], pass->h);
+        }
+    }
+}
+
+static void remember(void *context, u32 first, u32 end, u32 worker)
+{
+    const BouncePass *pass = context;
+    Particles *p = pass->particles;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        p->near[i].position = p->positions[p->near[i].slot];
+        p->near[i].velocity = p->velocities[p->near[i].slot];
+    }
+}
+
+void particles_bounce_begin(Particles *p)
+{
+    BouncePass pass = {p, 0.0f};
+    jobs_run(p->jobs, p->near_count, PARTICLES_GRAIN, remember, &pass);
+}
+
+void particles_bounce(Particles *p, f32 h)
+{
+    BouncePass pass = {p, h};
+    for (u32 c = 0; c < p->collider_count; c++) {
+        p->colliders[c].ops->substep_begin(p->colliders[c].of, h);
+        p->colliders[c].ops->step_begin(p->colliders[c].of, h);
+    }
+    jobs_run(p->jobs, p->bunch_count, BUNCH_GRAIN, bounce_resting, &pass);
+    for (u32 b = 0; b < p->bunch_count; b++) {
+        if (p->bunches[b].moves) {
+            bounce_bunch(p, &p->bunches[b], h);
+        }
+    }
+    for (u32 c = 0; c < p->collider_count; c++) {
+        p->colliders[c].ops->step_end(p->colliders[c].of, h);
+        p->colliders[c].ops->substep_end(p->colliders[c].of);
+    }
+}

@@ -1,0 +1,194 @@
+/* measure.c: energies, momenta, swarms; state. */
+#include "server/physics/particles/particles_internal.h"
+
+/* Half of the potential energy of a particle and all others that attract it. */
+static f64 mutual_potential(const Particles *p, u32 slot, f64 constant, f64 softening)
+{
+    f64 sum = 0.0;
+    for (u32 s = 0; s < p->system_count; s++) {
+        const ParticleSystem *other = &p->systems[s];
+        if (!particles_mutual(other)) {
+            continue;
+        }
+        for (u32 i = other->first; i < other->first + other->high; i++) {
+            Vec3 d = vec3_sub(p->positions[i], p->positions[slot]);
+            f64 r2 = (f64)vec3_length_squared(d) + softening * softening;
+            if (p->alive[i] && i != slot && r2 > 0.0) {
+                sum -= (f64)p->masses[i] / __builtin_sqrt(r2);
+            }
+        }
+    }
+    return 0.5 * constant * sum;
+}
+
+ParticleEnergy particles_energy(const Particles *p, u32 index)
+{
+    const ParticleSystem *system = &p->systems[index];
+    const ParticlesDef *def = &system->def;
+    Vec3 g = vec3_scale(p->gravity, def->gravity_scale);
+    ParticleEnergy sum = {0.0, 0.0};
+    for (u32 i = system->first; i < system->first + system->high; i++) {
+        if (!p->alive[i]) {
+            continue;
+        }
+        Vec3 x = p->positions[i], v = p->velocities[i];
+        f64 mass = p->masses[i] > 0.0f ? (f64)p->masses[i] : 1.0;
+        sum.kinetic += 0.5 * mass * (f64)vec3_length_squared(v);
+        f64 potential = particles_potential(system, x) - (f64)vec3_dot(g, x);
+        if (particles_mutual(system)) {
+            potential += mutual_potential(p, i, (f64)def->gravitation, (f64)def->softening);
+        }
+        sum.potential += mass * potential;
+    }
+    return sum;
+}
+
+void particles_angular_momentum(const Particles *p, u32 index, f64 out[3])
+{
+    const ParticleSystem *system = &p->systems[index];
+    out[0] = out[1] = out[2] = 0.0;
+    for (u32 i = system->first; i < system->first + system->high; i++) {
+        if (!p->alive[i]) {
+            continue;
+        }
+        f64 mass = p->masses[i] > 0.0f ? (f64)p->masses[i] : 1.0;
+        Vec3 x = p->positions[i], v = p->velocities[i];
+        out[0] += mass * ((f64)x.y * (f64)v.z - (f64)x.z * (f64)v.y);
+        out[1] += mass * ((f64)x.z * (f64)v.x - (f64)x.x * (f64)v.z);
+        out[2] += mass * ((f64)x.x * (f64)v.y - (f64)x.y * (f64)v.x);
+    }
+}
+
+f64 particles_swarm_best(const Particles *p, u32 system)
+{
+    return (f64)p->systems[system].swarm.leader_value;
+}
+
+u32 particles_swarm_iterations(const Particles *p, u32 system)
+{
+    return p->systems[system].swarm.iterations;
+}
+
+SwarmObjective particles_swarm_objective(const Particles *p, u32 system)
+{
+    return p->systems[system].swarm.objective;
+}
+
+u64 particles_memory(const Particles *p)
+{
+    u64 slot = 4 * sizeof(Vec3) + 3 * sizeof(f32) + sizeof(u16) + 2;
+    u64 found = sizeof(Newborn) + 2 * sizeof(Vec3) + sizeof(u32) + sizeof(NearParticle) + 48;
+    u64 swarms = 0;
+    for (u32 s = 0; s < p->system_count; s++) {
+        swarms += p->systems[s].swarm.count * (4 * sizeof(SwarmPlace) + sizeof(f32));
+    }
+    return p->capacity * (slot + found) + p->bunch_capacity * sizeof(Bunch) + swarms +
+           p->thing_capacity * sizeof(NearThing) + p->system_capacity * sizeof(ParticleSystem) +
+           p->mutual_capacity * (3 * sizeof(Vec3) + 8) + gravity_bytes(&p->gravity_tree) +
+           PARTICLE_GRABS_MAX * sizeof(ParticleGrab);
+}
+
+/* ---- state ---- */
+
+static bool is_number(f32 value, f32 least, f32 most)
+{
+    return value >= least && value <= most; /* false for NaN */
+}
+
+static bool slot_holds(const Particles *p, u32 i)
+{
+    f32 far = 2e4f; /* beyond the largest world */
+    Vec3 x = p->positions[i], v = p->velocities[i];
+    bool finite = is_number(x.x, -far, far) && is_number(x.y, -far, far) &&
+                  is_number(x.z, -far, far) && is_number(v.x, -far, far) &&
+                  is_number(v.y, -far, far) && is_number(v.z, -far, far) &&
+                  is_number(p->ages[i], -1.0f, STATE_VALUE_MAX) &&
+                  is_number(p->lifetimes[i], 0.0f, STATE_VALUE_MAX) &&
+                  is_number(p->masses[i], 0.0f, 1e30f);
+    return finite && p->alive[i] <= 1 && (p->alive[i] == 0 || p->generations[i] != 0);
+}
+
+static bool system_holds(const Particles *p, const ParticleSystem *system)
+{
+    const SystemState *state = &system->state;
+    const EmitterState *emitter = &state->emitter;
+    if (system->high > system->count || state->cursor >= system->count ||
+        !(emitter->time_s >= 0.0 && emitter->time_s <= 1e12) ||
+        !(emitter->owed >= 0.0 && emitter->owed < 1.0 + 1e-6) ||
+        !(state->swarm_s >= 0.0 && state->swarm_s <= 1e6)) {
+        return false;
+    }
+    u32 alive = 0;
+    for (u32 i = system->first; i < system->first + system->count; i++) {
+        alive += p->alive[i] != 0;
+        if (!slot_holds(p, i) || (p->alive[i] && i >= system->first + system->high)) {
+            return false;
+        }
+    }
+    bool swarm = system->def.behavior == PARTICLE_SWARM;
+    return alive == state->alive && (!swarm || alive == system->count);
+}
+
+static bool grab_holds(const Particles *p, const ParticleGrab *grab)
+{
+    return grab->live <= 1 && (grab->live == 0 || grab->particle < p->slots) &&
+           state_vector_is_bounded(grab->target) && is_number(grab->stiffness, 0.0f, 1e9f) &&
+           is_number(grab->damping, 0.0f, 1e9f) && is_number(grab->most_m_s2, 0.0f, 1e9f);
+}
+
+bool particles_validate(const Particles *p)
+{
+    bool holds = p->time_s >= 0.0 && p->time_s <= 1e12 && p->grab_end <= PARTICLE_GRABS_MAX;
+    for (u32 s = 0; s < p->system_count && holds; s++) {
+        holds = system_holds(p, &p->systems[s]);
+    }
+    for (u32 g = 0; g < p->grab_end && holds; g++) {
+        holds = grab_holds(p, &p->grabs[g]);
+    }
+    return holds;
+}
+
+static void serialize_system(Particles *p, ParticleSystem *system, State *state)
+{
+    u32 first = system->first, before = system->high;
+    state_count(state, &system->high, system->count);
+    state_bytes(state, &system->state, sizeof system->state);
+    if (state->mode == STATE_LOAD && before > system->high) {
+        u32 from = first + system->high, gone = before - system->high;
+        memset(p->positions + from, 0, gone * sizeof(Vec3));
+        memset(p->velocities + from, 0, gone * sizeof(Vec3));
+        memset(p->ages + from, 0, gone * sizeof(f32));
+        memset(p->lifetimes + from, 0, gone * sizeof(f32));
+        memset(p->masses + from, 0, gone * sizeof(f32));
+        memset(p->generations + from, 0, gone * sizeof(u16));
+        memset(p->alive + from, 0, gone);
+    }
+    state_bytes(state, p->positions + first, system->high * sizeof(Vec3));
+    state_bytes(state, p->velocities + first, system->high * sizeof(Vec3));
+    state_bytes(state, p->ages + first, system->high * sizeof(f32));
+    state_bytes(state, p->lifetimes + first, system->high * sizeof(f32));
+    state_bytes(state, p->masses + first, system->high * sizeof(f32));
+    state_bytes(state, p->generations + first, system->high * sizeof(u16));
+    state_bytes(state, p->alive + first, system->high);
+    if (system->def.behavior == PARTICLE_SWARM) {
+        swarm_serialize(&system->swarm, state);
+    }
+}
+
+void particles_serialize(Particles *p, State *state)
+{
+    if (p->system_count == 0) {
+        return;
+    }
+    state_part(state, "particles");
+    state_bytes(state, &p->time_s, sizeof p->time_s);
+    for (u32 s = 0; s < p->system_count; s++) {
+        serialize_system(p, &p->systems[s], state);
+    }
+    state_part(state, "grabs of particles");
+    state_count(state, &p->grab_end, PARTICLE_GRABS_MAX);
+    state_bytes(state, p->grabs, p->grab_end * sizeof *p->grabs);
+    if (state->mode == STATE_LOAD && !state->failed && !particles_validate(p)) {
+        state->failed = true;
+    }
+}

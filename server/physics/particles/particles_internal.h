@@ -1,0 +1,138 @@
+/*
+ * particles_internal.h: the store of particle systems, for the files of this folder.
+ * Layer: server/physics/particles, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_PARTICLES_PARTICLES_INTERNAL_H
+#define PLENUM_SERVER_PHYSICS_PARTICLES_PARTICLES_INTERNAL_H
+
+#include "server/physics/contact/particles.h"
+#include "server/physics/particles/flock.h"
+#include "server/physics/particles/gravity.h"
+#include "server/physics/particles/particles.h"
+#include "server/physics/particles/swarm.h"
+
+enum {
+    PARTICLES_GRAIN = 1024, /* slots of one job */
+    COLLIDERS_MAX = 16,
+};
+
+/* What survives a tick of a system, besides its slots. */
+typedef struct SystemState {
+    EmitterState emitter;
+    f64 swarm_s;  /* since the last iteration of a swarm */
+    u32 cursor;   /* slot after the last one filled, from `first` */
+    u32 alive;
+} SystemState;
+
+typedef struct ParticleSystem {
+    ParticlesDef def; /* forces and starts point into the copies below */
+    Emitter emitter;
+    ParticleForce forces[PARTICLE_FORCES_MAX];
+    ParticleStart *starts;
+    u32 first, count; /* slots */
+    u32 high;         /* one more than the last slot ever used, from `first` */
+    SystemState state;
+    Vec3 hunter;
+    Swarm swarm;
+} ParticleSystem;
+
+/* A particle that appears within the tick. */
+typedef struct Newborn {
+    u32 slot;
+    f32 born_s; /* since the start of the tick */
+    Vec3 position, velocity;
+} Newborn;
+
+/* Particles of one cell with the things that they may touch in this tick. */
+typedef struct Bunch {
+    u32 first, count; /* in `near` */
+    u32 first_thing, thing_count;
+    bool moves; /* some of the things may move */
+} Bunch;
+
+typedef struct NearThing {
+    u32 collider, thing;
+    bool moves;
+} NearThing;
+
+/* A particle of a bunch and where its substep began. */
+typedef struct NearParticle {
+    u32 slot;
+    f32 clear_m; /* way it may still take before it could touch anything that rests */
+    Vec3 position, velocity;
+} NearParticle;
+
+struct Particles {
+    /* [capacity] by slot; those of free slots are zero but for the generation */
+    Vec3 *positions;  /* m */
+    Vec3 *velocities; /* m/s */
+    f32 *ages;        /* s */
+    f32 *lifetimes;   /* s; 0: forever */
+    f32 *masses;      /* kg */
+    u16 *generations; /* counts reuse; never 0 once used */
+    u8 *alive;
+    u8 *system_of; /* the slot's system */
+    u32 slots, capacity;
+    ParticleSystem *systems;
+    u32 system_count, system_capacity;
+    Vec3 gravity, wind;
+    Bounds bounds;
+    ParticleTuning tuning;
+    f64 time_s;
+    ParticleGrab *grabs;
+    u32 grab_end;
+    /* ---- of the tick ---- */
+    Jobs *jobs;
+    f32 tick_s, elapsed_s;
+    Collider colliders[COLLIDERS_MAX];
+    u32 collider_count;
+    Newborn *newborn;
+    u32 newborn_count, newborn_capacity;
+    Cells cells;
+    Vec3 *live_places; /* [live_count] of particles that may collide */
+    u32 *live_slots;
+    u32 live_count, live_capacity;
+    Bunch *bunches;
+    u32 bunch_count, bunch_capacity;
+    NearThing *things;
+    u32 thing_count, thing_capacity;
+    NearParticle *near;
+    u32 near_count, near_capacity;
+    ParticleContacts sleepers; /* search for what is to wake */
+    Vec3 *live_velocities;     /* [live_count] */
+    /* ---- mutual ---- */
+    Gravity gravity_tree;
+    Vec3 *mutual_places, *mutual_pulls, *mutual_second; /* [mutual_count] */
+    f32 *mutual_masses;
+    u32 *mutual_slots;
+    u32 mutual_count, mutual_capacity;
+    Vec3 *extra;  /* [capacity] m/s², of what depends on other particles, at the start */
+    Vec3 *middle; /* and at the middle of a step */
+    Flock flock;
+};
+
+/* force.c: m/s of the air, and the acceleration of a system's forces without air. */
+Vec3 particles_air(const Particles *particles, const ParticleSystem *system, Vec3 position);
+Vec3 particles_pull(const ParticleSystem *system, Vec3 position);
+/* m²/s² per kg: potential of the attractors. */
+f64 particles_potential(const ParticleSystem *system, Vec3 position);
+
+/* check.c: 0, or ERROR_RANGE with a text that names the member. */
+int particles_check(const ParticlesDef *def, ErrorText *error);
+
+/* integrate.c: moves all particles of all systems by a step of h s, freely. */
+void particles_integrate(Particles *particles, f32 h);
+
+/* bounce.c: impacts. */
+void particles_find_near(Particles *particles);
+/* Adds to the accelerations of flocks: away from what is near. */
+void particles_avoid(Particles *particles);
+void particles_bounce_begin(Particles *particles); /* before integration */
+void particles_bounce(Particles *particles, f32 h); /* after it */
+
+static inline bool particles_mutual(const ParticleSystem *system)
+{
+    return system->def.gravitation > 0.0f;
+}
+
+#endif

@@ -259,6 +259,7 @@ class Builder
     bool particle_forces(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_starts(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_rules(const JsonPath &at, const SceneParticles &made);
+    bool particle_appearance(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_system(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_systems(const JsonPath &at, const fb::Scene *in);
     bool prefabs(const JsonPath &at, const fb::Scene *in);

@@ -142,6 +142,33 @@ bool Builder::particle_rules(const JsonPath &at, const SceneParticles &made)
                 (double)made.position.x, (double)made.position.y, (double)made.position.z);
 }
 
+bool Builder::particle_appearance(const JsonPath &at, const fb::ParticleSystem *in,
+                                  SceneParticles *out)
+{
+    Appearance *look = &out->appearance;
+    if (in->look() > fb::ParticleLook::MAX) {
+        return fail(at, "look",
+                    "unknown; one of ball, grain, dot, spark, smoke, snowflake, drop, "
+                    "ring, flame");
+    }
+    default_appearance(look, in->look() == fb::ParticleLook::ball    ? APPEARANCE_SPRITES
+                             : in->look() == fb::ParticleLook::grain ? APPEARANCE_GRAINS
+                                                                     : APPEARANCE_BILLBOARDS);
+    if (look->kind == APPEARANCE_BILLBOARDS) {
+        look->image = (BillboardImage)((u32)in->look() - (u32)fb::ParticleLook::dot);
+    }
+    if (!color(at, "color", in->color(), look->color)) {
+        return false;
+    }
+    memcpy(look->color2, look->color, sizeof look->color2);
+    look->radius = out->radius;
+    return color(at, "color2", in->color2(), look->color2) &&
+           number(at, "growth", in->growth(), -1.0f, 100.0f, &look->growth) &&
+           number(at, "fade_in", in->fade_in(), 0.0f, 1.0f, &look->fade_in) &&
+           number(at, "glow", in->glow(), 0.0f, 1.0f, &look->glow) &&
+           number(at, "stretch", in->stretch(), 0.0f, 1.0f, &look->stretch_s);
+}
+
 bool Builder::particle_system(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out)
 {
     out->flees = -1;
@@ -154,16 +181,7 @@ bool Builder::particle_system(const JsonPath &at, const fb::ParticleSystem *in, 
     if (in->flees() != nullptr && !joint_body(at, "flees", in->flees(), &out->flees)) {
         return false;
     }
-    default_appearance(&out->appearance, APPEARANCE_SPRITES);
-    if (!particle_rules(at, *out) || !color(at, "color", in->color(), out->appearance.color) ||
-        !color(at, "color2", in->color2(), out->appearance.color2)) {
-        return false;
-    }
-    if (in->color2() == nullptr) {
-        memcpy(out->appearance.color2, out->appearance.color, sizeof out->appearance.color2);
-    }
-    out->appearance.radius = out->radius;
-    return true;
+    return particle_rules(at, *out) && particle_appearance(at, in, out);
 }
 
 bool Builder::particle_systems(const JsonPath &at, const fb::Scene *in)

@@ -1,5 +1,6 @@
 /* build.c: builds kinds of matter, fields and entities from a scene; also for a reset. */
 #include "server/world/matter_liquid.h"
+#include "server/world/matter_particles.h"
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
 #include "server/world/world_internal.h"
@@ -10,7 +11,8 @@
 #include <string.h>
 
 /* Kinds of every world. Others may interact with the first. */
-static const MatterOps *const kinds_of_all[] = {&matter_rigid, &matter_soft, &matter_liquid};
+static const MatterOps *const kinds_of_all[] = {&matter_rigid, &matter_soft, &matter_liquid,
+                                                &matter_particles};
 
 enum {
     KINDS_OF_ALL = sizeof kinds_of_all / sizeof kinds_of_all[0]

@@ -96,8 +96,7 @@ static Vec3 bunch_bounds(const Particles *p, u32 first, u32 end, f32 *reach)
         u32 slot = p->live_slots[p->cells.order[i]];
         fastest = f32_max(fastest, vec3_length_squared(p->velocities[slot]));
     }
-    const ParticlesDef *def =
-        &p->systems[p->system_of[p->live_slots[p->cells.order[first]]]].def;
+    const ParticlesDef *def = &p->systems[p->system_of[p->live_slots[p->cells.order[first]]]].def;
     f32 gain = margin_m_s + vec3_length(p->gravity) * fabsf(def->gravity_scale) * p->tick_s;
     f32 avoids = def->behavior == PARTICLE_FLOCK ? def->avoidance : 0.0f;
     *reach = 0.5f * vec3_distance(low, high) + (sqrtf(fastest) + gain) * p->tick_s +
@@ -113,9 +112,9 @@ static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 r
     Bounds box = {vec3_sub(centre, r), vec3_add(centre, r)};
     for (u32 c = 0; c < p->collider_count; c++) {
         const Collider *other = &p->colliders[c];
-        u32 count = u32_min(other->ops->overlaps(other->of, box, def->group, def->mask, found,
-                                                 THINGS_MAX),
-                            THINGS_MAX);
+        u32 count =
+            u32_min(other->ops->overlaps(other->of, box, def->group, def->mask, found, THINGS_MAX),
+                    THINGS_MAX);
         if (!memory_grow((void **)&p->things, &p->thing_capacity, p->thing_count + count,
                          sizeof *p->things)) {
             return false;
@@ -123,8 +122,7 @@ static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 r
         for (u32 t = 0; t < count; t++) {
             Vec3 normal;
             f32 way = vec3_length(other->ops->velocity(other->of, found[t], centre)) * p->tick_s;
-            f32 apart =
-                other->ops->distance(other->of, found[t], centre, reach + way, &normal);
+            f32 apart = other->ops->distance(other->of, found[t], centre, reach + way, &normal);
             if (apart > reach + way) {
                 continue;
             }
@@ -416,8 +414,8 @@ static void fly(Particles *p, const Bunch *bunch, const NearParticle *near, f32 
     if (bounces == 0) {
         return;
     }
-    Vec3 end = vec3_add_scaled(vec3_add_scaled(f.position, f.left, f.velocity), f.left * f.left,
-                               f.bend);
+    Vec3 end =
+        vec3_add_scaled(vec3_add_scaled(f.position, f.left, f.velocity), f.left * f.left, f.bend);
     p->positions[slot] = bounces < BOUNCES_MAX ? end : f.position;
     p->velocities[slot] =
         bounces < BOUNCES_MAX ? vec3_add_scaled(f.velocity, f.left, f.pull) : f.velocity;
@@ -438,8 +436,8 @@ static bool may_touch(const Particles *p, const Bunch *bunch, NearParticle *near
         const NearThing *thing = &p->things[bunch->first_thing + t];
         const Collider *other = &p->colliders[thing->collider];
         Vec3 normal;
-        gap = f32_min(gap, other->ops->distance(other->of, thing->thing, near->position, reach,
-                                                &normal));
+        gap = f32_min(
+            gap, other->ops->distance(other->of, thing->thing, near->position, reach, &normal));
     }
     near->clear_m = gap - radius - way;
     return near->clear_m <= 0.0f;

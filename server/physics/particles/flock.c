@@ -63,8 +63,8 @@ void flock_finish(Flock *flock)
 static void look(const Flock *flock, Vec3 middle, f32 radius, Seen *seen)
 {
     u32 near[FLOCK_SEEN_MAX];
-    seen->count = u32_min(cells_near(&flock->cells, middle, radius, near, FLOCK_SEEN_MAX),
-                          FLOCK_SEEN_MAX);
+    seen->count =
+        u32_min(cells_near(&flock->cells, middle, radius, near, FLOCK_SEEN_MAX), FLOCK_SEEN_MAX);
     for (u32 i = 0; i < seen->count; i++) {
         Vec3 p = flock->positions[near[i]], v = flock->velocities[near[i]];
         seen->x[i] = p.x;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 enum {
-    LEAF = 8,      /* particles of a leaf */
-    GROUP = 32,    /* most particles that walk the tree together */
+    LEAF = 8,   /* particles of a leaf */
+    GROUP = 32, /* most particles that walk the tree together */
     GROUP_WIDE = GROUP / SIMD_LANES,
     AXIS_BITS = 16,
     DIGIT_BITS = 12,
@@ -310,8 +310,8 @@ static void store_targets(Gravity *g, const Targets *t, u32 first, u32 count, f3
     for (u32 i = 0; i < count; i++) {
         const Vec3x8 *pull = &t->pull[i / SIMD_LANES];
         u32 lane = i % SIMD_LANES;
-        g->pulls[first + i] = vec3_scale(vec3(pull->x[lane], pull->y[lane], pull->z[lane]),
-                                         constant);
+        g->pulls[first + i] =
+            vec3_scale(vec3(pull->x[lane], pull->y[lane], pull->z[lane]), constant);
     }
 }
 

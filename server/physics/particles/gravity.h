@@ -24,9 +24,9 @@ typedef struct GravityOptions {
 
 /* A node in depth-first order. */
 typedef struct GravityNode {
-    Vec3 centre; /* m, of mass */
-    f32 mass;    /* kg */
-    f32 reach;   /* m, radius about the centre */
+    Vec3 centre;       /* m, of mass */
+    f32 mass;          /* kg */
+    f32 reach;         /* m, radius about the centre */
     f32 quadrupole[6]; /* kg m², traceless: xx yy zz xy xz yz */
     u32 first, count;  /* particles, sorted */
     u32 skip;          /* next node if this one is not opened */

@@ -13,11 +13,11 @@ typedef struct StepPass {
     Particles *particles;
     const ParticleSystem *system;
     f32 h;
-    f32 drag;       /* 1/s */
-    Vec3 fall;      /* m/s² */
-    bool pulls;     /* attractors */
-    bool air;       /* vortices or noise */
-    bool extra;     /* of other particles */
+    f32 drag;   /* 1/s */
+    Vec3 fall;  /* m/s² */
+    bool pulls; /* attractors */
+    bool air;   /* vortices or noise */
+    bool extra; /* of other particles */
 } StepPass;
 
 /* Acceleration without drag. */
@@ -113,7 +113,8 @@ static void step_uniform(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = 0; i < 3 * PARTICLE_SLOT_ALIGN; i++) {
         pattern[i] = i % 3 == 0 ? add.x : i % 3 == 1 ? add.y : add.z;
     }
-    for (u32 i = first; i < end; i += PARTICLE_SLOT_ALIGN, x += 3 * PARTICLE_SLOT_ALIGN, v += 3 * PARTICLE_SLOT_ALIGN) {
+    for (u32 i = first; i < end;
+         i += PARTICLE_SLOT_ALIGN, x += 3 * PARTICLE_SLOT_ALIGN, v += 3 * PARTICLE_SLOT_ALIGN) {
         for (u32 k = 0; k < 3 * PARTICLE_SLOT_ALIGN; k++) {
             f32 after = keep * v[k] + pattern[k];
             x[k] = x[k] + 0.5f * h * (v[k] + after);
@@ -126,8 +127,7 @@ static void step_uniform(void *context, u32 first, u32 end, u32 worker)
 
 static bool reserve_mutual(Particles *p, u32 count)
 {
-    u32 rooms[4] = {p->mutual_capacity, p->mutual_capacity, p->mutual_capacity,
-                    p->mutual_capacity};
+    u32 rooms[4] = {p->mutual_capacity, p->mutual_capacity, p->mutual_capacity, p->mutual_capacity};
     return memory_grow((void **)&p->mutual_places, &rooms[0], count, sizeof(Vec3)) &&
            memory_grow((void **)&p->mutual_pulls, &rooms[1], count, sizeof(Vec3)) &&
            memory_grow((void **)&p->mutual_masses, &rooms[2], count, sizeof(f32)) &&
@@ -239,8 +239,7 @@ static bool is_held(const Particles *p, const ParticleSystem *system)
 
 static bool has_extra(const Particles *p, const ParticleSystem *system)
 {
-    return particles_mutual(system) || system->def.behavior == PARTICLE_FLOCK ||
-           is_held(p, system);
+    return particles_mutual(system) || system->def.behavior == PARTICLE_FLOCK || is_held(p, system);
 }
 
 static void gather_extra(Particles *p, f32 h)
@@ -260,8 +259,8 @@ static void gather_extra(Particles *p, f32 h)
         }
         mutual = mutual || particles_mutual(system);
         start = start || (particles_mutual(system) && by != PARTICLE_VERLET);
-        middle = middle || (particles_mutual(system) &&
-                            (by == PARTICLE_VERLET || by == PARTICLE_MIDPOINT));
+        middle = middle ||
+                 (particles_mutual(system) && (by == PARTICLE_VERLET || by == PARTICLE_MIDPOINT));
     }
     if (flock) {
         particles_avoid(p);
@@ -300,7 +299,9 @@ void particles_integrate(Particles *p, f32 h)
         pass.air = (pass.air || def->noise > 0.0f) && pass.drag > 0.0f;
         bool uniform = !pass.pulls && !pass.air && !pass.extra;
         bool wide = uniform && def->integrator == PARTICLE_VERLET;
-        u32 count = wide ? (system->high + PARTICLE_SLOT_ALIGN - 1) / PARTICLE_SLOT_ALIGN * PARTICLE_SLOT_ALIGN : system->high;
+        u32 count = wide ? (system->high + PARTICLE_SLOT_ALIGN - 1) / PARTICLE_SLOT_ALIGN *
+                               PARTICLE_SLOT_ALIGN
+                         : system->high;
         jobs_run(p->jobs, count, PARTICLES_GRAIN, wide ? step_uniform : step_slots, &pass);
     }
 }

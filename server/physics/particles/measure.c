@@ -99,12 +99,11 @@ static bool slot_holds(const Particles *p, u32 i)
 {
     f32 far = 2e4f; /* beyond the largest world */
     Vec3 x = p->positions[i], v = p->velocities[i];
-    bool finite = is_number(x.x, -far, far) && is_number(x.y, -far, far) &&
-                  is_number(x.z, -far, far) && is_number(v.x, -far, far) &&
-                  is_number(v.y, -far, far) && is_number(v.z, -far, far) &&
-                  is_number(p->ages[i], -1.0f, STATE_VALUE_MAX) &&
-                  is_number(p->lifetimes[i], 0.0f, STATE_VALUE_MAX) &&
-                  is_number(p->masses[i], 0.0f, 1e30f);
+    bool finite =
+        is_number(x.x, -far, far) && is_number(x.y, -far, far) && is_number(x.z, -far, far) &&
+        is_number(v.x, -far, far) && is_number(v.y, -far, far) && is_number(v.z, -far, far) &&
+        is_number(p->ages[i], -1.0f, STATE_VALUE_MAX) &&
+        is_number(p->lifetimes[i], 0.0f, STATE_VALUE_MAX) && is_number(p->masses[i], 0.0f, 1e30f);
     return finite && p->alive[i] <= 1 && (p->alive[i] == 0 || p->generations[i] != 0);
 }
 

@@ -55,12 +55,12 @@ void particles_destroy(Particles *p)
     for (u32 s = 0; s < p->system_count; s++) {
         finish_system(&p->systems[s]);
     }
-    void *arrays[] = {p->positions,     p->velocities,   p->ages,         p->lifetimes,
-                      p->masses,        p->generations,  p->alive,        p->system_of,
-                      p->systems,       p->grabs,        p->newborn,      p->live_places,
-                      p->live_slots,    p->bunches,      p->things,       p->near,
+    void *arrays[] = {p->positions,     p->velocities,   p->ages,          p->lifetimes,
+                      p->masses,        p->generations,  p->alive,         p->system_of,
+                      p->systems,       p->grabs,        p->newborn,       p->live_places,
+                      p->live_slots,    p->bunches,      p->things,        p->near,
                       p->mutual_places, p->mutual_pulls, p->mutual_second, p->mutual_masses,
-                      p->mutual_slots,  p->extra,        p->middle,       p->live_velocities};
+                      p->mutual_slots,  p->extra,        p->middle,        p->live_velocities};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         free(arrays[i]);
     }
@@ -79,11 +79,11 @@ static bool grow_slots(Particles *p, u32 slots)
     struct {
         void **items;
         size_t size;
-    } arrays[] = {{(void **)&p->positions, sizeof(Vec3)},    {(void **)&p->velocities, sizeof(Vec3)},
-                  {(void **)&p->ages, sizeof(f32)},          {(void **)&p->lifetimes, sizeof(f32)},
-                  {(void **)&p->masses, sizeof(f32)},        {(void **)&p->generations, sizeof(u16)},
-                  {(void **)&p->alive, sizeof(u8)},          {(void **)&p->system_of, sizeof(u8)},
-                  {(void **)&p->extra, sizeof(Vec3)},        {(void **)&p->middle, sizeof(Vec3)}};
+    } arrays[] = {{(void **)&p->positions, sizeof(Vec3)}, {(void **)&p->velocities, sizeof(Vec3)},
+                  {(void **)&p->ages, sizeof(f32)},       {(void **)&p->lifetimes, sizeof(f32)},
+                  {(void **)&p->masses, sizeof(f32)},     {(void **)&p->generations, sizeof(u16)},
+                  {(void **)&p->alive, sizeof(u8)},       {(void **)&p->system_of, sizeof(u8)},
+                  {(void **)&p->extra, sizeof(Vec3)},     {(void **)&p->middle, sizeof(Vec3)}};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         u8 *grown = realloc(*arrays[i].items, slots * arrays[i].size);
         if (grown == NULL) {
@@ -119,8 +119,8 @@ static EmitterDef emitter_def(const ParticlesDef *def)
     made.direction = vec3_normalize_or(def->direction, vec3(0.0f, 1.0f, 0.0f));
     made.spread_rad = def->spread_rad;
     made.speed = (EmitterRange){def->speed, def->speed_spread};
-    made.lifetime_s = (EmitterRange){forever ? 1.0f : def->lifetime_s,
-                                     forever ? 0.0f : def->lifetime_spread};
+    made.lifetime_s =
+        (EmitterRange){forever ? 1.0f : def->lifetime_s, forever ? 0.0f : def->lifetime_spread};
     made.size = (EmitterRange){def->radius, 0.0f};
     made.seed = def->seed;
     return made;
@@ -297,8 +297,8 @@ static u32 take_slot(const Particles *p, ParticleSystem *system)
 static void emit(Particles *p, ParticleSystem *system, f32 tick_s)
 {
     u32 room = system->count - system->state.alive;
-    EmitterBatch batch =
-        emitter_advance(&system->emitter, &system->state.emitter, (f64)tick_s, p->tuning.rate, room);
+    EmitterBatch batch = emitter_advance(&system->emitter, &system->state.emitter, (f64)tick_s,
+                                         p->tuning.rate, room);
     for (u32 i = 0; i < batch.count; i++) {
         EmitterParticle made = emitter_particle(&system->emitter, batch.first + i);
         ParticleStart start = {made.position, made.velocity, system->def.mass_kg};
@@ -339,10 +339,8 @@ static void shorten_newborn(Particles *p, f32 h)
         f32 part = (p->elapsed_s + h - born->born_s) / h;
         if (part < 1.0f) {
             part = f32_max(part, 0.0f);
-            p->positions[born->slot] =
-                vec3_lerp(born->position, p->positions[born->slot], part);
-            p->velocities[born->slot] =
-                vec3_lerp(born->velocity, p->velocities[born->slot], part);
+            p->positions[born->slot] = vec3_lerp(born->position, p->positions[born->slot], part);
+            p->velocities[born->slot] = vec3_lerp(born->velocity, p->velocities[born->slot], part);
         }
     }
 }

@@ -44,7 +44,7 @@ typedef struct ParticleStart {
 typedef struct ParticlesDef {
 #define MEMBER(type, name) type name;
 #include "shared/rows/particles.def"
-    Shape shape; /* of the emitter; SHAPE_NONE: a point. Its geometry is borrowed */
+    Shape shape;                 /* of the emitter; SHAPE_NONE: a point. Its geometry is borrowed */
     const ParticleForce *forces; /* [force_count] */
     const ParticleStart *starts; /* [start_count], at most `count` */
     u32 force_count, start_count;
@@ -55,10 +55,10 @@ typedef struct ParticlesDef {
 typedef struct ParticleGrab {
     u32 particle;
     u32 live;
-    Vec3 target;     /* m */
-    f32 stiffness;   /* 1/s² */
-    f32 damping;     /* 1/s */
-    f32 most_m_s2;   /* largest acceleration */
+    Vec3 target;   /* m */
+    f32 stiffness; /* 1/s² */
+    f32 damping;   /* 1/s */
+    f32 most_m_s2; /* largest acceleration */
 } ParticleGrab;
 
 /* Weights that users may tune while a world runs: factors on the options of all systems. */

@@ -19,8 +19,8 @@ enum {
 /* What survives a tick of a system, besides its slots. */
 typedef struct SystemState {
     EmitterState emitter;
-    f64 swarm_s;  /* since the last iteration of a swarm */
-    u32 cursor;   /* slot after the last one filled, from `first` */
+    f64 swarm_s; /* since the last iteration of a swarm */
+    u32 cursor;  /* slot after the last one filled, from `first` */
     u32 alive;
 } SystemState;
 
@@ -127,7 +127,7 @@ void particles_integrate(Particles *particles, f32 h);
 void particles_find_near(Particles *particles);
 /* Adds to the accelerations of flocks: away from what is near. */
 void particles_avoid(Particles *particles);
-void particles_bounce_begin(Particles *particles); /* before integration */
+void particles_bounce_begin(Particles *particles);  /* before integration */
 void particles_bounce(Particles *particles, f32 h); /* after it */
 
 static inline bool particles_mutual(const ParticleSystem *system)

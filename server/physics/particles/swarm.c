@@ -179,8 +179,7 @@ void swarm_serialize(Swarm *swarm, State *state)
                     !is_within(swarm->best, swarm->count, domain);
     for (u32 i = 0; i < swarm->count && !state->failed; i++) { /* values follow from places */
         const SwarmPlace *best = &swarm->best[i];
-        swarm->best_values[i] =
-            (f32)swarm_value(swarm->objective, (f64)best->x, (f64)best->y);
+        swarm->best_values[i] = (f32)swarm_value(swarm->objective, (f64)best->x, (f64)best->y);
     }
     find_leader(swarm);
 }

@@ -252,13 +252,19 @@ static Vec3 place_at(const Flight *f, f32 t, Vec3 moving)
     return vec3_add_scaled(x, -(f->elapsed + t), moving);
 }
 
+/* m, negative inside, and on the far side of what `side` points away from: where the particle has
+ * passed through something thin, the way out has turned. */
 static f32 gap_at(const Flight *f, const Collider *other, const NearThing *thing, f32 t,
-                  Vec3 moving)
+                  Vec3 moving, Vec3 *side)
 {
-    Vec3 normal;
-    f32 reach = f->radius + 4.0f * place_m;
-    return other->ops->distance(other->of, thing->thing, place_at(f, t, moving), reach, &normal) -
-           f->radius;
+    Vec3 normal = *side, from = place_at(f, 0.0f, moving), to = place_at(f, f->left, moving);
+    f32 reach = f->radius + vec3_distance(from, to) + 4.0f * place_m;
+    f32 apart =
+        other->ops->distance(other->of, thing->thing, place_at(f, t, moving), reach, &normal);
+    if (vec3_length_squared(*side) == 0.0f) {
+        *side = normal;
+    }
+    return (vec3_dot(normal, *side) < 0.0f ? -fabsf(apart) : apart) - f->radius;
 }
 
 static ContactParticle particle_at(const Flight *f, Vec3 position, Vec3 velocity)
@@ -273,27 +279,27 @@ static ContactParticle particle_at(const Flight *f, Vec3 position, Vec3 velocity
 
 /* False position with the Illinois modification (Dowell, Jarratt 1971). */
 static f32 contact_time(const Flight *f, const Collider *other, const NearThing *thing, Vec3 moving,
-                        f32 gap, f32 end_gap)
+                        Vec3 side, const f32 gap[2])
 {
-    f32 low = 0.0f, high = f->left, low_gap = gap, high_gap = end_gap;
+    f32 low = 0.0f, high = f->left, low_gap = gap[0], high_gap = gap[1];
     f32 enough = place_m + 1e-6f * vec3_length(f->position);
-    i32 side = 0;
+    i32 last = 0; /* which bound moved */
     for (u32 i = 0; i < ROOT_STEPS; i++) {
         f32 t = low + (high - low) * (low_gap / (low_gap - high_gap));
-        f32 here = gap_at(f, other, thing, t, moving);
+        f32 here = gap_at(f, other, thing, t, moving, &side);
         if (fabsf(here) <= enough) {
             return t;
         }
         if (here > 0.0f) {
             low = t;
             low_gap = here;
-            high_gap = side == 1 ? 0.5f * high_gap : high_gap;
-            side = 1;
+            high_gap = last == 1 ? 0.5f * high_gap : high_gap;
+            last = 1;
         } else {
             high = t;
             high_gap = here;
-            low_gap = side == -1 ? 0.5f * low_gap : low_gap;
-            side = -1;
+            low_gap = last == -1 ? 0.5f * low_gap : low_gap;
+            last = -1;
         }
     }
     return low;
@@ -309,9 +315,11 @@ static void meet_thing(const Particles *p, const Flight *f, const NearThing *thi
     if (!other->ops->meet(other->of, thing->thing, &particle, f->left, &place)) {
         return;
     }
-    f32 gap = gap_at(f, other, thing, 0.0f, moving), time = 0.0f;
+    Vec3 side = vec3_zero();
+    f32 gap = gap_at(f, other, thing, 0.0f, moving, &side), time = 0.0f;
     if (gap > place_m) {
-        time = contact_time(f, other, thing, moving, gap, place.distance - f->radius);
+        const f32 gaps[2] = {gap, place.distance - f->radius};
+        time = contact_time(f, other, thing, moving, side, gaps);
     }
     if (first->thing == NULL || time < first->time) {
         *first = (Impact){thing, time, gap};

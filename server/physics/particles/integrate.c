@@ -209,7 +209,15 @@ static void flock_together(Particles *p, const ParticleSystem *system)
     }
 }
 
-static void hold_grabbed(Particles *p)
+static Vec3 grab_pull(const ParticleGrab *grab, Vec3 x, Vec3 v)
+{
+    Vec3 pull = vec3_scale(vec3_sub(grab->target, x), grab->stiffness);
+    pull = vec3_add_scaled(pull, -grab->damping, v);
+    f32 size = vec3_length(pull);
+    return size > grab->most_m_s2 ? vec3_scale(pull, grab->most_m_s2 / size) : pull;
+}
+
+static void hold_grabbed(Particles *p, f32 h)
 {
     for (u32 g = 0; g < p->grab_end; g++) {
         const ParticleGrab *grab = &p->grabs[g];
@@ -217,12 +225,10 @@ static void hold_grabbed(Particles *p)
         if (grab->live == 0 || !p->alive[i]) {
             continue;
         }
-        Vec3 pull = vec3_scale(vec3_sub(grab->target, p->positions[i]), grab->stiffness);
-        pull = vec3_add_scaled(pull, -grab->damping, p->velocities[i]);
-        f32 size = vec3_length(pull);
-        pull = size > grab->most_m_s2 ? vec3_scale(pull, grab->most_m_s2 / size) : pull;
-        p->extra[i] = vec3_add(p->extra[i], pull);
-        p->middle[i] = vec3_add(p->middle[i], pull);
+        Vec3 x = p->positions[i], v = p->velocities[i];
+        p->extra[i] = vec3_add(p->extra[i], grab_pull(grab, x, v));
+        x = vec3_add_scaled(x, 0.5f * h, v);
+        p->middle[i] = vec3_add(p->middle[i], grab_pull(grab, x, v));
     }
 }
 
@@ -274,7 +280,7 @@ static void gather_extra(Particles *p, f32 h)
     if (middle) {
         attract(p, 0.5f * h, p->middle);
     }
-    hold_grabbed(p);
+    hold_grabbed(p, h);
 }
 
 void particles_integrate(Particles *p, f32 h)

@@ -116,9 +116,14 @@ u64 liquid_bytes(const LiquidDef *def)
     return sizeof(Liquid) + lay_out(NULL, NULL, slots) + slots * sizeof(LiquidPair);
 }
 
+/* Force of a pair, N, per surface tension and spacing, such that the pair forces of a uniform liquid
+ * have that tension (Kirkwood & Buff 1949): σ = π/8 n² ∫ F r⁴ dr = 1.5035 F / spacing. */
+static const f32 cohesion_per_tension = 1.0f / 1.5035f;
+
 void liquid_factors(Liquid *liquid)
 {
     f32 d = liquid->def.spacing, volume = d * d * d;
+    liquid->cohesive = false;
     for (u32 p = 0; p < liquid->def.phase_count; p++) {
         const LiquidPhaseDef *phase = &liquid->def.phases[p];
         bool grains = phase->kind == LIQUID_GRAINS;
@@ -128,7 +133,7 @@ void liquid_factors(Liquid *liquid)
             .mass = phase->density * volume * part,
             .lightness = 1.0f / (phase->density * volume),
             .viscosity = grains ? 0.0f : phase->viscosity,
-            .cohesion = grains ? 0.0f : phase->surface_tension,
+            .cohesion = grains ? 0.0f : cohesion_per_tension * phase->surface_tension * d,
             .friction = grains ? f32_max(phase->friction, phase->static_friction) : 0.0f,
             .radius = grains ? 0.5f * d : 0.35f * d,
             .grains = grains};
@@ -174,7 +179,13 @@ void liquid_destroy(Liquid *liquid)
         free(liquid->memory);
         free(liquid->cell_starts);
         free(liquid->pairs);
-        free(liquid->things);
+        free(liquid->movers);
+        free(liquid->finds);
+        free(liquid->coarse);
+        free(liquid->coarse_table);
+        for (u32 i = 0; i < LIQUID_USERS_MAX; i++) {
+            cells_finish(&liquid->users[i].cells);
+        }
         free(liquid->sums);
         free(liquid);
     }

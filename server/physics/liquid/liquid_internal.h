@@ -37,16 +37,27 @@ typedef struct PhaseFactors {
     u32 grains;    /* 1 or 0 */
 } PhaseFactors;
 
-/* A thing near an item: in this tick, and in this step as a half-space. */
+/* A thing near an item in this tick, and in this step as a half-space. */
 typedef struct LiquidPair {
     u32 item, collider, thing;
-    u32 moves; /* the thing may move */
-    Vec3 normal;
-    f32 distance; /* m, of the item's centre; of static things at the place `from` */
-    Vec3 from;
-    f32 slope; /* 1/m, ∇b along the normal, with its weight among other things; 0: out of reach */
-    Vec3 speed; /* m/s of the thing there */
+    u32 mover;    /* index of its place, if the thing may move; else LIQUID_STATIC */
+    Vec3 normal;  /* outward */
+    f32 distance; /* m, of the item's centre: of static things at `from` */
+    Vec3 from;    /* m */
+    f32 far;      /* m, distance in this step */
+    f32 slope;    /* 1/m, |∇b| with the weight among other things; 0: out of reach */
+    Vec3 speed;   /* m/s of the thing there */
 } LiquidPair;
+#define LIQUID_STATIC UINT32_MAX
+
+/* A pair with a thing that may move, in this step; ordered by thing. */
+typedef struct LiquidMover {
+    ContactPlace place;
+    u32 pair, group;        /* the first mover of the same thing */
+    f32 inverse_mass, load; /* 1/kg along the normal; Σ slope over the group, in its first */
+    Vec3 drag;              /* N s, friction on the item in this step */
+    bool meets;
+} LiquidMover;
 
 typedef struct LiquidHand {
     Vec3 place, target; /* m */
@@ -64,13 +75,16 @@ typedef struct LiquidHand {
     X(u16, issued, 1)                                                                              \
     X(u32, slot_of, 1)                                                                             \
     X(u32, order, 1)                                                                               \
+    X(u32, coarse_of, 1)                                                                           \
+    X(u8, active, 1)                                                                               \
+    X(f32, wanted, 1)                                                                              \
+    X(u32, rank, 1)                                                                                \
     X(u32, cell_of, 1)                                                                             \
     X(u8, phase_of, 1)                                                                             \
     X(Four, place, 1)                                                                              \
     X(Four, motion, 1)                                                                             \
-    X(Four, before, 1)                                                                             \
+    X(Four, trait, 1)                                                                              \
     X(Four, change, 1)                                                                             \
-    X(Four, slide, 1)                                                                              \
     X(f32, pressure, 1)                                                                            \
     X(f32, excess, 1)                                                                              \
     X(f32, inertia, 1)                                                                             \
@@ -78,6 +92,7 @@ typedef struct LiquidHand {
     X(f32, stress_change, LIQUID_STRESS_PARTS)                                                     \
     X(u32, pair_first, 1)                                                                          \
     X(u8, near_count, 1)                                                                           \
+    X(u8, crowded, 1)                                                                              \
     X(u32, near, LIQUID_NEIGHBOURS_MAX)
 
 struct Liquid {
@@ -91,8 +106,9 @@ struct Liquid {
     u32 ticks;                     /* since created, for the re-sort of slots */
     u32 awake;
     u32 quiet_ticks;
-    bool mixed;  /* more than one substance: the general passes */
-    bool grains; /* a phase of grains exists */
+    bool mixed;    /* more than one substance: the general passes */
+    bool cohesive; /* some surface tension */
+    bool grains;   /* a phase of grains exists */
     bool in_tick;
     LiquidHand hands[LIQUID_HANDS_MAX];
     u32 hand_end;
@@ -105,18 +121,31 @@ struct Liquid {
     u32 *cell_starts; /* [cell_count + 1] */
     u32 cell_bits[3], cell_capacity;
     u32 dropped;
+    u32 *coarse_table; /* cell of a coarse number */
+    struct LiquidCoarse *coarse;
+    u32 coarse_count, coarse_capacity, coarse_table_capacity;
+    bool coarse_stale; /* to be built in the first step of a tick */
     /* ---- contact ---- */
     Collider colliders[LIQUID_COLLIDERS_MAX];
     u32 collider_count;
     LiquidPair *pairs; /* by item */
     u32 pair_count, pair_capacity;
-    u32 *things;  /* scratch */
+    LiquidMover *movers; /* by collider, thing, item */
+    u32 mover_count, mover_capacity;
+    void *finds; /* scratch of the search */
+    u32 find_count, find_capacity;
+    struct LiquidUser {
+        Liquid *liquid;
+        Cells cells;
+        f32 fastest, tick_s, left;
+    } users[LIQUID_USERS_MAX];
     bool touched; /* something that moves is in contact */
     /* ---- step ---- */
     Jobs *jobs;
     f32 tick_s, h;
     Vec3 gravity;
-    f32 *sums; /* per range: scratch of reductions */
+    f32 *sums; /* [ranges][2] of density errors */
+    u32 sums_capacity;
     f32 density_error, density_error_max;
 };
 
@@ -124,8 +153,29 @@ struct Liquid {
 void liquid_factors(Liquid *liquid);
 /* hand.c: drags items in a step of h s. */
 void liquid_hands_step(Liquid *liquid, f32 h);
+/* boundary.c: finds the pairs of a tick; in each step their half-spaces. */
+void liquid_boundary_begin(Liquid *liquid);
+void liquid_boundary_step(Liquid *liquid);
+/* Of an item: half-spaces of its things with weights; returns the density they add. */
+f32 liquid_boundary_item(Liquid *liquid, u32 i);
+/* Impulses of pressures (N s m, per item) on the things that move, and what they take of friction. */
+void liquid_boundary_press(Liquid *liquid, bool warm);
+void liquid_boundary_load(Liquid *liquid);
+void liquid_boundary_contact(Liquid *liquid, u32 first, u32 end);
+void liquid_boundary_contact_movers(Liquid *liquid);
+/* coarse.c: pressures of cells: their operator, once a tick; their solution for the items' `wanted`;
+ * what it adds to an item, N s m. */
+void liquid_coarse_build(Liquid *liquid);
+void liquid_coarse_solve(Liquid *liquid);
+f32 liquid_coarse_pressure(const Liquid *liquid, u32 i);
+/* pass.c: a step of h s. */
+/* Of an item's half-spaces: ∇b, 1/m, and what they yield to its pressure, 1/(kg m²). */
+Vec3 liquid_wall_slope(const Liquid *liquid, u32 i);
+f32 liquid_wall_yields(const Liquid *liquid, u32 i);
+void liquid_step(Liquid *liquid, f32 h);
 /* sort.c: items of this tick in the order of cells, and their neighbours. */
 void liquid_sort(Liquid *liquid);
+f32 liquid_cell_size(const Liquid *liquid); /* m */
 void liquid_neighbours(Liquid *liquid);
 void liquid_publish(Liquid *liquid);
 void liquid_sort_slots(Liquid *liquid);

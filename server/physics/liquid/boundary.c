@@ -1,0 +1,367 @@
+/* boundary.c: other matter near the liquid. A thing is a half-space at its signed distance, filled
+ * with liquid at rest at the item's own pressure (cf. Koschier & Bender 2017, "Density maps";
+ * Adami et al. 2012): so density has no deficit at walls, and what pressure and friction give an
+ * item the thing receives with the opposite sign. Hard contact comes on top (contact.h). */
+#include "server/physics/liquid/kernel.h"
+#include "server/physics/liquid/liquid_internal.h"
+#include "shared/base/memory.h"
+
+#include <stdlib.h>
+
+enum {
+    BLOCK = 32,         /* items that share a search */
+    THINGS_MAX = 1024,  /* of one collider near a block */
+    PAIRS_OF_ITEM = 16, /* whose half-spaces are weighed against each other */
+};
+
+/* A half-space of a static thing is measured again when the item moved this far, in spacings. */
+static const f32 measure_again = 0.25f;
+
+/* A thing near a block of items. */
+typedef struct Find {
+    u32 block, phase, collider, thing;
+    u32 items; /* bit i: item i of the block may meet it */
+    u32 moves;
+} Find;
+
+/* ---- search ---- */
+
+static ContactParticle particle_of(const Liquid *liquid, u32 i, f32 radius)
+{
+    const Four *x = &liquid->place[i], *v = &liquid->motion[i];
+    u32 p = liquid->phase_of[i];
+    return (ContactParticle){.position = vec3(x->x, x->y, x->z),
+                             .velocity = vec3(v->x, v->y, v->z),
+                             .inverse_mass = 1.0f / liquid->factors[p].mass,
+                             .radius = radius,
+                             .swept = true,
+                             .friction = liquid->def.phases[p].contact_friction};
+}
+
+static void find_things(Liquid *liquid, u32 block, u32 phase, Bounds bounds)
+{
+    u32 things[THINGS_MAX];
+    const LiquidPhaseDef *def = &liquid->def.phases[phase];
+    for (u32 c = 0; c < liquid->collider_count; c++) {
+        const Collider *collider = &liquid->colliders[c];
+        u32 found = collider->ops->overlaps(collider->of, bounds, def->group, def->mask, things,
+                                            THINGS_MAX);
+        if (!memory_grow(&liquid->finds, &liquid->find_capacity, liquid->find_count + found,
+                         sizeof(Find))) {
+            return;
+        }
+        for (u32 t = 0; t < found; t++) {
+            ((Find *)liquid->finds)[liquid->find_count++] =
+                (Find){.block = block, .phase = phase, .collider = c, .thing = things[t]};
+        }
+    }
+}
+
+static void search_block(Liquid *liquid, u32 block)
+{
+    u32 first = block * BLOCK, end = u32_min(first + BLOCK, liquid->items);
+    for (u32 p = 0; p < liquid->def.phase_count; p++) {
+        Bounds bounds = {vec3(INFINITY, INFINITY, INFINITY), vec3(-INFINITY, -INFINITY, -INFINITY)};
+        f32 fastest = 0.0f;
+        bool any = false;
+        for (u32 i = first; i < end; i++) {
+            if (liquid->phase_of[i] == p) {
+                const Four *x = &liquid->place[i], *v = &liquid->motion[i];
+                Vec3 at = vec3(x->x, x->y, x->z);
+                bounds.min = vec3_min(bounds.min, at);
+                bounds.max = vec3_max(bounds.max, at);
+                fastest = f32_max(fastest, vec3_length_squared(vec3(v->x, v->y, v->z)));
+                any = true;
+            }
+        }
+        if (any) {
+            f32 grow = KERNEL_REACH * liquid->def.spacing +
+                       (sqrtf(fastest) + CONTACT_MARGIN_M_S) * liquid->tick_s;
+            Vec3 margin = vec3(grow, grow, grow);
+            bounds = (Bounds){vec3_sub(bounds.min, margin), vec3_add(bounds.max, margin)};
+            find_things(liquid, block, p, bounds);
+        }
+    }
+}
+
+static void test_finds(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    Find *finds = liquid->finds;
+    PL_UNUSED(worker);
+    for (u32 f = first; f < end; f++) {
+        const Collider *collider = &liquid->colliders[finds[f].collider];
+        u32 base = finds[f].block * BLOCK;
+        for (u32 k = 0; k < BLOCK && base + k < liquid->items; k++) {
+            ContactParticle particle =
+                particle_of(liquid, base + k, KERNEL_REACH * liquid->def.spacing);
+            if (liquid->phase_of[base + k] == finds[f].phase &&
+                collider->ops->may_meet(collider->of, finds[f].thing, &particle, liquid->tick_s)) {
+                finds[f].items |= 1u << k;
+            }
+        }
+    }
+}
+
+/* Of a block: its pairs by item. */
+static void add_pairs(Liquid *liquid, u32 block, const Find *finds, u32 count)
+{
+    u32 base = block * BLOCK;
+    for (u32 k = 0; k < BLOCK && base + k < liquid->items; k++) {
+        liquid->pair_first[base + k] = liquid->pair_count;
+        for (u32 f = 0; f < count; f++) {
+            if ((finds[f].items >> k & 1) != 0 && liquid->pair_count < liquid->pair_capacity) {
+                liquid->pairs[liquid->pair_count++] =
+                    (LiquidPair){.item = base + k,
+                                 .collider = finds[f].collider,
+                                 .thing = finds[f].thing,
+                                 .mover = finds[f].moves ? 0 : LIQUID_STATIC,
+                                 .from = vec3(INFINITY, 0.0f, 0.0f)};
+            }
+        }
+    }
+}
+
+static int compare_movers(const void *a, const void *b)
+{
+    const LiquidMover *m = a, *n = b;
+    const u32 x[3] = {m->place.mover, m->place.thing, m->pair};
+    const u32 y[3] = {n->place.mover, n->place.thing, n->pair};
+    for (u32 k = 0; k < 3; k++) {
+        if (x[k] != y[k]) {
+            return x[k] < y[k] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static void gather_movers(Liquid *liquid)
+{
+    u32 count = 0;
+    for (u32 k = 0; k < liquid->pair_count; k++) {
+        count += liquid->pairs[k].mover != LIQUID_STATIC;
+    }
+    liquid->mover_count = 0;
+    if (!memory_grow((void **)&liquid->movers, &liquid->mover_capacity, count,
+                     sizeof *liquid->movers)) {
+        return;
+    }
+    for (u32 k = 0; k < liquid->pair_count; k++) {
+        if (liquid->pairs[k].mover != LIQUID_STATIC) {
+            LiquidMover mover = {.pair = k};
+            mover.place.mover = liquid->pairs[k].collider; /* as keys of the order */
+            mover.place.thing = liquid->pairs[k].thing;
+            liquid->movers[liquid->mover_count++] = mover;
+        }
+    }
+    if (count != 0) {
+        qsort(liquid->movers, count, sizeof *liquid->movers, compare_movers);
+    }
+    for (u32 m = 0; m < liquid->mover_count; m++) {
+        const LiquidPair *pair = &liquid->pairs[liquid->movers[m].pair];
+        bool same = m > 0 && pair->thing == liquid->pairs[liquid->movers[m - 1].pair].thing &&
+                    pair->collider == liquid->pairs[liquid->movers[m - 1].pair].collider;
+        liquid->movers[m].group = same ? liquid->movers[m - 1].group : m;
+        liquid->pairs[liquid->movers[m].pair].mover = m;
+    }
+}
+
+void liquid_boundary_begin(Liquid *liquid)
+{
+    liquid->find_count = liquid->pair_count = liquid->mover_count = 0;
+    u32 blocks = (liquid->items + BLOCK - 1) / BLOCK;
+    for (u32 b = 0; b < blocks && liquid->collider_count != 0; b++) {
+        search_block(liquid, b);
+    }
+    jobs_run(liquid->jobs, liquid->find_count, 16, test_finds, liquid);
+    Find *finds = liquid->finds;
+    u32 count = 0;
+    for (u32 f = 0; f < liquid->find_count; f++) {
+        const Collider *collider = &liquid->colliders[finds[f].collider];
+        finds[f].moves = finds[f].items != 0 && collider->ops->take(collider->of, finds[f].thing);
+        count += (u32)__builtin_popcount(finds[f].items);
+    }
+    if (!memory_grow((void **)&liquid->pairs, &liquid->pair_capacity, count,
+                     sizeof *liquid->pairs)) {
+        liquid->find_count = 0;
+    }
+    for (u32 b = 0, f = 0; b < blocks; b++) {
+        u32 first = f;
+        while (f < liquid->find_count && finds[f].block == b) {
+            f++;
+        }
+        add_pairs(liquid, b, finds + first, f - first);
+    }
+    liquid->pair_first[liquid->items] = liquid->pair_count;
+    gather_movers(liquid);
+}
+
+/* ---- half-spaces ---- */
+
+static void measure_static(const Liquid *liquid, LiquidPair *pair)
+{
+    const Four *x = &liquid->place[pair->item];
+    Vec3 at = vec3(x->x, x->y, x->z), way = vec3_sub(at, pair->from);
+    f32 again = measure_again * liquid->def.spacing;
+    if (!(vec3_length_squared(way) < again * again)) {
+        const Collider *collider = &liquid->colliders[pair->collider];
+        f32 reach = 2.0f * KERNEL_REACH * liquid->def.spacing;
+        pair->distance =
+            collider->ops->distance(collider->of, pair->thing, at, reach, &pair->normal);
+        pair->from = at;
+        way = vec3_zero();
+    }
+    pair->far = pair->distance + vec3_dot(way, pair->normal);
+}
+
+static void measure_movers(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    PL_UNUSED(worker);
+    for (u32 m = first; m < end; m++) {
+        LiquidMover *mover = &liquid->movers[m];
+        LiquidPair *pair = &liquid->pairs[mover->pair];
+        const Collider *collider = &liquid->colliders[pair->collider];
+        ContactParticle particle =
+            particle_of(liquid, pair->item, KERNEL_REACH * liquid->def.spacing);
+        mover->inverse_mass = 0.0f;
+        mover->drag = vec3_zero();
+        pair->far = particle.radius; /* or more */
+        pair->speed = collider->ops->velocity(collider->of, pair->thing, particle.position);
+        mover->meets =
+            collider->ops->meet(collider->of, pair->thing, &particle, 0.0f, &mover->place);
+        if (mover->meets) {
+            pair->far = mover->place.distance;
+            pair->normal = mover->place.normal;
+            pair->speed = mover->place.velocity;
+            mover->inverse_mass =
+                collider->ops->inverse_mass(collider->of, &mover->place, pair->normal);
+        }
+    }
+}
+
+/* What of a half-space with density b another one, of density `other`, fills already: all of it if
+ * they are the same plane, the product if they are at right angles. */
+static f32 shared_part(Vec3 n, Vec3 m, f32 other)
+{
+    f32 c = vec3_dot(n, m);
+    return c > 0.0f ? c + (1.0f - c) * other : (1.0f + c) * other;
+}
+
+f32 liquid_boundary_item(Liquid *liquid, u32 i)
+{
+    u32 first = liquid->pair_first[i], count = liquid->pair_first[i + 1] - first, near = 0;
+    LiquidPair *at[PAIRS_OF_ITEM];
+    f32 b[PAIRS_OF_ITEM], d = liquid->def.spacing, reach = KERNEL_REACH * d, sum = 0.0f;
+    for (u32 k = 0; k < count; k++) {
+        LiquidPair *pair = &liquid->pairs[first + k];
+        pair->slope = 0.0f;
+        if (pair->mover == LIQUID_STATIC) {
+            measure_static(liquid, pair);
+        }
+        if (pair->far < reach && near < PAIRS_OF_ITEM) {
+            b[near] = kernel_half_space(pair->far / d);
+            at[near++] = pair;
+        }
+    }
+    for (u32 k = 0; k < near; k++) {
+        f32 whole = 1.0f, above = 1.0f;
+        for (u32 l = 0; l < near; l++) {
+            if (l != k) {
+                f32 part = 1.0f - shared_part(at[k]->normal, at[l]->normal, b[l]);
+                bool before = b[l] > b[k] || (b[l] == b[k] && l < k);
+                above *= before ? part : 1.0f;
+                whole *= before || vec3_dot(at[k]->normal, at[l]->normal) < 0.9f ? part : 1.0f;
+            }
+        }
+        sum += b[k] * f32_max(above, 0.0f);
+        at[k]->slope = kernel_half_space_slope(at[k]->far / d) / d * f32_max(whole, 0.0f);
+    }
+    return sum;
+}
+
+void liquid_boundary_step(Liquid *liquid)
+{
+    jobs_run(liquid->jobs, liquid->mover_count, 32, measure_movers, liquid);
+}
+
+/* ---- impulses ---- */
+
+void liquid_boundary_press(Liquid *liquid, bool warm)
+{
+    for (u32 m = 0; m < liquid->mover_count; m++) {
+        LiquidMover *mover = &liquid->movers[m];
+        LiquidPair *pair = &liquid->pairs[mover->pair];
+        const Collider *collider = &liquid->colliders[pair->collider];
+        if (!mover->meets || !(mover->inverse_mass > 0.0f)) {
+            continue;
+        }
+        f32 pressure = liquid->place[pair->item].w;
+        Vec3 impulse = vec3_scale(pair->normal, -pressure * pair->slope);
+        impulse = warm ? impulse : vec3_sub(impulse, mover->drag);
+        if (vec3_length_squared(impulse) > 0.0f) {
+            collider->ops->impulse(collider->of, &mover->place, impulse);
+            liquid->touched = true;
+        }
+    }
+}
+
+/* A thing of which many items feel the motion yields to all of them at once (mass splitting,
+ * Tonge et al. 2012). */
+void liquid_boundary_load(Liquid *liquid)
+{
+    for (u32 m = 0; m < liquid->mover_count; m++) {
+        liquid->movers[m].load = 0.0f;
+    }
+    for (u32 m = 0; m < liquid->mover_count; m++) {
+        liquid->movers[liquid->movers[m].group].load += liquid->pairs[liquid->movers[m].pair].slope;
+    }
+}
+
+/* ---- hard contact ---- */
+
+static bool is_near(const Liquid *liquid, const LiquidPair *pair, f32 radius)
+{
+    const Four *v = &liquid->motion[pair->item];
+    f32 approach = -vec3_dot(vec3_sub(vec3(v->x, v->y, v->z), pair->speed), pair->normal);
+    /* A plane may be nearer than its linearized distance by what was moved since. */
+    f32 slack = pair->mover == LIQUID_STATIC ? measure_again * liquid->def.spacing : 0.0f;
+    f32 speed = pair->mover == LIQUID_STATIC
+                    ? approach
+                    : vec3_length(vec3(v->x, v->y, v->z)) + vec3_length(pair->speed);
+    return pair->far - radius - slack < f32_max(speed, 0.0f) * liquid->h;
+}
+
+static void contact(Liquid *liquid, const LiquidPair *pair)
+{
+    u32 i = pair->item;
+    f32 radius = liquid->factors[liquid->phase_of[i]].radius;
+    if (!is_near(liquid, pair, radius)) {
+        return;
+    }
+    ContactParticle particle = particle_of(liquid, i, radius);
+    if (contact_particle(&liquid->colliders[pair->collider], pair->thing, &particle, liquid->h)) {
+        Four *x = &liquid->place[i], *v = &liquid->motion[i];
+        *x = (Four){particle.position.x, particle.position.y, particle.position.z, x->w};
+        *v = (Four){particle.velocity.x, particle.velocity.y, particle.velocity.z, v->w};
+        if (pair->mover != LIQUID_STATIC && liquid->movers[pair->mover].inverse_mass > 0.0f) {
+            liquid->touched = true;
+        }
+    }
+}
+
+void liquid_boundary_contact(Liquid *liquid, u32 first, u32 end)
+{
+    for (u32 k = liquid->pair_first[first]; k < liquid->pair_first[end]; k++) {
+        if (liquid->pairs[k].mover == LIQUID_STATIC) {
+            contact(liquid, &liquid->pairs[k]);
+        }
+    }
+}
+
+void liquid_boundary_contact_movers(Liquid *liquid)
+{
+    for (u32 m = 0; m < liquid->mover_count; m++) {
+        contact(liquid, &liquid->pairs[liquid->movers[m].pair]);
+    }
+}

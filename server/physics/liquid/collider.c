@@ -1,0 +1,198 @@
+/* collider.c: particles as what later kinds meet: balls without spin. They have moved through the
+ * whole substep already; others see them where they were at their own time of it. */
+#include "server/physics/liquid/liquid_internal.h"
+
+typedef struct LiquidUser LiquidUser;
+
+static Vec3 velocity_of(const Liquid *liquid, u32 i)
+{
+    const Four *v = &liquid->motion[i];
+    return vec3(v->x, v->y, v->z);
+}
+
+static Vec3 place_of(const LiquidUser *user, u32 i)
+{
+    const Four *x = &user->liquid->place[i];
+    return vec3_add_scaled(vec3(x->x, x->y, x->z), -user->left, velocity_of(user->liquid, i));
+}
+
+static f32 radius_of(const LiquidUser *user)
+{
+    return 0.5f * user->liquid->def.spacing;
+}
+
+static void begin(void *of, Jobs *jobs, f32 tick_s)
+{
+    LiquidUser *user = of;
+    Liquid *liquid = user->liquid;
+    f32 fastest = 0.0f;
+    for (u32 i = 0; i < liquid->items; i++) {
+        fastest = f32_max(fastest, vec3_length_squared(velocity_of(liquid, i)));
+    }
+    user->left = 0.0f;
+    user->tick_s = tick_s;
+    user->fastest = sqrtf(fastest);
+    if (!cells_reserve(&user->cells, liquid->items)) {
+        user->cells.count = 0;
+        return;
+    }
+    f32 size = 2.0f * radius_of(user) + user->fastest * tick_s;
+    cells_build(&user->cells, (const Vec3 *)(const void *)liquid->place, sizeof *liquid->place,
+                liquid->items, size, jobs);
+}
+
+static bool meets(const Liquid *liquid, u32 i, u32 group, u32 mask)
+{
+    const LiquidPhaseDef *phase = &liquid->def.phases[liquid->phase_of[i]];
+    u32 own_group = phase->group != 0 ? phase->group : 1,
+        own_mask = phase->mask != 0 ? phase->mask : ~0u;
+    return (own_group & (mask != 0 ? mask : ~0u)) != 0 &&
+           ((group != 0 ? group : 1u) & own_mask) != 0;
+}
+
+static u32 overlaps(void *of, Bounds bounds, u32 group, u32 mask, u32 *things, u32 capacity)
+{
+    const LiquidUser *user = of;
+    Vec3 middle = vec3_scale(vec3_add(bounds.min, bounds.max), 0.5f);
+    f32 radius = 0.5f * vec3_distance(bounds.min, bounds.max) + radius_of(user) +
+                 user->fastest * user->tick_s;
+    u32 count = u32_min(cells_near(&user->cells, middle, radius, things, capacity), capacity);
+    u32 kept = 0;
+    for (u32 k = 0; k < count; k++) {
+        if (meets(user->liquid, things[k], group, mask)) {
+            things[kept++] = things[k];
+        }
+    }
+    return kept;
+}
+
+static bool take(void *of, u32 thing)
+{
+    PL_UNUSED(thing);
+    return ((const LiquidUser *)of)->liquid->in_tick;
+}
+
+static void substep_begin(void *of, f32 h)
+{
+    LiquidUser *user = of;
+    user->left = user->liquid->in_tick ? h : 0.0f;
+}
+
+static void step_begin(void *of, f32 h)
+{
+    PL_UNUSED(of);
+    PL_UNUSED(h);
+}
+
+static void step_end(void *of, f32 h)
+{
+    LiquidUser *user = of;
+    user->left = f32_max(user->left - h, 0.0f);
+}
+
+static void substep_end(void *of)
+{
+    ((LiquidUser *)of)->left = 0.0f;
+}
+
+static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *normal)
+{
+    const LiquidUser *user = of;
+    Vec3 off = vec3_sub(point, place_of(user, thing));
+    PL_UNUSED(reach);
+    *normal = vec3_normalize_or(off, vec3(0.0f, 1.0f, 0.0f));
+    return vec3_length(off) - radius_of(user);
+}
+
+static Vec3 velocity(const void *of, u32 thing, Vec3 point)
+{
+    PL_UNUSED(point);
+    return velocity_of(((const LiquidUser *)of)->liquid, thing);
+}
+
+static f32 friction(const void *of, u32 thing)
+{
+    const Liquid *liquid = ((const LiquidUser *)of)->liquid;
+    return liquid->def.phases[liquid->phase_of[thing]].contact_friction;
+}
+
+static bool may_meet(const void *of, u32 thing, const ContactParticle *particle, f32 h)
+{
+    Vec3 normal, moving = velocity(of, thing, particle->position);
+    f32 speed = vec3_distance(moving, particle->velocity);
+    return distance(of, thing, particle->position, INFINITY, &normal) <
+           particle->radius + (speed + CONTACT_MARGIN_M_S) * h;
+}
+
+static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32 h,
+                 ContactPlace *place)
+{
+    const LiquidUser *user = of;
+    f32 gap = distance(of, thing, particle->position, INFINITY, &place->normal);
+    place->thing = thing;
+    place->velocity = place->moving = velocity_of(user->liquid, thing);
+    place->free = vec3_zero();
+    place->keeps = true;
+    Vec3 against = vec3_sub(particle->velocity, place->velocity);
+    place->distance = gap + h * vec3_dot(against, place->normal);
+    return place->distance < particle->radius;
+}
+
+static f32 inverse_mass(const void *of, const ContactPlace *place, Vec3 direction)
+{
+    const Liquid *liquid = ((const LiquidUser *)of)->liquid;
+    PL_UNUSED(direction);
+    return liquid->in_tick ? 1.0f / liquid->factors[liquid->phase_of[place->thing]].mass : 0.0f;
+}
+
+/* For the rest of the substep it moves with the new velocity. */
+static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
+{
+    const LiquidUser *user = of;
+    const Liquid *liquid = user->liquid;
+    u32 i = place->thing;
+    Vec3 change = vec3_scale(impulse, 1.0f / liquid->factors[liquid->phase_of[i]].mass);
+    Four *x = &liquid->place[i], *v = &liquid->motion[i];
+    *v = (Four){v->x + change.x, v->y + change.y, v->z + change.z, v->w};
+    f32 left = user->left;
+    *x = (Four){x->x + left * change.x, x->y + left * change.y, x->z + left * change.z, x->w};
+}
+
+static void wake(void *of, u32 thing)
+{
+    PL_UNUSED(thing);
+    liquid_wake(((const LiquidUser *)of)->liquid);
+}
+
+static bool asleep(const void *of, u32 thing)
+{
+    PL_UNUSED(thing);
+    const Liquid *liquid = ((const LiquidUser *)of)->liquid;
+    return liquid->count != 0 && !liquid_awake(liquid);
+}
+
+static const ColliderOps liquid_balls_ops = {
+    .name = "liquid",
+    .begin = begin,
+    .overlaps = overlaps,
+    .take = take,
+    .substep_begin = substep_begin,
+    .step_begin = step_begin,
+    .step_end = step_end,
+    .substep_end = substep_end,
+    .distance = distance,
+    .velocity = velocity,
+    .friction = friction,
+    .may_meet = may_meet,
+    .meet = meet,
+    .inverse_mass = inverse_mass,
+    .impulse = impulse,
+    .wake = wake,
+    .asleep = asleep,
+};
+
+Collider liquid_collider(Liquid *liquid, u32 user)
+{
+    liquid->users[user % LIQUID_USERS_MAX].liquid = liquid;
+    return (Collider){&liquid_balls_ops, &liquid->users[user % LIQUID_USERS_MAX]};
+}

@@ -1,0 +1,53 @@
+/*
+ * near8.h: eight neighbours of an item at a time.
+ * Layer: server/physics/liquid, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_LIQUID_NEAR8_H
+#define PLENUM_SERVER_PHYSICS_LIQUID_NEAR8_H
+
+#include "server/physics/liquid/kernel.h"
+#include "server/physics/liquid/liquid_internal.h"
+
+SIMD_INLINE void gather_fours(const Four *from, const u32 *item, f32x8 out[4])
+{
+    for (u32 k = 0; k < 4; k++) {
+        out[k] = f32x8_load_halves(&from[item[k]].x, &from[item[k + 4]].x);
+    }
+    f32x8_transpose_halves(out);
+}
+
+SIMD_INLINE f32 sum_lanes(f32x8 v)
+{
+    return ((v[0] + v[4]) + (v[1] + v[5])) + ((v[2] + v[6]) + (v[3] + v[7]));
+}
+
+SIMD_INLINE Vec3 sum_vectors(Vec3x8 v)
+{
+    return vec3(sum_lanes(v.x), sum_lanes(v.y), sum_lanes(v.z));
+}
+
+/* Eight neighbours of an item. */
+typedef struct Near8 {
+    Vec3x8 off; /* m, from the neighbour to the item */
+    f32x8 r, q; /* m, spacings */
+    f32x8 over; /* 1/m², slope of the kernel over r: ∇W = over · off */
+    f32x8 w;    /* fourth number of its place */
+} Near8;
+
+SIMD_INLINE Near8 near_of(const Liquid *liquid, const Four *at, const u32 *item, f32 per_d)
+{
+    f32x8 place[4];
+    gather_fours(liquid->place, item, place);
+    Near8 n = {.off = {at->x - place[0], at->y - place[1], at->z - place[2]}, .w = place[3]};
+    n.r = f32x8_sqrt(vec3x8_dot(n.off, n.off));
+    n.q = n.r * per_d;
+    n.over = kernel_slope_wide(n.q) * per_d / f32x8_max(n.r, f32x8_set(1e-9f));
+    return n;
+}
+
+static inline Vec3 vec3_of(const Four *f)
+{
+    return vec3(f->x, f->y, f->z);
+}
+
+#endif

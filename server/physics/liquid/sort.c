@@ -1,0 +1,322 @@
+/* sort.c: live particles as items in the order of a grid's cells (counting sort), and the
+ * neighbours of each (Ihmsen et al. 2011). The grid repeats: a cell's number is its coordinates
+ * modulo powers of two, chosen from the extent of the liquid, so that rows of cells are contiguous
+ * and memory does not depend on positions. Distances decide, so aliases only cost time. */
+#include "server/physics/liquid/kernel.h"
+#include "server/physics/liquid/liquid_internal.h"
+#include "shared/base/memory.h"
+#include "shared/math/simd.h"
+
+#include <string.h>
+
+enum {
+    BITS_LEAST = 2, /* neighbours on both sides of a cell must be different cells */
+    TABLE_BITS_MIN = 9,
+    CANDIDATES_MAX = 4096, /* of one cell; more are dropped */
+    ROWS = 18              /* 3 × 3, each in two parts where it wraps */
+};
+
+static const f32 cell_axis_max = 1e8f;
+
+static i32 axis_of(f32 x, f32 per_cell)
+{
+    f32 cell = floorf(x * per_cell);
+    return (i32)f32_clamp(cell, -cell_axis_max, cell_axis_max);
+}
+
+f32 liquid_cell_size(const Liquid *liquid)
+{
+    return liquid->def.spacing * KERNEL_REACH * (1.0f + NEIGHBOUR_MARGIN);
+}
+
+/* ---- items ---- */
+
+/* Powers of two that cover the extent, the widest axes reduced until the table is proportional to
+ * the number of particles. */
+static bool choose_grid(Liquid *liquid, const i32 least[3], const i32 most[3])
+{
+    u32 bits = TABLE_BITS_MIN, total = 0;
+    while (bits < 24 && 1u << bits < 2 * liquid->count) {
+        bits++;
+    }
+    for (u32 k = 0; k < 3; k++) {
+        u64 extent = (u64)((i64)most[k] - (i64)least[k] + 3);
+        liquid->cell_bits[k] = BITS_LEAST;
+        while (liquid->cell_bits[k] < 24 && (u64)1 << liquid->cell_bits[k] < extent) {
+            liquid->cell_bits[k]++;
+        }
+        total += liquid->cell_bits[k];
+    }
+    for (; total > bits; total--) {
+        u32 widest = 0;
+        for (u32 k = 1; k < 3; k++) {
+            widest = liquid->cell_bits[k] > liquid->cell_bits[widest] ? k : widest;
+        }
+        liquid->cell_bits[widest]--;
+    }
+    return memory_grow((void **)&liquid->cell_starts, &liquid->cell_capacity, (1u << total) + 1,
+                       sizeof *liquid->cell_starts);
+}
+
+static u32 cell_number(const Liquid *liquid, const i32 at[3])
+{
+    u32 x = (u32)at[0] & ((1u << liquid->cell_bits[0]) - 1);
+    u32 y = (u32)at[1] & ((1u << liquid->cell_bits[1]) - 1);
+    u32 z = (u32)at[2] & ((1u << liquid->cell_bits[2]) - 1);
+    return ((z << liquid->cell_bits[1] | y) << liquid->cell_bits[0]) | x;
+}
+
+static void find_cells(Liquid *liquid, f32 per_cell, i32 least[3], i32 most[3])
+{
+    u32 n = 0;
+    for (u32 p = 0; p < liquid->def.phase_count; p++) {
+        u32 left = liquid->live[p];
+        for (u32 s = liquid->first[p]; left != 0; s++) {
+            if (liquid->generations[s] != 0) {
+                left--;
+                liquid->order[n++] = s;
+                const f32 at[3] = {liquid->positions[s].x, liquid->positions[s].y,
+                                   liquid->positions[s].z};
+                for (u32 k = 0; k < 3; k++) {
+                    i32 cell = axis_of(at[k], per_cell);
+                    least[k] = cell < least[k] ? cell : least[k];
+                    most[k] = cell > most[k] ? cell : most[k];
+                }
+            }
+        }
+    }
+    liquid->items = n;
+}
+
+/* An item's arrays from its slot's. */
+static void load_items(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        u32 s = liquid->slot_of[i], p = liquid_phase_of(liquid, s);
+        Vec3 x = liquid->positions[s], v = liquid->velocities[s];
+        liquid->phase_of[i] = (u8)p;
+        liquid->place[i] = (Four){x.x, x.y, x.z, 0.0f};
+        liquid->motion[i] = (Four){v.x, v.y, v.z, liquid->factors[p].viscosity};
+        liquid->trait[i] =
+            (Four){liquid->factors[p].part, liquid->factors[p].part * liquid->factors[p].lightness,
+                   liquid->factors[p].grains ? 1.0f : 0.0f, liquid->factors[p].cohesion};
+        liquid->pressure[i] = liquid->pressures[s];
+        if (liquid->grains) {
+            memcpy(&liquid->stress[(size_t)i * LIQUID_STRESS_PARTS],
+                   &liquid->stresses[(size_t)s * LIQUID_STRESS_PARTS],
+                   LIQUID_STRESS_PARTS * sizeof(f32));
+        }
+    }
+}
+
+void liquid_sort(Liquid *liquid)
+{
+    f32 per_cell = 1.0f / liquid_cell_size(liquid);
+    i32 least[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, most[3] = {INT32_MIN, INT32_MIN, INT32_MIN};
+    liquid->dropped = 0;
+    find_cells(liquid, per_cell, least, most);
+    if (liquid->items == 0 || !choose_grid(liquid, least, most)) {
+        liquid->items = 0;
+        return;
+    }
+    u32 cells = 1u << (liquid->cell_bits[0] + liquid->cell_bits[1] + liquid->cell_bits[2]);
+    memset(liquid->cell_starts, 0, (cells + 1) * sizeof *liquid->cell_starts);
+    for (u32 i = 0; i < liquid->items; i++) {
+        Vec3 x = liquid->positions[liquid->order[i]];
+        const i32 at[3] = {axis_of(x.x, per_cell), axis_of(x.y, per_cell), axis_of(x.z, per_cell)};
+        liquid->cell_of[i] = cell_number(liquid, at);
+        liquid->cell_starts[liquid->cell_of[i]]++;
+    }
+    u32 sum = 0;
+    for (u32 c = 0; c <= cells; c++) {
+        u32 count = liquid->cell_starts[c];
+        liquid->cell_starts[c] = sum;
+        sum += count;
+    }
+    for (u32 i = 0; i < liquid->items; i++) {
+        liquid->slot_of[liquid->cell_starts[liquid->cell_of[i]]++] = liquid->order[i];
+    }
+    for (u32 c = cells; c > 0; c--) { /* each start was moved on to the next one */
+        liquid->cell_starts[c] = liquid->cell_starts[c - 1];
+    }
+    liquid->cell_starts[0] = 0;
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, load_items, liquid);
+    /* The dummy: too far for any kernel, near enough for finite squares. */
+    for (u32 i = liquid->items; i < liquid->items + LIQUID_PAD; i++) {
+        liquid->place[i] = (Four){3e7f, 3e7f, 3e7f, 0.0f};
+        liquid->motion[i] = liquid->trait[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
+        liquid->change[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
+    }
+}
+
+/* ---- neighbours ---- */
+
+/* Candidates of all items of one cell. */
+typedef struct Candidates {
+    i32 cell[3];
+    u32 count;
+    _Alignas(32) f32 x[CANDIDATES_MAX + 8], y[CANDIDATES_MAX + 8], z[CANDIDATES_MAX + 8];
+    _Alignas(32) u32 item[CANDIDATES_MAX + 8];
+} Candidates;
+
+static void add_run(const Liquid *liquid, Candidates *all, u32 first, u32 end)
+{
+    for (u32 i = first; i < end && all->count < CANDIDATES_MAX; i++) {
+        const Four *at = &liquid->place[i];
+        all->x[all->count] = at->x;
+        all->y[all->count] = at->y;
+        all->z[all->count] = at->z;
+        all->item[all->count++] = i;
+    }
+}
+
+static void find_candidates(const Liquid *liquid, const i32 cell[3], Candidates *all)
+{
+    u32 width = 1u << liquid->cell_bits[0];
+    memcpy(all->cell, cell, sizeof all->cell);
+    all->count = 0;
+    for (i32 z = cell[2] - 1; z <= cell[2] + 1; z++) {
+        for (i32 y = cell[1] - 1; y <= cell[1] + 1; y++) {
+            const i32 low[3] = {cell[0] - 1, y, z}, row[3] = {0, y, z};
+            u32 from = cell_number(liquid, low), base = cell_number(liquid, row);
+            u32 inside = u32_min(3, base + width - from); /* cells before the row wraps */
+            add_run(liquid, all, liquid->cell_starts[from], liquid->cell_starts[from + inside]);
+            add_run(liquid, all, liquid->cell_starts[base], liquid->cell_starts[base + 3 - inside]);
+        }
+    }
+    for (u32 k = all->count; k < all->count + 8; k++) {
+        all->x[k] = all->y[k] = all->z[k] = 3e7f;
+        all->item[k] = liquid->items;
+    }
+}
+
+/* Writes the lanes of the mask in order; up to eight numbers are written in any case. */
+SIMD_INLINE u32 pack_lanes(u32 *to, const u32 *item, u32 bits)
+{
+#if defined(__AVX2__) && defined(__BMI2__)
+    u64 bytes = _pdep_u64(bits, 0x0101010101010101u) * 0xff;
+    u64 order = _pext_u64(0x0706050403020100u, bytes);
+    __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)order));
+    __m256i items = _mm256_load_si256((const __m256i *)(const void *)item);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permutevar8x32_epi32(items, lanes));
+    return (u32)__builtin_popcount(bits);
+#else
+    u32 n = 0;
+    for (; bits != 0; bits &= bits - 1) {
+        to[n++] = item[__builtin_ctz(bits)];
+    }
+    return n;
+#endif
+}
+
+static u32 find_near(const Candidates *all, const Four *at, f32 reach2, u32 *near)
+{
+    f32x8 x = f32x8_set(at->x), y = f32x8_set(at->y), z = f32x8_set(at->z);
+    f32x8 most = f32x8_set(reach2);
+    u32 found = 0;
+    for (u32 k = 0; k < all->count; k += SIMD_LANES) {
+        f32x8 dx = f32x8_load(all->x + k) - x, dy = f32x8_load(all->y + k) - y;
+        f32x8 dz = f32x8_load(all->z + k) - z;
+        u32 bits = i32x8_bits(dx * dx + dy * dy + dz * dz < most);
+        if (found > LIQUID_NEIGHBOURS_MAX) {
+            return found;
+        }
+        found += pack_lanes(near + found, all->item + k, bits);
+    }
+    return found;
+}
+
+static void find_neighbours(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    f32 size = liquid_cell_size(liquid), per_cell = 1.0f / size;
+    Candidates all;
+    u32 near[LIQUID_NEIGHBOURS_MAX + 16];
+    all.cell[0] = INT32_MIN;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        const Four *at = &liquid->place[i];
+        const i32 cell[3] = {axis_of(at->x, per_cell), axis_of(at->y, per_cell),
+                             axis_of(at->z, per_cell)};
+        if (memcmp(cell, all.cell, sizeof cell) != 0) {
+            find_candidates(liquid, cell, &all);
+        }
+        u32 found = find_near(&all, at, size * size, near);
+        liquid->crowded[i] = found > LIQUID_NEIGHBOURS_MAX;
+        found = u32_min(found, LIQUID_NEIGHBOURS_MAX);
+        u32 *to = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+        memcpy(to, near, found * sizeof *to);
+        liquid->near_count[i] = (u8)found;
+    }
+}
+
+static bool has_neighbour(const Liquid *liquid, u32 i, u32 j)
+{
+    const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+    for (u32 k = 0; k < liquid->near_count[i]; k++) {
+        if (near[k] == j) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where a list is full, the neighbours it lacks forget it too: else momentum would not be
+ * exchanged. */
+static void make_mutual(Liquid *liquid)
+{
+    for (u32 i = 0; i < liquid->items; i++) {
+        u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX], kept = 0;
+        for (u32 k = 0; k < liquid->near_count[i]; k++) {
+            if (!liquid->crowded[near[k]] || has_neighbour(liquid, near[k], i)) {
+                near[kept++] = near[k];
+            }
+        }
+        liquid->dropped += liquid->near_count[i] - kept;
+        liquid->near_count[i] = (u8)kept;
+    }
+}
+
+void liquid_neighbours(Liquid *liquid)
+{
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, find_neighbours, liquid);
+    bool crowded = false;
+    for (u32 i = 0; i < liquid->items && !crowded; i++) {
+        crowded = liquid->crowded[i] != 0;
+    }
+    if (crowded) {
+        make_mutual(liquid);
+    }
+    for (u32 i = 0; i < liquid->items; i++) { /* whole groups of eight */
+        u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+        for (u32 k = liquid->near_count[i]; k % SIMD_LANES != 0; k++) {
+            near[k] = liquid->items;
+        }
+    }
+}
+
+/* ---- back to slots ---- */
+
+static void store_items(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        u32 s = liquid->slot_of[i];
+        liquid->positions[s] = vec3(liquid->place[i].x, liquid->place[i].y, liquid->place[i].z);
+        liquid->velocities[s] = vec3(liquid->motion[i].x, liquid->motion[i].y, liquid->motion[i].z);
+        liquid->pressures[s] = liquid->pressure[i];
+        if (liquid->grains) {
+            memcpy(&liquid->stresses[(size_t)s * LIQUID_STRESS_PARTS],
+                   &liquid->stress[(size_t)i * LIQUID_STRESS_PARTS],
+                   LIQUID_STRESS_PARTS * sizeof(f32));
+        }
+    }
+}
+
+void liquid_publish(Liquid *liquid)
+{
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, store_items, liquid);
+}

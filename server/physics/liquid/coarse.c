@@ -24,7 +24,7 @@ static const f32 surface_excess = -0.12f;
 /* Residual, as part of its start, at which the solver stops. */
 static const f64 residual_part = 0.02;
 /* Part of the exact solution. */
-static f32 relaxation = 1;
+static const f32 relaxation = 1.0f;
 /* Added to the diagonal, as part of it: for liquids without any surface. */
 static const f32 ridge = 1e-3f;
 
@@ -364,8 +364,8 @@ f32 liquid_coarse_pressure(const Liquid *liquid, u32 i)
             to += beyond ? step[k] : 0;
             weight *= beyond ? part[k] : 1.0f - part[k];
         }
-        const Coarse *other = cell->around[to] != UINT32_MAX ? &liquid->coarse[cell->around[to]]
-                                                             : NULL;
+        const Coarse *other =
+            cell->around[to] != UINT32_MAX ? &liquid->coarse[cell->around[to]] : NULL;
         if (other != NULL && other->factor[SELF] > 0.0f) {
             sum += weight * other->solution;
             all += weight;

@@ -106,6 +106,7 @@ struct Liquid {
     u32 ticks;                     /* since created, for the re-sort of slots */
     u32 awake;
     u32 quiet_ticks;
+    u32 steps;     /* in each substep of this tick */
     bool mixed;    /* more than one substance: the general passes */
     bool cohesive; /* some surface tension */
     bool grains;   /* a phase of grains exists */

@@ -4,29 +4,27 @@
  * not depend on threads. What i does to j, j does to i with the opposite sign to the last bit.
  *
  * 1 predict: the pressures of the last step act again (warm start), with gravity; density.
- * 2 project: the change of density that the velocities mean, and the pressure that stops it where
- *   there is too much or would be by the end of the step; viscosity.
- * 3 correct: velocities by the change of pressure. Excess density is resolved by displacement that
- *   adds no velocity (Macklin & Müller 2013, eq. 12), and so no energy.
+ * 2 project: the density at the end of the step (Macklin & Müller 2013, eq. 8), and the pressure that
+ *   makes it that at rest, not below zero: of each item alone (Jacobi) and of cells (coarse.c);
+ *   viscosity (Morris et al. 1997).
+ * 3 correct: velocities by the change of pressure.
+ * Positions move by the corrected velocities. The force of a wall is the gradient of the density
+ * that it adds: anything else is not conservative and heats the liquid.
  */
 #include "server/physics/liquid/near8.h"
 
 /* Relaxation of Jacobi's method for pressures: the spectrum of the operator over its diagonal
  * reaches about 2.5. */
-#include <stdlib.h>
-static f32 E(const char *n, f32 d)
-{
-    const char *v = getenv(n);
-    return v ? (f32)atof(v) : d;
-}
-static f32 relaxation = 0.5f, xs = 0, gm = .05f, wc = 1;
-__attribute__((constructor)) static void ini(void)
-{
-    relaxation = E("REL", .5f);
-    xs = E("XS", 0);
-    wc = E("WC", 1);
-    gm = E("GM", .05f);
-}
+static const f32 relaxation = 0.35f;
+/* Part of a step's change of pressure that acts again in the next step. More overshoots: a pressure
+ * that answers to density and keeps what it answered is an integral without damping. */
+static const f32 kept_part = 0.05f;
+/* An item with this little density has no pressure from earlier. */
+static const f32 alone_excess = -0.2f;
+/* Least kinematic viscosity, spacings² per step: it stills the noise of a rough arrangement. */
+static const f32 viscosity_least = 0.005f;
+/* Greatest, with which the explicit step is stable. */
+static const f32 viscosity_most = 0.1f;
 
 /* ---- 1 ---- */
 
@@ -36,7 +34,6 @@ typedef struct Density {
     f32 others; /* Σ φ β |∇W|² of the others */
     Vec3 warm;  /* Σ φ (P of the other) ∇W */
     Vec3 tension;
-    f32 mean;
 } Density;
 
 SIMD_INLINE Density density_of(const Liquid *liquid, u32 i, bool mixed, bool cohesive)
@@ -44,7 +41,7 @@ SIMD_INLINE Density density_of(const Liquid *liquid, u32 i, bool mixed, bool coh
     const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
     const Four *at = &liquid->place[i];
     f32 per_d = 1.0f / liquid->def.spacing, lightness = liquid->factors[0].lightness;
-    f32x8 zero = f32x8_set(0.0f), sum = zero, others = zero, mean = zero;
+    f32x8 zero = f32x8_set(0.0f), sum = zero, others = zero;
     Vec3x8 slope = {zero, zero, zero}, warm = slope, tension = slope;
     f32x8 own = f32x8_set(liquid->trait[i].w);
     for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
@@ -52,7 +49,6 @@ SIMD_INLINE Density density_of(const Liquid *liquid, u32 i, bool mixed, bool coh
         Vec3x8 g = vec3x8_scale(n.off, n.over);
         f32x8 squared = vec3x8_dot(g, g);
         warm = vec3x8_add_scaled(warm, n.w, g);
-        mean += n.w * kernel_wide(n.q);
         if (mixed || cohesive) {
             f32x8 trait[4];
             gather_fours(liquid->trait, near + k, trait);
@@ -70,8 +66,8 @@ SIMD_INLINE Density density_of(const Liquid *liquid, u32 i, bool mixed, bool coh
             others += squared;
         }
     }
-    Density out = {sum_lanes(sum),    sum_vectors(slope),   sum_lanes(others),
-                   sum_vectors(warm), sum_vectors(tension), sum_lanes(mean)};
+    Density out = {sum_lanes(sum), sum_vectors(slope), sum_lanes(others), sum_vectors(warm),
+                   sum_vectors(tension)};
     out.others *= mixed || cohesive ? 1.0f : lightness;
     return out;
 }
@@ -108,7 +104,6 @@ SIMD_INLINE void predict_item(Liquid *liquid, u32 i, bool mixed, bool cohesive)
     liquid->inertia[i] = f32_max(inertia, least);
     f32 excess = density.sum + walls - 1.0f;
     liquid->excess[i] = excess;
-    liquid->change[i].w = density.mean / density.sum;
     f32 own = liquid->place[i].w / phase->part;
     Vec3 warm = vec3_add(vec3_scale(full, own), density.warm);
     Four *v = &liquid->motion[i];
@@ -191,7 +186,7 @@ SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
         f32x8 motion[4];
         gather_fours(liquid->motion, near + k, motion);
         Vec3x8 against = {v->x - motion[0], v->y - motion[1], v->z - motion[2]};
-        f32x8 over = n.over, thick = motion[3] + own + xs;
+        f32x8 over = n.over, thick = motion[3] + own;
         if (mixed) {
             f32x8 trait[4];
             gather_fours(liquid->trait, near + k, trait);
@@ -227,12 +222,12 @@ static void press(void *context, u32 first, u32 end, u32 worker)
         f32 part = liquid->factors[liquid->phase_of[i]].part;
         f32 inertia = liquid->inertia[i] + part * wall_of(liquid, i).yields;
         f32 before = liquid->place[i].w / part;
-        f32 change =
-            relaxation * liquid->wanted[i] / inertia + wc * liquid_coarse_pressure(liquid, i);
+        f32 change = relaxation * liquid->wanted[i] / inertia + liquid_coarse_pressure(liquid, i);
         f32 now = f32_max(before + change, 0.0f);
         liquid->place[i].w = (now - before) * part;
-        liquid->pressure[i] =
-            (liquid->excess[i] < -0.2f ? f32_min(before, now) : before + gm * (now - before)) / impulse;
+        f32 kept = liquid->excess[i] < alone_excess ? f32_min(before, now)
+                                                    : before + kept_part * (now - before);
+        liquid->pressure[i] = kept / impulse;
     }
 }
 
@@ -334,27 +329,37 @@ static void move(void *context, u32 first, u32 end, u32 worker)
     sums[1] = worst;
 }
 
+/* Pressures as impulses of this step, and viscosities as it can take them. */
+static void prepare(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    f32 d = liquid->def.spacing, h = liquid->h;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
+        f32 unit = 1.0f / (phase->lightness * d * h);
+        liquid->place[i].w = liquid->pressure[i] * (h * d * d * d) * phase->part;
+        liquid->motion[i].w =
+            f32_clamp(phase->viscosity, viscosity_least * unit, viscosity_most * unit);
+    }
+}
+
 void liquid_step(Liquid *liquid, f32 h)
 {
     u32 n = liquid->items;
-    f32 d = liquid->def.spacing;
     liquid->h = h;
-    for (u32 i = 0; i < n; i++) {
-        liquid->place[i].w =
-            liquid->pressure[i] * (h * d * d * d) * liquid->factors[liquid->phase_of[i]].part;
-    }
+    jobs_run(liquid->jobs, n, LIQUID_GRAIN, prepare, liquid);
     liquid_boundary_step(liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, predict, liquid);
     liquid_boundary_load(liquid);
     liquid_boundary_press(liquid, true);
     liquid_hands_step(liquid, h);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, project, liquid);
-    if (liquid->coarse_stale && wc > 0) {
+    if (liquid->coarse_stale) {
         liquid_coarse_build(liquid);
         liquid->coarse_stale = false;
     }
-    if (wc > 0)
-        liquid_coarse_solve(liquid);
+    liquid_coarse_solve(liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, press, liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, correct, liquid);
     liquid_boundary_press(liquid, false);

@@ -3,16 +3,79 @@
 
 #include "shared/base/memory.h"
 
+#include <string.h>
+
 enum {
-    SLOT_SORT_TICKS = 64
+    SLOT_SORT_TICKS = 64,
+    STEPS_MAX = 16, /* of a substep */
+    STIR_BLOCK = 128,
+    THINGS_MAX = 256,
 };
+
+/* Greatest mean of p h² / (ρ spacing²) of a step: explicit pressures shake particles beyond. */
+static const f32 pressure_most = 0.07f;
+/* Things that move this fast wake the liquid. */
+#define STIR_M_S 0.01f
+/* Greatest viscosity of a step, spacings². */
+static const f32 viscosity_most = 0.1f;
+/* Kinetic energy per mass at rest, over g · spacing; less for thick liquids, whose noise is less. */
+static const f32 rest_part = 1e-4f;
+/* Viscosity over ρ sqrt(g spacing³) from which a liquid is thick. */
+static const f32 thick_from = 0.06f;
+
+/* Does something move in or near these items? */
+static bool is_stirred(const Liquid *liquid, u32 first, u32 end, const Collider *collider,
+                       f32 tick_s)
+{
+    u32 things[THINGS_MAX];
+    f32 reach = 2.0f * liquid->def.spacing;
+    Bounds bounds = {vec3(INFINITY, INFINITY, INFINITY), vec3(-INFINITY, -INFINITY, -INFINITY)};
+    for (u32 i = first; i < end; i++) {
+        const Four *x = &liquid->place[i];
+        bounds.min = vec3_min(bounds.min, vec3(x->x, x->y, x->z));
+        bounds.max = vec3_max(bounds.max, vec3(x->x, x->y, x->z));
+    }
+    Vec3 grow = vec3(reach, reach, reach);
+    bounds = (Bounds){vec3_sub(bounds.min, grow), vec3_add(bounds.max, grow)};
+    const LiquidPhaseDef *phase = &liquid->def.phases[liquid->phase_of[first]];
+    u32 found = collider->ops->overlaps(collider->of, bounds, phase->group, phase->mask, things,
+                                        THINGS_MAX);
+    for (u32 t = 0; t < found; t++) {
+        for (u32 i = first; i < end; i++) {
+            const Four *x = &liquid->place[i];
+            ContactParticle particle = {
+                .position = vec3(x->x, x->y, x->z), .inverse_mass = 1.0f, .radius = reach};
+            Vec3 moving = collider->ops->velocity(collider->of, things[t], particle.position);
+            if (vec3_length(moving) < STIR_M_S) {
+                break;
+            }
+            Vec3 normal;
+            if (collider->ops->distance(collider->of, things[t], particle.position, 2.0f * reach,
+                                        &normal) < reach + vec3_length(moving) * tick_s) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
 
 void liquid_stir(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_s)
 {
-    PL_UNUSED(liquid);
-    PL_UNUSED(colliders);
-    PL_UNUSED(count);
-    PL_UNUSED(tick_s);
+    if (liquid->count == 0 || liquid_awake(liquid)) {
+        return;
+    }
+    if (liquid->items != liquid->count) { /* after a load */
+        liquid->jobs = NULL;
+        liquid_sort(liquid);
+    }
+    for (u32 c = 0; c < u32_min(count, LIQUID_COLLIDERS_MAX); c++) {
+        for (u32 i = 0; i < liquid->items && !liquid_awake(liquid); i += STIR_BLOCK) {
+            u32 end = u32_min(i + STIR_BLOCK, liquid->items);
+            if (is_stirred(liquid, i, end, &colliders[c], tick_s)) {
+                liquid_wake(liquid);
+            }
+        }
+    }
 }
 
 void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_s, Jobs *jobs)
@@ -21,6 +84,7 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
     liquid->tick_s = tick_s;
     liquid->collider_count = 0;
     liquid->touched = false;
+    liquid->steps = 0;
     liquid->in_tick = liquid_awake(liquid);
     if (!liquid->in_tick) {
         return;
@@ -41,13 +105,35 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
     }
 }
 
+/* Steps in a substep of h s: as many as asked for, or as pressure and viscosity need. */
+static u32 steps_of(const Liquid *liquid, f32 h)
+{
+    f64 sum = 0.0;
+    f32 d = liquid->def.spacing, thickest = 0.0f;
+    u32 count = 0;
+    for (u32 i = 0; i < liquid->items; i++) {
+        const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
+        f32 pressure = liquid->pressure[i] * phase->lightness * d * d * d;
+        count += pressure > 0.0f;
+        sum += (f64)pressure;
+        thickest = f32_max(thickest, phase->viscosity * phase->lightness * d * d * d);
+    }
+    f32 mean = count != 0 ? (f32)(sum / (f64)count) : 0.0f;
+    f32 pressed = sqrtf(mean / pressure_most) * h / d,
+        thick = thickest * h / (d * d * viscosity_most);
+    f32 most = f32_min(f32_max(pressed, thick), (f32)STEPS_MAX - 1.0f);
+    u32 needed = most > 0.0f ? (u32)most + 1 : 1;
+    return u32_max(liquid->def.iterations, needed);
+}
+
 void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity)
 {
     if (!liquid->in_tick) {
         return;
     }
     liquid->gravity = gravity;
-    u32 steps = liquid->def.iterations;
+    liquid->steps = liquid->steps != 0 ? liquid->steps : steps_of(liquid, h);
+    u32 steps = liquid->steps;
     f32 step = h / (f32)steps;
     for (u32 c = 0; c < liquid->collider_count; c++) {
         liquid->colliders[c].ops->substep_begin(liquid->colliders[c].of, h);
@@ -77,11 +163,45 @@ static void sum_errors(Liquid *liquid)
     liquid->density_error_max = worst;
 }
 
+static bool is_quiet(const Liquid *liquid)
+{
+    f64 energy = 0.0;
+    f32 g = vec3_length(liquid->gravity), d = liquid->def.spacing, thickest = 0.0f;
+    for (u32 i = 0; i < liquid->items; i++) {
+        const Four *v = &liquid->motion[i];
+        const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
+        energy += 0.5 * (f64)(v->x * v->x + v->y * v->y + v->z * v->z);
+        thickest = f32_max(thickest, phase->viscosity * phase->lightness);
+    }
+    f32 thick = thickest * d * d * d / (thick_from * sqrtf(g * d * d * d) + 1e-20f);
+    f32 scale = f32_max(thick, 1.0f);
+    return energy < (f64)(rest_part * g * d / (scale * scale)) * (f64)liquid->items;
+}
+
+static bool is_held(const Liquid *liquid)
+{
+    return liquid->hand_end != 0 || liquid->touched;
+}
+
+/* All of it sleeps at once. */
+static void rest(Liquid *liquid)
+{
+    liquid->quiet_ticks = !is_held(liquid) && is_quiet(liquid) ? liquid->quiet_ticks + 1 : 0;
+    if ((f32)liquid->quiet_ticks * liquid->tick_s >= LIQUID_REST_S) {
+        liquid->awake = 0;
+        for (u32 i = 0; i < liquid->items; i++) {
+            liquid->motion[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
+        }
+        memset(liquid->velocities, 0, liquid->slots * sizeof *liquid->velocities);
+    }
+}
+
 void liquid_finish(Liquid *liquid)
 {
     if (liquid->in_tick) {
         liquid_publish(liquid);
         sum_errors(liquid);
+        rest(liquid);
         if (liquid->ticks % SLOT_SORT_TICKS == SLOT_SORT_TICKS - 1) {
             liquid_sort_slots(liquid);
         }

@@ -12,7 +12,11 @@
 #define KERNEL_REACH     2.0f
 /* Neighbours are searched this much farther, for their motion within a tick. */
 #define NEIGHBOUR_MARGIN 0.1f
-#define KERNEL_SCALE     0.31830989f /* 1/π */
+/* 1/π, and 2 % more: the sum of a liquid at rest, which is no lattice, at spacing⁻³ (measured). */
+#define KERNEL_FULL  1.02f
+#define KERNEL_SCALE (KERNEL_FULL * 0.31830989f)
+/* Particles beside a plane keep half a spacing from it if it begins this much farther. */
+#define KERNEL_WALL  0.078f
 
 /* W at distance q: W = (¼ (2 − q)³ − (1 − q)³) / π, parts above zero only. */
 SIMD_INLINE f32x8 kernel_wide(f32x8 q)
@@ -47,16 +51,16 @@ static inline f32 half_space_slope_part(f32 reach, f32 s)
  * inside. */
 static inline f32 kernel_half_space(f32 s)
 {
-    f32 a = fabsf(s);
+    f32 a = fabsf(s + KERNEL_WALL);
     f32 b = 2.0f * (0.25f * half_space_part(2.0f, a) - half_space_part(1.0f, a));
-    return s >= 0.0f ? b : 1.0f - b;
+    return KERNEL_FULL * (s + KERNEL_WALL >= 0.0f ? b : 1.0f - b);
 }
 
 /* −d/ds of it, ≥ 0. */
 static inline f32 kernel_half_space_slope(f32 s)
 {
-    f32 a = fabsf(s);
-    return 2.0f * (0.25f * half_space_slope_part(2.0f, a) - half_space_slope_part(1.0f, a));
+    f32 a = fabsf(s + KERNEL_WALL);
+    return 2.0f * KERNEL_FULL * (0.25f * half_space_slope_part(2.0f, a) - half_space_slope_part(1.0f, a));
 }
 
 #endif

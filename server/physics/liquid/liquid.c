@@ -135,7 +135,7 @@ void liquid_factors(Liquid *liquid)
             .viscosity = grains ? 0.0f : phase->viscosity,
             .cohesion = grains ? 0.0f : cohesion_per_tension * phase->surface_tension * d,
             .friction = grains ? f32_max(phase->friction, phase->static_friction) : 0.0f,
-            .radius = grains ? 0.5f * d : 0.35f * d,
+            .radius = grains ? 0.5f * d : 0.2f * d,
             .grains = grains};
     }
 }

@@ -1,8 +1,9 @@
 // scene_builder_cpp.h: the adapter between the bytes of a scene and the structs of scene.h, shared
 // by the files that implement it: scene_values.cpp (numbers, names, colours), scene_shape.cpp
 // (shapes and their geometries), scene_soft_mesh.cpp and scene_soft.cpp (soft bodies),
-// scene_liquid.cpp (liquids, grains), scene_particles.cpp (particle systems), scene_body.cpp (bodies,
-// copies, figures), scene_joint.cpp, and scene.cpp (the rest, and the functions of scene.h).
+// scene_liquid.cpp (liquids, grains), scene_particles.cpp (particle systems), scene_body.cpp
+// (bodies, copies, figures), scene_joint.cpp, and scene.cpp (the rest, and the functions of
+// scene.h).
 // Layer: protocol/scene, private.
 #ifndef PLENUM_PROTOCOL_SCENE_SCENE_BUILDER_CPP_H
 #define PLENUM_PROTOCOL_SCENE_SCENE_BUILDER_CPP_H

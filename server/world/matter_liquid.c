@@ -1,4 +1,5 @@
-/* matter_liquid.c: liquids and grains as matter of a world: life cycle, tick, fields, hands, state. */
+/* matter_liquid.c: liquids and grains as matter of a world: life cycle, tick, fields, hands,
+ * state. */
 #include "server/world/matter_liquid.h"
 
 #include "protocol/field/quantize.h"

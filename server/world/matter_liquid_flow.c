@@ -14,7 +14,7 @@ enum {
 /* A new particle keeps this distance (spacings) from matter, */
 static const f32 wall_spacings = 0.45f;
 /* and this one from other particles: nearer ones would be driven apart violently. */
-static const f32 crowd_spacings = 0.7f;
+static const f32 crowd_spacings = 0.5f;
 /* Layers of a nozzle are irregular by this (spacings): a perfectly symmetric jet stays a needle. */
 static const f32 nozzle_jitter = 0.1f;
 
@@ -25,14 +25,14 @@ static bool inside(Bounds bounds, Vec3 p)
 }
 
 /* What a new particle must not be in: the kinds before this one. */
-typedef struct Walls {
+typedef struct Obstacles {
     Collider colliders[MATTERS_MAX];
     u32 count;
     u32 group, mask;
     f32 reach; /* m */
-} Walls;
+} Obstacles;
 
-static void walls_begin(Walls *walls, const MatterLiquid *m, const SceneLiquid *liquid)
+static void walls_begin(Obstacles *walls, const MatterLiquid *m, const SceneLiquid *liquid)
 {
     walls->group = liquid->group;
     walls->mask = liquid->mask;
@@ -43,7 +43,7 @@ static void walls_begin(Walls *walls, const MatterLiquid *m, const SceneLiquid *
     }
 }
 
-static bool walls_hold(const Walls *walls, Vec3 point)
+static bool walls_hold(const Obstacles *walls, Vec3 point)
 {
     Vec3 reach = vec3(walls->reach, walls->reach, walls->reach);
     Bounds around = {vec3_sub(point, reach), vec3_add(point, reach)};
@@ -75,7 +75,7 @@ static Vec3 shaken(u64 seed, u64 counter, f32 by)
 typedef struct Filling {
     const MatterLiquid *m;
     const SceneLiquid *liquid;
-    const Walls *walls;
+    const Obstacles *walls;
     u64 seed, counter;
     u32 phase;
 } Filling;
@@ -118,7 +118,7 @@ int matter_liquid_fill(Matter *matter, ErrorText *error)
     if (m->liquid == NULL) {
         return ERROR_OK;
     }
-    Walls walls = {.count = 0};
+    Obstacles walls = {.count = 0};
     walls.count = world_colliders(matter, walls.colliders);
     for (u32 i = 0; i < scene->liquid_count; i++) {
         const SceneLiquid *liquid = &scene->liquids[i];
@@ -141,7 +141,7 @@ int matter_liquid_fill(Matter *matter, ErrorText *error)
 /* A nozzle in a tick: its frame, and the particles that are near it already. */
 typedef struct Nozzle {
     const SceneSource *source;
-    const Walls *walls;
+    const Obstacles *walls;
     Vec3 across[2]; /* unit, the nozzle's plane */
     Vec3 near[NEAR_MAX];
     u32 near_count;
@@ -215,7 +215,7 @@ static bool emit_layer(const Nozzle *nozzle, MatterLiquid *m, f32 along, u64 lay
     return true;
 }
 
-static void emit(MatterLiquid *m, u32 phase, u32 index, Walls *walls)
+static void emit(MatterLiquid *m, u32 phase, u32 index, Obstacles *walls)
 {
     const Scene *scene = liquid_scene(m);
     const SceneSource *source = &scene->sources[index];
@@ -254,7 +254,7 @@ static void emit(MatterLiquid *m, u32 phase, u32 index, Walls *walls)
 void matter_liquid_emit(MatterLiquid *m, const Collider *colliders, u32 count)
 {
     const Scene *scene = liquid_scene(m);
-    Walls walls = {.count = count};
+    Obstacles walls = {.count = count};
     for (u32 c = 0; c < count; c++) {
         walls.colliders[c] = colliders[c];
     }

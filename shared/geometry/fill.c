@@ -51,10 +51,10 @@ bool fill_contains(const FillVolume *volume, Vec3 point)
 }
 
 /* The lattice of a volume in its frame: `count` points along each axis from `first`. */
-typedef struct Lattice {
+typedef struct FillLattice {
     Vec3 first; /* m */
     u64 count[3];
-} Lattice;
+} FillLattice;
 
 static f32 first_of(f32 min, f32 max, f32 spacing, u64 *count)
 {
@@ -63,9 +63,9 @@ static f32 first_of(f32 min, f32 max, f32 spacing, u64 *count)
     return 0.5f * (min + max) - 0.5f * (f32)(*count > 0 ? *count - 1 : 0) * spacing;
 }
 
-static Lattice lattice_of(const FillVolume *volume, f32 spacing)
+static FillLattice lattice_of(const FillVolume *volume, f32 spacing)
 {
-    Lattice lattice = {0};
+    FillLattice lattice = {0};
     if (shape_is_convex(&volume->shape)) {
         Bounds local = shape_bounds(&volume->shape, vec3_zero(), quat_identity());
         lattice.first.x = first_of(local.min.x, local.max.x, spacing, &lattice.count[0]);
@@ -77,7 +77,7 @@ static Lattice lattice_of(const FillVolume *volume, f32 spacing)
 
 u64 fill_cells(const FillVolume *volume, f32 spacing_m)
 {
-    Lattice lattice = lattice_of(volume, spacing_m);
+    FillLattice lattice = lattice_of(volume, spacing_m);
     f64 cells = (f64)lattice.count[0] * (f64)lattice.count[1] * (f64)lattice.count[2];
     return cells < 1e18 ? (u64)cells : UINT64_MAX;
 }
@@ -85,7 +85,7 @@ u64 fill_cells(const FillVolume *volume, f32 spacing_m)
 bool fill_visit(const FillVolume *volume, f32 spacing_m, bool (*visit)(void *context, Vec3 point),
                 void *context)
 {
-    Lattice lattice = lattice_of(volume, spacing_m);
+    FillLattice lattice = lattice_of(volume, spacing_m);
     for (u64 y = 0; y < lattice.count[1]; y++) {
         for (u64 z = 0; z < lattice.count[2]; z++) {
             for (u64 x = 0; x < lattice.count[0]; x++) {

@@ -1,6 +1,6 @@
-/* test_scenes.c: shipped scenes with joints, meshes, terrain, fast bodies, sensors, moving surfaces
- * and both methods give the same bits for 1, 2, 4 and 8 threads, and go on bit for bit from an
- * image. */
+/* test_scenes.c: shipped scenes with joints, meshes, terrain, fast bodies, sensors, moving
+ * surfaces, liquids and grains, and both methods give the same bits for 1, 2, 4 and 8 threads, and
+ * go on bit for bit from an image. */
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "shared/base/jobs.h"
@@ -23,8 +23,9 @@ enum {
     SAVED_AT = TICKS / 2
 };
 
-static const char *const scenes[] = {"mass_ratio", "ragdolls", "terrain",      "marble_run",
-                                     "bridge",     "conveyor", "side_by_side", "wrecking_ball"};
+static const char *const scenes[] = {"mass_ratio",  "ragdolls",  "terrain",      "marble_run",
+                                     "bridge",      "conveyor",  "side_by_side", "wrecking_ball",
+                                     "water_wheel", "sand_water"};
 
 static Scene *load(const char *name)
 {

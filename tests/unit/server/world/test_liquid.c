@@ -198,7 +198,7 @@ static void flow_is_a_parameter(void **state)
     f64 before = probe(&r, "n");
     assert_int_equal(code_of(&r, set), 0);
     ticks(&r, 30);
-    assert_float_equal(probe(&r, "n"), before, 0);
+    assert_true(probe(&r, "n") <= before && probe(&r, "n") > before - 60.0); /* some leave */
     finish(&r);
 }
 

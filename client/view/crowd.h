@@ -11,7 +11,7 @@
 #include "shared/math/vec.h"
 
 /* Points around a place that cannot be seen: others are all about it. */
-#define CROWD_INSIDE 6.6f
+#define CROWD_INSIDE 7.4f
 
 typedef struct CrowdNode {
     i32 cell[3];

@@ -12,11 +12,13 @@
 #include <string.h>
 
 /* Half width of the filter and its range of depths, in radii of points. */
-#define FILTER_RADII  3.4f
+#define FILTER_RADII  5.0f
 #define RANGE_RADII   6.0f
 /* A liquid casts a shadow if so little light passes this much of it. */
 #define SHADOW_M      0.1f
 #define SHADOW_PASSES 0.4f
+/* Discs of points inside, for thickness: wider, so that their rows do not show. */
+#define INNER_GROW    1.6f
 /* Nearer points would cover the picture. */
 #define NEAR_RADII    2.0f
 
@@ -360,7 +362,7 @@ static void liquid_sums(DrawLiquid *draw)
         glUniform1f(shader->grow, 1.0f);
         glUniform1f(shader->weight, 1.0f);
         draw_splats(body->first, body->outer, 1);
-        glUniform1f(shader->grow, cbrtf((f32)step));
+        glUniform1f(shader->grow, INNER_GROW);
         glUniform1f(shader->weight, (f32)step);
         draw_splats(body->first + body->outer, inner, step);
     }

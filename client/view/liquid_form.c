@@ -137,6 +137,7 @@ void liquid_form_add(LiquidForm *form, const ShownPoint *points, const Entity *e
         one.scatter[k] = color2[k];
     }
     u32 before = form->count;
+    f32 sum = 0.0f;
     for (u32 i = 0; i < entity->count; i++) {
         if (points[i].generation != 0) {
             u8 shift = form->shifts[i];
@@ -144,13 +145,15 @@ void liquid_form_add(LiquidForm *form, const ShownPoint *points, const Entity *e
             *out = one;
             out->position = points[i].position;
             out->radius = liquid_ball_radius(look, shift);
+            sum += out->radius;
             out->volume = one.volume * (f32)(1u << shift);
             form->velocities[form->count++] = points[i].velocity;
         }
     }
     u32 added = form->count - before;
     if (added > 0) {
-        form->radius += (radius - form->radius) * (f32)added / (f32)form->count;
+        f32 drawn = sum / (BALL_RADII * (f32)added);
+        form->radius += (drawn - form->radius) * (f32)added / (f32)form->count;
         form->bodies[form->body_count++] = (LiquidBody){before, added, added};
     }
 }

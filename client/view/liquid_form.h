@@ -47,7 +47,7 @@ typedef struct LiquidForm {
     LiquidBody *bodies;  /* [body_count] */
     u32 count, capacity, shift_capacity, body_count, body_capacity;
     Crowd crowd;
-    f32 radius; /* m, half the spacing: mean of all points; 0 without any */
+    f32 radius; /* m, half the spacing, grown where decimated: mean of all points; 0 without any */
 } LiquidForm;
 
 /* Starts a frame; zero-initialized structs are valid. */

@@ -44,6 +44,27 @@ u32 drawn_box(Drawn *drawn, Vec3 middle, Vec3 half, u32 rgb)
     return drawn_shape(drawn, (Shape){.kind = SHAPE_BOX, .half = half}, middle, rgb);
 }
 
+void drawn_clear(Drawn *drawn)
+{
+    drawn->count = drawn->shapes = drawn->point_count = 0;
+    drawn->scene = (Scene){0};
+    f32 top[4], horizon[4];
+    drawn_color(top, 0x5B8FD0);
+    drawn_color(horizon, 0xD9E6F0);
+    memcpy(drawn->scene.sky.top, top, sizeof drawn->scene.sky.top);
+    memcpy(drawn->scene.sky.horizon, horizon, sizeof drawn->scene.sky.horizon);
+    drawn->scene.sky.sun = vec3_normalize_or(vec3(0.45f, 0.75f, 0.35f), vec3(0, 1, 0));
+    drawn->picture = (Picture){
+        .scene = &drawn->scene,
+        .camera = {vec3(2, 1.8f, 3), vec3(0, 0.4f, 0), vec3(0, 1, 0), 0.8f, 0.05f, 300.0f, 0.0f},
+        .fields = &drawn->fields,
+        .entities = drawn->entities,
+        .poses = drawn->pose_fields,
+        .points = drawn->point_fields};
+    drawn_shape(drawn, (Shape){.kind = SHAPE_PLANE}, vec3_zero(), 0x9A9FA6);
+    drawn->entities[0].appearance.roughness = 0.9f;
+}
+
 Drawn *drawn_create(u32 width, u32 height, u32 samples, u32 point_capacity)
 {
     Drawn *drawn = calloc(1, sizeof *drawn);
@@ -68,21 +89,7 @@ Drawn *drawn_create(u32 width, u32 height, u32 samples, u32 point_capacity)
     drawn->fields.fields[1].capacity = point_capacity;
     drawn->pose_fields[0] = drawn->poses;
     drawn->point_fields[1] = drawn->points;
-    f32 top[4], horizon[4];
-    drawn_color(top, 0x5B8FD0);
-    drawn_color(horizon, 0xD9E6F0);
-    memcpy(drawn->scene.sky.top, top, sizeof drawn->scene.sky.top);
-    memcpy(drawn->scene.sky.horizon, horizon, sizeof drawn->scene.sky.horizon);
-    drawn->scene.sky.sun = vec3_normalize_or(vec3(0.45f, 0.75f, 0.35f), vec3(0, 1, 0));
-    drawn->picture = (Picture){
-        .scene = &drawn->scene,
-        .camera = {vec3(2, 1.8f, 3), vec3(0, 0.4f, 0), vec3(0, 1, 0), 0.8f, 0.05f, 300.0f, 0.0f},
-        .fields = &drawn->fields,
-        .entities = drawn->entities,
-        .poses = drawn->pose_fields,
-        .points = drawn->point_fields};
-    drawn_shape(drawn, (Shape){.kind = SHAPE_PLANE}, vec3_zero(), 0x9A9FA6);
-    drawn->entities[0].appearance.roughness = 0.9f;
+    drawn_clear(drawn);
     return drawn;
 }
 

@@ -33,6 +33,8 @@ typedef struct Drawn {
  * no view. */
 Drawn *drawn_create(u32 width, u32 height, u32 samples, u32 point_capacity);
 void drawn_destroy(Drawn *drawn);
+/* Back to the ground, the sky and the first camera. */
+void drawn_clear(Drawn *drawn);
 /* sRGB 0xRRGGBB to linear. */
 void drawn_color(f32 out[4], u32 rgb);
 u32 drawn_box(Drawn *drawn, Vec3 middle, Vec3 half, u32 rgb); /* the entity's index */

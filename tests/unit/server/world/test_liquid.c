@@ -338,6 +338,105 @@ static void images_go_on(void **state)
     finish(&other);
 }
 
+/* ---- abuse: the world stays bounded, and comes back to rest ---- */
+
+#define TANK                                                                                       \
+    "\"bodies\":[{\"name\":\"g\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"},{\"name\":" \
+    "\"a\","                                                                                       \
+    "\"motion\":\"static\",\"shape\":{\"kind\":\"box\",\"half\":[0.1,1,0.7]},\"position\":[0.6,1," \
+    "0]},{"                                                                                        \
+    "\"name\":\"b\",\"motion\":\"static\",\"shape\":{\"kind\":\"box\",\"half\":[0.1,1,0.7]},"      \
+    "\"position\""                                                                                 \
+    ":[-0.6,1,0]},{\"name\":\"c\",\"motion\":\"static\",\"shape\":{\"kind\":\"box\",\"half\":[0."  \
+    "7,1,"                                                                                         \
+    "0.1]},\"position\":[0,1,0.6]},{\"name\":\"d\",\"motion\":\"static\",\"shape\":{\"kind\":"     \
+    "\"box\","                                                                                     \
+    "\"half\":[0.7,1,0.1]},\"position\":[0,1,-0.6]}"
+#define FALLS "{\"name\":\"t\",\"bounds\":[-4,-2,-4,4,6,4],\"liquid_spacing\":0.1,"
+
+/* m/s, of the fastest particle; fails where anything is not finite. */
+static f64 fastest(const Rig *r)
+{
+    const Liquid *liquid = ((const MatterLiquid *)world_matter_at(r->world, 2))->liquid;
+    f64 most = 0.0;
+    for (u32 i = 0; i < liquid_slots(liquid); i++) {
+        Vec3 v = liquid_velocities(liquid)[i];
+        assert_true(vec3_is_finite(v) && vec3_is_finite(liquid_positions(liquid)[i]));
+        most = fmax(most, (f64)vec3_length(v));
+    }
+    return most;
+}
+
+static void a_hand_at_100_m_s_does_no_harm(void **state)
+{
+    (void)state;
+    Rig r = rig(FALLS TANK "],\"liquids\":[{\"name\":\"w\",\"fill\":[{\"shape\":{\"kind\":\"box\","
+                           "\"half\":[0.5,0.4,0.5]},\"position\":[0,0.4,0]}]}]," PROBES);
+    f64 count = probe(&r, "n");
+    Input grab = input_of(&r, INPUT_GRAB, "w");
+    grab.element = 300;
+    assert_int_equal(code_of(&r, grab), 0);
+    for (u32 i = 0; i < 60; i++) {
+        Input move = input_of(&r, INPUT_MOVE, NULL);
+        move.target = vec3(i % 2 == 0 ? 0.8f : -0.8f, 0.4f, 0.0f);
+        assert_int_equal(code_of(&r, move), 0);
+        assert_true(fastest(&r) < 60.0);
+    }
+    assert_int_equal(code_of(&r, input_of(&r, INPUT_RELEASE, NULL)), 0);
+    ticks(&r, 240);
+    assert_true(probe(&r, "n") > 0.5 * count); /* the rest has splashed over the rim */
+    assert_true(probe(&r, "s") < 0.3);
+    finish(&r);
+}
+
+/* A piston with the section of the tank takes a quarter of the room that the water needs, and goes
+ * back. */
+static void a_squeezed_tank_recovers(void **state)
+{
+    (void)state;
+    Rig r =
+        rig(FALLS TANK
+            ",{\"name\":\"lid\",\"motion\":\"static\",\"shape\":{\"kind\":\"box\",\"half\":[0.7,"
+            "0.1,0.7]},\"position\":[0,2.1,0]},{\"name\":\"piston\",\"motion\":\"kinematic\","
+            "\"shape\":{\"kind\":"
+            "\"box\",\"half\":[0.5,0.25,0.5]},\"position\":[0,1.7,0],\"path\":{\"points\":[[0,0,0],"
+            "[0,-1,0]],\"period\":4}}],\"liquids\":[{\"name\":\"w\",\"fill\":[{\"shape\":{\"kind\":"
+            "\"box\",\"half\":[0.5,0.4,0.5]},\"position\":[0,0.4,0]}]}]," PROBES);
+    for (u32 i = 0; i < 240; i++) {
+        ticks(&r, 1);
+        assert_true(fastest(&r) < 100.0);
+    }
+    ticks(&r, 60);
+    assert_true(fastest(&r) < 30.0);
+    finish(&r);
+}
+
+static void absurd_substances_stay_bounded(void **state)
+{
+    (void)state;
+    static const char *const absurd[] = {
+        "\"viscosity\":1000", "\"density\":20000,\"surface_tension\":10",
+        "\"density\":1,\"viscosity\":1000", "\"vorticity\":1,\"contact_friction\":2"};
+    for (u32 i = 0; i < PL_COUNT(absurd); i++) {
+        char json[2048];
+        snprintf(json, sizeof json,
+                 FALLS TANK
+                 "],\"liquids\":[{\"name\":\"w\",%s,\"fill\":[{\"shape\":{\"kind\":\"box\","
+                 "\"half\":[0.3,0.4,0.3]},\"position\":[0,0.6,0]}]},{\"name\":\"o\",\"fill\":"
+                 "[{\"shape\":{\"kind\":\"box\",\"half\":[0.3,0.2,0.3]},\"position\":[0,1.3,0"
+                 "]}]}]," PROBES,
+                 absurd[i]);
+        Rig r = rig(json);
+        for (u32 t = 0; t < 120; t++) {
+            ticks(&r, 1);
+            if (!(fastest(&r) < 50.0)) {
+                fail_msg("%s: %g m/s in tick %u", absurd[i], fastest(&r), t);
+            }
+        }
+        finish(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,6 +450,9 @@ int main(void)
         cmocka_unit_test(hands_stir_and_push),
         cmocka_unit_test(a_reset_begins_anew),
         cmocka_unit_test(images_go_on),
+        cmocka_unit_test(a_hand_at_100_m_s_does_no_harm),
+        cmocka_unit_test(a_squeezed_tank_recovers),
+        cmocka_unit_test(absurd_substances_stay_bounded),
     };
     return cmocka_run_group_tests_name("liquid", tests, NULL, NULL);
 }

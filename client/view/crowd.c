@@ -33,18 +33,14 @@ static f32 corner_weight(const Corners *c, u32 corner)
     return weight;
 }
 
-/* The node of a corner; NULL if nothing was added to it and none is wanted. There are more nodes
- * than can be in use. */
-static CrowdNode *node_of(Crowd *crowd, const Corners *c, u32 corner, bool wanted)
+/* The node of a cell; NULL if nothing was added to it and none is wanted. There are more nodes than
+ * can be in use. */
+static CrowdNode *node_of(Crowd *crowd, const i32 cell[3], bool wanted)
 {
-    i32 cell[3];
-    u64 key = 0;
-    for (u32 k = 0; k < 3; k++) {
-        cell[k] = c->low[k] + (i32)(corner >> k & 1);
-        key = key * 0x9E3779B97F4A7C15ull + (u32)cell[k];
-    }
+    u64 key = (u64)(u32)cell[0] * 0x9E3779B97F4A7C15ull + (u32)cell[1];
+    key = key * 0xD1342543DE82EF95ull + (u32)cell[2];
     u32 mask = crowd->node_count - 1;
-    for (u32 at = (u32)(key * 0xD1342543DE82EF95ull >> 32) & mask;; at = (at + 1) & mask) {
+    for (u32 at = (u32)(key * 0x9E3779B97F4A7C15ull >> 32) & mask;; at = (at + 1) & mask) {
         CrowdNode *node = &crowd->nodes[at];
         if (node->stamp != crowd->stamp) {
             if (!wanted) {
@@ -56,6 +52,16 @@ static CrowdNode *node_of(Crowd *crowd, const Corners *c, u32 corner, bool wante
         if (node->cell[0] == cell[0] && node->cell[1] == cell[1] && node->cell[2] == cell[2]) {
             return node;
         }
+    }
+}
+
+static void corners_find(Crowd *crowd, const Corners *c, bool wanted, CrowdCorners *out)
+{
+    memcpy(out->low, c->low, sizeof out->low);
+    for (u32 corner = 0; corner < 8; corner++) {
+        const i32 cell[3] = {c->low[0] + (i32)(corner & 1), c->low[1] + (i32)(corner >> 1 & 1),
+                             c->low[2] + (i32)(corner >> 2)};
+        out->nodes[corner] = node_of(crowd, cell, wanted);
     }
 }
 
@@ -79,6 +85,7 @@ bool crowd_begin(Crowd *crowd, u32 count, f32 radius)
         memset(crowd->nodes, 0, crowd->node_count * sizeof *crowd->nodes);
         crowd->stamp = 1;
     }
+    crowd->any_added = crowd->any_asked = false;
     crowd->per_m = 1.0f / (NODE_RADII * radius);
     return true;
 }
@@ -86,9 +93,14 @@ bool crowd_begin(Crowd *crowd, u32 count, f32 radius)
 void crowd_add(Crowd *crowd, Vec3 position, Vec3 velocity, f32 points)
 {
     Corners c = corners_of(position, crowd->per_m);
+    if (!crowd->any_added || memcmp(crowd->added.low, c.low, sizeof c.low) != 0) {
+        corners_find(crowd, &c, true, &crowd->added);
+        crowd->any_added = true;
+        crowd->any_asked = false; /* there may be more now */
+    }
     for (u32 corner = 0; corner < 8; corner++) {
         f32 weight = points * corner_weight(&c, corner);
-        CrowdNode *node = node_of(crowd, &c, corner, true);
+        CrowdNode *node = crowd->added.nodes[corner];
         node->points += weight;
         node->momentum[0] += weight * velocity.x;
         node->momentum[1] += weight * velocity.y;
@@ -100,9 +112,13 @@ CrowdPlace crowd_at(Crowd *crowd, Vec3 position)
 {
     CrowdPlace place = {0};
     Corners c = corners_of(position, crowd->per_m);
+    if (!crowd->any_asked || memcmp(crowd->asked.low, c.low, sizeof c.low) != 0) {
+        corners_find(crowd, &c, false, &crowd->asked);
+        crowd->any_asked = true;
+    }
     for (u32 corner = 0; corner < 8; corner++) {
         f32 weight = corner_weight(&c, corner);
-        const CrowdNode *node = node_of(crowd, &c, corner, false);
+        const CrowdNode *node = crowd->asked.nodes[corner];
         place.itself += weight * weight;
         if (node) {
             place.points += weight * node->points;

@@ -20,10 +20,18 @@ typedef struct CrowdNode {
     f32 momentum[3]; /* points times m/s */
 } CrowdNode;
 
+/* The nodes around the cell that was asked for last: neighbours in memory are neighbours. */
+typedef struct CrowdCorners {
+    i32 low[3];
+    CrowdNode *nodes[8]; /* NULL: nothing there */
+} CrowdCorners;
+
 typedef struct Crowd {
     CrowdNode *nodes; /* [node_count], a power of two */
     u32 node_count, stamp;
     f32 per_m; /* nodes */
+    CrowdCorners added, asked;
+    bool any_added, any_asked;
 } Crowd;
 
 /* What is around a place. */

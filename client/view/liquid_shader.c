@@ -139,7 +139,8 @@ static const char thickness_fragment[] =
     "    float below = max(v_ball.x - front - v_ball.y, 0.0);\n"
     "    o_sums = vec4(v_optical.rgb * long_m, long_m / size);\n"
     "    o_colors = vec4(v_scatter.rgb * (long_m / size),\n"
-    "                    weight * v_scatter.a * share * h * exp(-below / (3.0 * size)));\n"
+    "                    1.4 * weight * v_scatter.a * share * q * q * exp(-below / (2.0 * "
+    "size)));\n"
     "}\n";
 
 /* Fresnel's share of the sky, the sun's glint, and the scene behind where the refracted ray leaves

@@ -95,17 +95,18 @@ static Texel ring_at(f32 r)
     return (Texel){expf(-off * off) * (1.0f - smooth_step(0.9f, 1.0f, r)), 0.5f};
 }
 
-/* A tongue that licks upwards. */
+/* A tongue that licks upwards: round below, with a tip that bends, eaten into by noise. */
 static Texel flame_at(u64 variant, f32 x, f32 y)
 {
+    f32 high = f32_clamp(0.5f * (y + 0.95f) / 0.95f, 0.0f, 1.0f);
     f32 lick = cloud(900 + 10 * variant, 2.5f * x + 8.0f, 1.6f * y + 8.0f) - 0.5f;
-    f32 high = 0.5f * (y + 1.0f),
-        side = (x + 0.7f * lick * high) / (0.62f * (1.05f - high) + 0.02f);
-    f32 body = f32_max(1.0f - side * side, 0.0f) * smooth_step(0.02f, 0.22f, high);
-    body *= (1.0f - smooth_step(0.7f, 0.98f, high)) * (0.7f + 0.6f * lick + 0.3f);
-    f32 edge = 1.0f - smooth_step(0.85f, 0.98f, f32_max(fabsf(x), fabsf(y)));
-    body = f32_clamp(body, 0.0f, 1.0f) * edge;
-    return (Texel){body, 0.6f * body * body * (1.0f - high)};
+    f32 holes = cloud(940 + 10 * variant, 3.2f * x + 8.0f, 2.4f * y + 8.0f);
+    f32 half = 1.45f * sqrtf(high) * (1.0f - high) + 0.02f; /* widest at a third, 0.56 */
+    f32 side = (x + 0.9f * lick * high) / half;
+    f32 body = f32_max(1.0f - side * side, 0.0f) * (1.0f - smooth_step(0.75f, 1.0f, high));
+    body *= smooth_step(0.1f + 0.35f * high, 0.55f + 0.25f * high, holes + 0.35f * (1.0f - high));
+    body *= 1.0f - smooth_step(0.85f, 0.98f, f32_max(fabsf(x), fabsf(y)));
+    return (Texel){body, 0.5f * body * body * (1.0f - high)};
 }
 
 static Texel image_at(BillboardImage image, u32 variant, f32 x, f32 y)

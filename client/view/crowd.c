@@ -93,6 +93,7 @@ bool crowd_begin(Crowd *crowd, u32 count, f32 radius)
 void crowd_add(Crowd *crowd, Vec3 position, Vec3 velocity, f32 points)
 {
     Corners c = corners_of(position, crowd->per_m);
+    f32 square = vec3_length_squared(velocity);
     if (!crowd->any_added || memcmp(crowd->added.low, c.low, sizeof c.low) != 0) {
         corners_find(crowd, &c, true, &crowd->added);
         crowd->any_added = true;
@@ -105,12 +106,14 @@ void crowd_add(Crowd *crowd, Vec3 position, Vec3 velocity, f32 points)
         node->momentum[0] += weight * velocity.x;
         node->momentum[1] += weight * velocity.y;
         node->momentum[2] += weight * velocity.z;
+        node->square += weight * square;
     }
 }
 
 CrowdPlace crowd_at(Crowd *crowd, Vec3 position)
 {
     CrowdPlace place = {0};
+    f32 square = 0.0f;
     Corners c = corners_of(position, crowd->per_m);
     if (!crowd->any_asked || memcmp(crowd->asked.low, c.low, sizeof c.low) != 0) {
         corners_find(crowd, &c, false, &crowd->asked);
@@ -125,10 +128,13 @@ CrowdPlace crowd_at(Crowd *crowd, Vec3 position)
             place.velocity.x += weight * node->momentum[0];
             place.velocity.y += weight * node->momentum[1];
             place.velocity.z += weight * node->momentum[2];
+            square += weight * node->square;
         }
     }
     if (place.points > 0.0f) {
         place.velocity = vec3_scale(place.velocity, 1.0f / place.points);
+        square = square / place.points - vec3_length_squared(place.velocity);
+        place.spread = sqrtf(f32_max(square, 0.0f));
     }
     return place;
 }

@@ -18,6 +18,7 @@ typedef struct CrowdNode {
     u32 stamp;       /* of the frame in which it was used last */
     f32 points;      /* at rest */
     f32 momentum[3]; /* points times m/s */
+    f32 square;      /* points times speed squared */
 } CrowdNode;
 
 /* The nodes around the cell that was asked for last: neighbours in memory are neighbours. */
@@ -39,6 +40,7 @@ typedef struct CrowdPlace {
     f32 points;    /* at rest */
     f32 itself;    /* of which a single point there */
     Vec3 velocity; /* m/s, mean; of nothing: zero */
+    f32 spread;    /* m/s, root mean square of the differences from it */
 } CrowdPlace;
 
 /* Forgets all and makes room for `count` points of this radius (m, positive). Zero-initialized

@@ -12,9 +12,9 @@
  * corner of a tank. */
 #define SPRAY_MIN     0.2f
 #define SPRAY_MAX     1.4f
-/* Speeds against the surroundings between which a liquid turns white, m/s. */
-#define FOAM_MIN_M_S  0.7f
-#define FOAM_MAX_M_S  3.0f
+/* Differences of speed between which a liquid turns white, m/s. */
+#define FOAM_MIN_M_S  0.9f
+#define FOAM_MAX_M_S  3.5f
 /* Speeds between which spray turns white; drops at rest are clear. */
 #define SLOW_MIN_M_S  0.3f
 #define SLOW_MAX_M_S  1.5f
@@ -174,7 +174,7 @@ static bool point_foam(LiquidForm *form, u32 i, f32 unit)
     f32 others = place.points - place.itself * point->volume / unit;
     Vec3 velocity = form->velocities[i];
     f32 spray = 1.0f - smooth_step(SPRAY_MIN, SPRAY_MAX, others);
-    f32 mixed = smooth_step(FOAM_MIN_M_S, FOAM_MAX_M_S, vec3_distance(velocity, place.velocity));
+    f32 mixed = (1.0f - spray) * smooth_step(FOAM_MIN_M_S, FOAM_MAX_M_S, place.spread);
     f32 speed = vec3_length(velocity);
     f32 white = SPRAY_WHITE * smooth_step(SLOW_MIN_M_S, SLOW_MAX_M_S, speed) +
                 smooth_step(FAST_MIN_M_S, FAST_MAX_M_S, speed);

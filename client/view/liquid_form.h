@@ -4,7 +4,7 @@
  *
  * Foam is where air is mixed in (after Ihmsen, Akinci, Akinci, Teschner 2012, "Unified spray, foam
  * and bubbles for particle-based fluids"): points that have few others around them (spray), and
- * points that move against those around them (crowd.h).
+ * places where points move against each other (crowd.h).
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_LIQUID_FORM_H

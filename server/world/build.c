@@ -82,6 +82,7 @@ static void check_kind(const MatterOps *ops)
     CHECK(ops->declare != NULL && ops->fill != NULL);
     CHECK(ops->owns != NULL && ops->owns_all != NULL);
     CHECK(ops->spawn == NULL || ops->spawned != NULL);
+    CHECK(ops->knows_prefab == NULL || ops->spawn != NULL);
     CHECK(ops->grab == NULL ||
           (ops->point != NULL && ops->drag != NULL && ops->release != NULL && ops->grabs != NULL));
 }
@@ -120,10 +121,11 @@ static int check_prefabs(const World *world, ErrorText *error)
         const ScenePrefab *prefab = &scene->prefabs[i];
         const Matter *matter =
             prefab->kind == PREFAB_MATTER ? world_matter_named(world, prefab->matter) : NULL;
-        if (prefab->kind == PREFAB_MATTER && (matter == NULL || !matter->ops->spawns_named)) {
+        if (prefab->kind == PREFAB_MATTER && (matter == NULL || matter->ops->knows_prefab == NULL ||
+                                              !matter->ops->knows_prefab(matter, prefab))) {
             return error_set(error, ERROR_NOT_FOUND,
-                             "%s: prefabs[%u].matter: no kind of matter \"%s\" that spawns",
-                             scene->name, i, prefab->matter);
+                             "%s: prefabs[%u].matter: no kind of matter \"%s\" that knows \"%s\"",
+                             scene->name, i, prefab->matter, prefab->name);
         }
     }
     return ERROR_OK;

@@ -41,6 +41,22 @@ const Matter *world_matter_named(const World *world, const char *name)
     return NULL;
 }
 
+u32 world_matters(const World *world)
+{
+    return world->matter_count;
+}
+
+bool world_has_others(const Matter *matter)
+{
+    const World *world = matter->world;
+    bool any = false;
+    for (u32 i = 0; i < world->field_count; i++) {
+        any = any ||
+              (world->field_matter[i] != MATTER_NONE && world->field_matter[i] > matter->index);
+    }
+    return any;
+}
+
 u32 world_colliders(const Matter *matter, Collider colliders[MATTERS_MAX])
 {
     const World *world = matter->world;

@@ -137,7 +137,9 @@ struct MatterOps {
     /* Creates a prefab of the scene at the input's position: a PREFAB_MATTER only if it names
      * this kind. ERROR_UNSUPPORTED: another kind creates it; ERROR_LIMIT: no capacity. */
     int (*spawn)(Matter *matter, const ScenePrefab *prefab, const Input *input, u32 *entity);
-    bool spawns_named; /* scenes may name its prefabs (PREFAB_MATTER) */
+    /* Whether it can spawn a PREFAB_MATTER that names it; asked when the world is built. NULL:
+     * none. */
+    bool (*knows_prefab)(const Matter *matter, const ScenePrefab *prefab);
     /* Number of live things that a user spawned. */
     u32 (*spawned)(const Matter *matter, u32 user);
     /* Whether users may remove it. NULL: all. */
@@ -153,6 +155,8 @@ struct MatterOps {
     /* Its collider for the kind with the index `user`, which carries it along in its own steps;
      * for the coming tick. NULL, or one without ops: no collisions. */
     Collider (*collider)(Matter *matter, u32 user);
+    /* The entity that a thing of its collider belongs to; 0: none. Needed for sensors. */
+    u32 (*entity_of)(const Matter *matter, u32 thing);
 
     /* ---- state: hash, save and load in one walk (state.h) ---- */
 
@@ -182,6 +186,9 @@ f32 world_tick_s(const World *world); /* s */
 u16 world_generation(const World *world);
 /* Returns a kind by its index in the list. */
 Matter *world_matter_at(const World *world, u32 index);
+u32 world_matters(const World *world);
+/* Whether the scene has anything of a kind after this one: fields, once declared. */
+bool world_has_others(const Matter *matter);
 /* The rigid bodies, which every kind may collide with. */
 Rigid *world_rigid(const World *world);
 /* Lists what this kind collides with: the colliders of the kinds before it in the list (those

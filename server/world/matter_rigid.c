@@ -75,6 +75,8 @@ static void destroy(Matter *matter)
     free(m->body_slots);
     free(m->joints);
     free(m->debug);
+    free(m->sensed);
+    free(m->things);
 }
 
 static void declare(Matter *matter)
@@ -103,9 +105,15 @@ static void declare_states(Matter *matter)
     m->joints_field = world_add_field(matter, &field);
 }
 
+static int reserve(Matter *matter)
+{
+    return matter_rigid_sensors_reserve(rigid_of(matter));
+}
+
 static void clear(Matter *matter)
 {
     MatterRigid *m = rigid_of(matter);
+    m->sensed_count = 0;
     rigid_clear(m->rigid);
     m->built_tick = world_tick_number(matter->world);
     memset(m->slots, 0, m->capacity * sizeof *m->slots);
@@ -224,10 +232,11 @@ static void remove_out_of_bounds(const MatterRigid *m)
 
 static void report(Matter *matter)
 {
-    const MatterRigid *m = rigid_of(matter);
+    MatterRigid *m = rigid_of(matter);
     report_impacts(m);
     matter_rigid_report_breaks(m);
     report_sensors(m);
+    matter_rigid_sensors_report(m);
     remove_out_of_bounds(m); /* after the impacts, which refer to them */
 }
 
@@ -278,6 +287,7 @@ static void serialize_names(Matter *matter, State *state)
     state_bytes(state, m->body_slots, scene->body_count * sizeof *m->body_slots);
     state_bytes(state, m->joints, scene->joint_count * sizeof *m->joints);
     state_bytes(state, &m->built_tick, sizeof m->built_tick);
+    matter_rigid_sensors_serialize(m, state);
 }
 
 static void serialize(Matter *matter, State *state)
@@ -322,6 +332,7 @@ const MatterOps matter_rigid = {
     .destroy = destroy,
     .declare = declare,
     .declare_states = declare_states,
+    .reserve = reserve,
     .clear = clear,
     .fill = matter_rigid_fill,
     .check = matter_rigid_check,

@@ -4,6 +4,7 @@
  *   matter_rigid_build.c   bodies of a scene          matter_rigid_joints.c  its joints, breaking
  *   matter_rigid_path.c    bodies that follow a path  matter_rigid_hands.c   grabs and spawning
  *   matter_rigid_probes.c  measurements, debug lines  matter_rigid_dump.c    text dump
+ *   matter_rigid_sensors.c other matter in sensors
  * Layer: server/world, private.
  */
 #ifndef PLENUM_SERVER_WORLD_MATTER_RIGID_H
@@ -17,6 +18,15 @@ typedef struct SlotInfo {
     u32 entity; /* id, 0 free */
     u32 owner;  /* user who spawned it, 0 the scene */
 } SlotInfo;
+
+/* An entity of another kind in a sensor: ids. Serialized: no padding. */
+typedef struct Sensed {
+    u32 sensor, entity;
+} Sensed;
+
+enum {
+    SENSED_MAX = 1024 /* of one world at a time; more are not noticed */
+};
 
 enum {
 #define PARAMETER_RIGID(NAME, ...) PARAMETER_##NAME,
@@ -37,6 +47,10 @@ typedef struct MatterRigid {
     u32 parameters[PARAMETERS_OF_RIGID];  /* indices for world_value */
     RigidCollider colliders[MATTERS_MAX]; /* [user] */
     RigidCollider *users[MATTERS_MAX];    /* the kinds' colliders of the bodies, or NULL */
+    /* [SENSED_MAX] twice: after the last tick, [sensed_count], and scratch; NULL: nothing to sense. */
+    Sensed *sensed;
+    u32 *things; /* scratch */
+    u32 sensed_count;
     void *debug; /* debug lines and islands, allocated at the first request */
 } MatterRigid;
 
@@ -68,6 +82,12 @@ int matter_rigid_check(Matter *matter, ErrorText *error);
 /* matter_rigid_joints.c */
 int matter_rigid_add_joints(MatterRigid *m);
 void matter_rigid_report_breaks(const MatterRigid *m);
+
+/* matter_rigid_sensors.c */
+/* 0 or ERROR_MEMORY; once the fields of all kinds are declared. */
+int matter_rigid_sensors_reserve(MatterRigid *m);
+void matter_rigid_sensors_report(MatterRigid *m);
+void matter_rigid_sensors_serialize(MatterRigid *m, State *state);
 
 /* matter_rigid_path.c */
 /* Position of scene body i, `tick` ticks after the scene was built. */

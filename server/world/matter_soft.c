@@ -147,6 +147,13 @@ static Collider collider(Matter *matter, u32 user)
     return soft_collider(&m->colliders[user]);
 }
 
+static u32 entity_of(const Matter *matter, u32 thing)
+{
+    const MatterSoft *m = soft_of_const(matter);
+    u32 count = scene_of(m)->soft_count;
+    return thing < count ? m->entities[thing] : m->spares[thing - count].entity;
+}
+
 static void begin(Matter *matter)
 {
     world_meets_bodies(matter, soft_rigid_bodies(soft_of(matter)->soft));
@@ -384,6 +391,7 @@ const MatterOps matter_soft = {
     .stir = stir,
     .begin = begin,
     .collider = collider,
+    .entity_of = entity_of,
     .substep = substep,
     .rest = rest,
     .finish = finish,

@@ -158,7 +158,8 @@ static void unknown_names_are_refused(void **state)
         {"\"probes\":[{\"name\":\"a\",\"kind\":\"rigid.speed\"}]", "probes[0].kind"},
         {"\"probes\":[{\"name\":\"a\",\"kind\":\"cloud.mood\",\"of\":\"cloud\"}]", "probes[0]"},
         {"\"prefabs\":[{\"name\":\"a\",\"matter\":\"fog\"}]", "prefabs[0].matter"},
-        {"\"prefabs\":[{\"name\":\"a\",\"matter\":\"soft\"}]", "prefabs[0].matter"},
+        {"\"prefabs\":[{\"name\":\"puff\",\"matter\":\"soft\"}]", "prefabs[0].matter"},
+        {"\"prefabs\":[{\"name\":\"a\",\"matter\":\"cloud\"}]", "prefabs[0].matter"},
     };
     for (u32 i = 0; i < PL_COUNT(bad); i++) {
         char text[256];
@@ -184,6 +185,66 @@ static void ticks(World *world, Input *inputs, u32 count, u32 refused)
     }
     assert_int_equal(seen, refused);
     frame_release(frame);
+}
+
+/* A sensor at a corner of the lattice, whose points are pushed out of it and swing back: it notices
+ * the cloud once, and its absence once. */
+static void is_noticed_by_sensors(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"name\":\"sensed\",\"gravity\":[0,0,0],\"bodies\":[{\"name\":\"eye\",\"shape\":{"
+        "\"kind\":"
+        "\"box\",\"half\":[0.1,0.1,0.1]},\"motion\":\"static\",\"sensor\":true,"
+        "\"position\":[2.25,5.5,2.25]},{\"name\":\"far\",\"shape\":{\"kind\":\"sphere\",\"radius\":"
+        "1},"
+        "\"motion\":\"static\",\"sensor\":true,\"position\":[9,5,2]}]}";
+    Scene *scene = scene_from(text);
+    World *world = world_of(scene);
+    const u32 eye = 1, cloud = 3;
+    u32 entered = 0, left = 0, entered_at = 0, left_at = 0;
+    for (u32 t = 0; t < 36; t++) {
+        Input push = input_of(INPUT_PUSH, t + 1);
+        push.entity = cloud;
+        push.element = CLOUD_POINTS - 1;
+        push.vector = vec3(0, 0.03f, 0); /* 3 m/s against a spring of 1 Hz: 0.48 m */
+        world_tick(world, &push, t == 5);
+        Frame *frame = world_frame(world);
+        assert_non_null(frame);
+        for (u32 i = 0; i < frame->event_count; i++) {
+            const Event *event = &frame->events[i];
+            bool enters = event->kind == EVENT_ENTER;
+            if (!enters && event->kind != EVENT_LEAVE) {
+                continue;
+            }
+            assert_int_equal(event->a, eye);
+            assert_int_equal(event->b, cloud);
+            entered += enters;
+            left += !enters;
+            entered_at = enters ? t : entered_at;
+            left_at = enters ? left_at : t;
+        }
+        frame_release(frame);
+    }
+    assert_int_equal(entered, 2); /* at first, and when the point is back */
+    assert_int_equal(left, 1);
+    /* 0.18 m at 3 m/s, and half a period of the spring. */
+    assert_true(left_at >= 8 && left_at <= 10);
+    assert_true(entered_at >= 5 + 24 && entered_at <= 5 + 30);
+    u8 *image;
+    size_t bytes;
+    ErrorText error = {0};
+    World *other = world_of(scene);
+    assert_int_equal(world_save(world, &image, &bytes), 0);
+    assert_int_equal(world_load(other, image, bytes, &error), 0);
+    assert_true(world_hash(world) == world_hash(other));
+    ticks(other, NULL, 0, 0);
+    ticks(world, NULL, 0, 0);
+    assert_true(world_hash(world) == world_hash(other));
+    free(image);
+    world_destroy(world);
+    world_destroy(other);
+    scene_destroy(scene);
 }
 
 static void is_spawned_and_removed(void **state)
@@ -420,6 +481,7 @@ int main(void)
         cmocka_unit_test(is_named_by_probes_of_a_scene),
         cmocka_unit_test(unknown_names_are_refused),
         cmocka_unit_test(is_spawned_and_removed),
+        cmocka_unit_test(is_noticed_by_sensors),
         cmocka_unit_test(is_saved_and_goes_on_alike),
         cmocka_unit_test(is_seen_and_dragged_by_a_client),
         cmocka_unit_test(is_drawn_as_balls),

@@ -165,6 +165,13 @@ static Collider collider(Matter *matter, u32 user)
     return particle_balls(&cloud->balls[user]);
 }
 
+static u32 entity_of(const Matter *matter, u32 thing)
+{
+    const Cloud *cloud = (const Cloud *)matter;
+    return thing < CLOUD_POINTS ? cloud->entity
+                                : cloud->puffs[(thing - CLOUD_POINTS) / PUFF_POINTS].entity;
+}
+
 static void substep(Matter *matter, f32 h)
 {
     Cloud *cloud = (Cloud *)matter;
@@ -251,6 +258,12 @@ static f64 measure(const Matter *matter, u32 probe)
 }
 
 /* ---- prefabs ---- */
+
+static bool knows_prefab(const Matter *matter, const ScenePrefab *prefab)
+{
+    (void)matter;
+    return strcmp(prefab->name, "puff") == 0;
+}
 
 static u32 spawned(const Matter *matter, u32 user)
 {
@@ -419,6 +432,7 @@ const MatterOps cloud_matter = {
     .stir = stir,
     .begin = begin,
     .collider = collider,
+    .entity_of = entity_of,
     .substep = substep,
     .write = write_points,
     .sums = sums,
@@ -432,8 +446,8 @@ const MatterOps cloud_matter = {
     .grabs = grabs,
     .push = push,
     .spawn = spawn,
-    .spawns_named = true,
     .spawned = spawned,
+    .knows_prefab = knows_prefab,
     .remove = remove_puff,
     .serialize_names = serialize_names,
     .serialize = serialize,

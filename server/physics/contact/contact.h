@@ -18,6 +18,8 @@
 #include "shared/geometry/shape.h"
 #include "shared/math/symmetric.h"
 
+struct ShapePose; /* rigid/narrow/manifold.h */
+
 enum {
     CONTACT_POINTS_MAX = 4 /* of a soft body that share an impulse */
 };
@@ -82,6 +84,8 @@ typedef struct ColliderOps {
     /* m/s of the actual motion of the thing at its point nearest to `point`. */
     Vec3 (*velocity)(const void *of, u32 thing, Vec3 point);
     f32 (*friction)(const void *of, u32 thing);
+    /* Does the thing, at its current position, overlap a shape? NULL: sensors do not notice it. */
+    bool (*touches)(const void *of, u32 thing, const struct ShapePose *shape);
     /* ---- contact ---- */
     /* May the particle touch the thing within h s, whatever other forces act on the two?
      * Thread-safe, like the next. */

@@ -1,5 +1,6 @@
 /* particle_balls.c: particles as colliders. They have no spin, so impulses act through both
  * centres. */
+#include "server/physics/contact/distance.h"
 #include "server/physics/contact/particles.h"
 
 void particle_balls_finish(ParticleBalls *balls)
@@ -75,6 +76,14 @@ static Vec3 velocity(const void *of, u32 thing, Vec3 point)
     return ((const ParticleBalls *)of)->set->velocities[thing];
 }
 
+static bool touches(const void *of, u32 thing, const struct ShapePose *shape)
+{
+    const ParticleBalls *balls = of;
+    f32 radius = balls->set->radius;
+    Vec3 normal;
+    return contact_distance(shape, place_of(balls, thing), radius, &normal) < radius;
+}
+
 static f32 friction(const void *of, u32 thing)
 {
     PL_UNUSED(of);
@@ -131,6 +140,7 @@ const ColliderOps particle_balls_ops = {
     .distance = distance,
     .velocity = velocity,
     .friction = friction,
+    .touches = touches,
     .may_meet = may_meet,
     .meet = meet,
     .inverse_mass = inverse_mass,

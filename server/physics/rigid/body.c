@@ -142,6 +142,15 @@ const Shape *rigid_shape(const Rigid *rigid, u32 slot)
 {
     return &rigid->bodies[slot].shape;
 }
+bool rigid_is_sensor(const Rigid *rigid, u32 slot)
+{
+    return rigid->bodies[slot].sensor != 0;
+}
+void rigid_filter(const Rigid *rigid, u32 slot, u32 *group, u32 *mask)
+{
+    *group = rigid->bodies[slot].group;
+    *mask = rigid->bodies[slot].mask;
+}
 bool rigid_meets(const Rigid *rigid, u32 slot, u32 group, u32 mask)
 {
     const Body *body = &rigid->bodies[slot];

@@ -113,6 +113,9 @@ f32 rigid_friction(const Rigid *rigid, u32 slot);
 f32 rigid_gravity_scale(const Rigid *rigid, u32 slot);
 const Shape *rigid_shape(const Rigid *rigid, u32 slot);
 BodyMotion rigid_motion(const Rigid *rigid, u32 slot);
+bool rigid_is_sensor(const Rigid *rigid, u32 slot);
+/* Its group and mask. */
+void rigid_filter(const Rigid *rigid, u32 slot, u32 *group, u32 *mask);
 /* Whether the live body collides with other matter of this group and mask (0: 1 and all).
  * Sensors do not. */
 bool rigid_meets(const Rigid *rigid, u32 slot, u32 group, u32 mask);

@@ -316,6 +316,21 @@ static Vec3 velocity(const void *of, u32 thing, Vec3 point)
     return v;
 }
 
+/* A point in it, or, of a shape between the points, its middle near a surface. */
+static bool touches(const void *of, u32 thing, const struct ShapePose *shape)
+{
+    const SoftCollider *bodies = of;
+    const SoftBody *body = &bodies->soft->bodies[thing];
+    f32 thickness = body->def.thickness, inner = shape_inner_radius(shape->shape);
+    Vec3 normal;
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        if (contact_distance(shape, place_of(bodies, i), thickness, &normal) < thickness) {
+            return true;
+        }
+    }
+    return inner > 0.0f && distance(of, thing, shape->position, inner, &normal) < inner;
+}
+
 static f32 friction(const void *of, u32 thing)
 {
     return ((const SoftCollider *)of)->soft->bodies[thing].def.friction;
@@ -505,6 +520,7 @@ const ColliderOps soft_collider_ops = {
     .distance = distance,
     .velocity = velocity,
     .friction = friction,
+    .touches = touches,
     .may_meet = may_meet,
     .meet = meet,
     .inverse_mass = inverse_mass,

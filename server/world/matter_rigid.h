@@ -47,7 +47,7 @@ typedef struct MatterRigid {
     u32 parameters[PARAMETERS_OF_RIGID];  /* indices for world_value */
     RigidCollider colliders[MATTERS_MAX]; /* [user] */
     RigidCollider *users[MATTERS_MAX];    /* the kinds' colliders of the bodies, or NULL */
-    /* [SENSED_MAX] twice: after the last tick, [sensed_count], and scratch; NULL: nothing to sense. */
+    /* [SENSED_MAX] twice: [sensed_count] of the last tick, and scratch; NULL: none to sense. */
     Sensed *sensed;
     u32 *things; /* scratch */
     u32 sensed_count;

@@ -153,7 +153,7 @@ void matter_rigid_sensors_report(MatterRigid *m)
 
 void matter_rigid_sensors_serialize(MatterRigid *m, State *state)
 {
-    if (m->sensed == NULL) {
+    if (m->sensed == NULL || (state->mode == STATE_HASH && m->sensed_count == 0)) {
         return;
     }
     state_count(state, &m->sensed_count, SENSED_MAX);

@@ -1,6 +1,6 @@
 /*
- * any.h: seeded random vectors, turns and shapes for tests of geometry. The same seed gives the
- * same sequence with every compiler.
+ * any.h: seeded random vectors, rotations and shapes for tests of geometry. A seed gives the same
+ * sequence with every compiler.
  */
 #ifndef PLENUM_TESTS_SUPPORT_ANY_H
 #define PLENUM_TESTS_SUPPORT_ANY_H

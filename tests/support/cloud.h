@@ -1,6 +1,6 @@
 /*
- * cloud.h: a kind of matter of the tests' own: a thousand points, each on a spring to its place in
- * a lattice. It stands for what a new solver brings: nothing outside these two files knows it.
+ * cloud.h: a kind of matter defined by the tests: a thousand points, each connected by a spring to
+ * its site in a lattice. It stands for a new solver: no other file knows it.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_CLOUD_H
@@ -20,9 +20,9 @@ extern const MatterOps cloud_matter;
 /* The cloud alone, for world_create_with. */
 extern const MatterList cloud_kinds;
 
-/* Where a point rests, m. */
+/* m, lattice site of a point. */
 Vec3 cloud_place(u32 point);
-/* Where it is. */
+/* m, its current position. */
 Vec3 cloud_position(const World *world, u32 point);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * dies.h: a failed CHECK stops the program: run what should fail in a process of its own, and look
- * at what it said.
+ * dies.h: tests of failing CHECKs, which abort the program: the code under test runs in a child
+ * process, and its output is examined.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_DIES_H
@@ -8,13 +8,13 @@
 
 #include "shared/base/base.h"
 
-/* Fails the test unless run(context), in a process of its own, ends by a failed CHECK whose report
- * on stderr holds `says`. Nothing that it changes is seen here. */
+/* Fails the test unless run(context), in a child process, aborts by a failed CHECK whose report on
+ * stderr contains `says`. The caller's memory is unchanged. */
 void assert_dies(void (*run)(void *context), void *context, const char *says);
 /* Fails the test unless it returns. */
 void assert_lives(void (*run)(void *context), void *context);
 
-/* One word of a store takes another value, at which run(store) must die, and then its own again. */
+/* Sets a variable to a value at which run(store) must abort, then restores it. */
 #define ASSERT_DAMAGE_FOUND(run, store, place, value, says)                                        \
     do {                                                                                           \
         __typeof__(place) own = (place);                                                           \

@@ -1,6 +1,6 @@
 /*
- * fake_source.h: a Source without physics: spheres on circles, 60 ticks a second by the clock,
- * every input kept for the test to look at. For tests of the host.
+ * fake_source.h: a Source without physics, for tests of the host: spheres that move on circles at 60
+ * ticks per second of real time. It keeps all inputs for the test.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_FAKE_SOURCE_H
@@ -15,13 +15,13 @@ enum {
 
 /* Scene bytes are those of shared/scenes/empty.json. */
 Source *fake_source_create(void);
-/* The description has these bytes (borrowed) as its scene from now on. From any thread. */
+/* Replaces the scene bytes (borrowed) of the world's description. From any thread. */
 void fake_source_scene(Source *source, const u8 *bytes, u32 byte_count);
-/* Copies the inputs taken so far, at most max. From any thread. */
+/* Copies the inputs received so far, at most max; returns their number. From any thread. */
 u32 fake_source_inputs(Source *source, Input *inputs, u32 max);
-/* The world begins again at tick 0. From any thread. */
+/* Restarts the world at tick 0. From any thread. */
 void fake_source_rewind(Source *source);
-/* The source says that it has ended. From any thread. */
+/* Makes the source report its end. From any thread. */
 void fake_source_end(Source *source);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * link_memory.h: a server and its clients in one process, with a bad network (netsim.h) between
- * them and no sockets: for tests of everything above Link. Channels 0 and 3 are ordered and
- * retransmitted, the others get what the network does. All links of one server belong to one thread
+ * link_memory.h: Links between a server and its clients in one process, over a simulated network
+ * (netsim.h) and without sockets, for tests of everything above Link. Channels 0 and 3 are reliable
+ * and ordered, the others are not. All links of one server belong to one thread
  * and are polled with the same clock.
  * Layer: tests.
  */

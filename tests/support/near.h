@@ -1,6 +1,6 @@
 /*
- * near.h: numbers that must be near to others, within bounds or equal: a failure says what was
- * measured, what was expected and what came. For test programs, after cmocka.h.
+ * near.h: assertions on numbers: near a value, within bounds or equal. A failure reports the
+ * quantity, the expected and the actual value. Include it after cmocka.h.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_NEAR_H
@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Fails the test where `got` is no number or farther than the tolerance from what is expected. */
+/* Fails the test if |got − expected| exceeds the tolerance or is NaN. */
 static inline void expect_near(const char *what, f64 got, f64 expected, f64 tolerance)
 {
     if (!(fabs(got - expected) <= tolerance)) {
@@ -19,7 +19,7 @@ static inline void expect_near(const char *what, f64 got, f64 expected, f64 tole
     }
 }
 
-/* Fails the test where `got` is no number or more than `most`. */
+/* Fails the test if `got` exceeds `most` or is NaN. */
 static inline void expect_at_most(const char *what, f64 got, f64 most)
 {
     if (!(got <= most)) {
@@ -27,7 +27,7 @@ static inline void expect_at_most(const char *what, f64 got, f64 most)
     }
 }
 
-/* Fails the test where `got` is no number or outside of [low, high]. */
+/* Fails the test if `got` is outside [low, high] or NaN. */
 static inline void expect_within(const char *what, f64 got, f64 low, f64 high)
 {
     if (!(got >= low && got <= high)) {
@@ -35,7 +35,7 @@ static inline void expect_within(const char *what, f64 got, f64 low, f64 high)
     }
 }
 
-/* For hashes and other bits. */
+/* For hashes and other bit patterns. */
 static inline void expect_bits(const char *what, u64 got, u64 expected)
 {
     if (got != expected) {

@@ -1,7 +1,7 @@
 /*
- * net_run.h: one server and one client on virtual time with a bad network between them: the real
- * budget, sender, chunk cache, receiver and timeline around a generated world, and what the client
- * saw compared with what was. The same case gives the same result each time.
+ * net_run.h: one server and one client in virtual time over a simulated network: the real budget,
+ * sender, chunk cache, receiver and timeline around a generated world. Compares what the client
+ * displays with the true states; reproducible.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_NET_RUN_H
@@ -17,26 +17,26 @@ enum {
 typedef struct NetCase {
     NetsimOptions down, up;
     u32 snapshot_hz;  /* 0: 30 */
-    u32 measure_ms;   /* figures are of what is shown after it: the join is over */
-    u32 stall_ms[2];  /* from .. to: the client neither reads nor sends */
-    u32 change_ms[2]; /* from .. to: the path down is `changed` */
+    u32 measure_ms;   /* start of the measurement, after joining */
+    u32 stall_ms[2];  /* from, to: the client neither reads nor sends */
+    u32 change_ms[2]; /* from, to: the downlink has the conditions `changed` */
     NetsimOptions changed;
-    bool full_detail; /* never coarser */
+    bool full_detail; /* no coarse snapshots */
 } NetCase;
 
 typedef struct NetResult {
-    u64 desyncs;   /* hashes that differ, missing baselines, and states that are not the
-                      server's bit for bit */
-    f64 px_median; /* error on the screen of what moves or is wrong, in pixels */
+    u64 desyncs;   /* different hashes, missing baselines, and states that differ from the
+                      server's in any bit */
+    f64 px_median; /* error on the screen of what moves or is wrong, pixels */
     f64 px_p99;
-    f64 delay_ms;   /* playout delay: how old what is shown is, mean, the network's included */
-    f64 starved;    /* share of frames that had no later state to go to */
+    f64 delay_ms;   /* mean age of what is displayed, including the network's delay */
+    f64 starved;    /* fraction of frames without a newer state */
     f64 gap_ms;     /* longest time without a newer snapshot */
-    f64 stale_s;    /* longest time that a chunk's change was not known to the client */
-    f64 whole_s;    /* when the client first had a state of every chunk; 0: never */
-    f64 queue_ms;   /* 95 % quantile of the wait in the capped line */
-    f64 kbit_s;     /* state packets with IP, UDP, ENet and seal, sent */
-    f64 goodput;    /* of them the share that arrived */
+    f64 stale_s;    /* longest time until the client knew a chunk's change */
+    f64 whole_s;    /* time at which the client had a state of every chunk; 0: never */
+    f64 queue_ms;   /* 95 % quantile of the queueing delay */
+    f64 kbit_s;     /* sent state packets, including IP, UDP, ENet and seal overhead */
+    f64 goodput;    /* fraction of these that arrived */
     f64 coarseness; /* mean, 0 (full detail) .. SNAPSHOT_COARSENESS_MAX */
     u64 packets, keys, records, late;
     /* By second of the run: */
@@ -45,7 +45,7 @@ typedef struct NetResult {
     u32 seconds;
 } NetResult;
 
-/* Plays the case for as long as the world has frames. False: no memory. */
+/* Runs the case until the world has no more frames. False: out of memory. */
 bool net_run(const NetWorld *world, const NetCase *net_case, NetResult *result);
 
 #endif

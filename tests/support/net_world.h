@@ -1,7 +1,7 @@
 /*
- * net_world.h: a generated moving world for tests of the stream: bodies that lie in rows and are
- * kicked about, and a sheet of points that gusts shake; quantized frames of every tick, made once
- * and read by all runs. Deterministic.
+ * net_world.h: a generated world for tests of the stream: rows of bodies that are kicked, and a
+ * sheet of points in gusts of wind. The quantized frames of all ticks are generated once and shared
+ * by all runs. Deterministic.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_NET_WORLD_H
@@ -23,9 +23,8 @@ typedef struct NetWorld {
 } NetWorld;
 
 /* `bodies` boxes 0.8 m apart and a sheet of side × side points (side a multiple of 8, in tiles of
- * 8 × 8 so that a chunk is a patch), for `ticks` ticks at 60 Hz. Every half second a kick throws
- * what lies within 3 m of some place; the sheet is blown at about half of the time. NULL: no
- * memory. */
+ * 8 × 8 so that a chunk is a patch), for `ticks` ticks at 60 Hz. Every half second all bodies
+ * within 3 m of some place are kicked; the wind blows about half of the time. NULL: out of memory. */
 NetWorld *net_world_create(u32 bodies, u32 side, u32 ticks, u64 seed);
 void net_world_destroy(NetWorld *world); /* NULL is fine */
 

@@ -114,5 +114,8 @@ void bench_soft_bodies16(Bench *bench);
 void bench_soft_rope(Bench *bench);
 void bench_soft_heap100(Bench *bench);
 void bench_soft_quality(Bench *bench);
+void bench_particles_free100k(Bench *bench);
+void bench_particles_nbody10k(Bench *bench);
+void bench_particles_boids10k(Bench *bench);
 
 #endif

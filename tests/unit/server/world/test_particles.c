@@ -1,0 +1,321 @@
+/*
+ * test_particles.c: particle systems in a world: momentum of what they hit, hands, parameters,
+ * reset, images and forged ones, memory, emitters inside walls; a scene without systems declares
+ * nothing.
+ */
+#include "server/author/scene_load.h"
+#include "server/world/matter_particles.h"
+#include "server/world/world_internal.h"
+#include "shared/base/jobs.h"
+#include "tests/determinism/world_script.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/near.h"
+
+typedef struct Stage {
+    Scene *scene;
+    World *world;
+    Particles *particles;
+} Stage;
+
+static Stage stage_of(const char *rest)
+{
+    char json[4096];
+    ErrorText error = {0};
+    Stage stage;
+    snprintf(json, sizeof json, "{\"name\":\"t\",%s}", rest);
+    stage.scene = scene_parse(json, strlen(json), "t.json", &error);
+    if (stage.scene == NULL) {
+        fail_msg("%s", error.text);
+    }
+    stage.world = world_create(stage.scene, NULL, &error);
+    if (stage.world == NULL) {
+        fail_msg("%s", error.text);
+    }
+    stage.particles = NULL;
+    for (u32 i = 0; stage.particles == NULL; i++) {
+        Matter *matter = world_matter_at(stage.world, i);
+        if (matter->ops == &matter_particles) {
+            stage.particles = particles_of(matter)->particles;
+        }
+    }
+    return stage;
+}
+
+static void stage_end(Stage *stage)
+{
+    world_destroy(stage->world);
+    scene_destroy(stage->scene);
+}
+
+static void run(Stage *stage, u32 ticks)
+{
+    for (u32 i = 0; i < ticks; i++) {
+        world_tick(stage->world, NULL, 0);
+    }
+}
+
+static f64 probe(const Stage *stage, const char *name)
+{
+    f64 value = NAN;
+    assert_true(world_probe(stage->world, name, &value));
+    return value;
+}
+
+/* ---- momentum ---- */
+
+/* A stream of particles hits free bodies, soft ones too: all momentum stays. */
+static void what_is_hit_takes_the_momentum(void **unused)
+{
+    PL_UNUSED(unused);
+    static const char *const targets[] = {
+        "\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.5,0.5]},"
+        "\"mass\":2}],",
+        "\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"sphere\",\"radius\":0.6},\"mass\":0.5,"
+        "\"position\":[0.2,0.1,0]}],",
+        "\"soft_bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"box\",\"size\":[1,1,1],\"cells\":"
+        "[3,3,3],\"solid\":true},\"mass\":3,\"young\":30000,\"damping\":0}],",
+    };
+    for (u32 i = 0; i < PL_COUNT(targets); i++) {
+        char json[2048];
+        snprintf(json, sizeof json,
+                 "\"gravity\":[0,0,0],\"sleep\":false,%s\"particle_systems\":[{\"name\":\"shot\","
+                 "\"count\":400,\"burst\":400,\"shape\":{\"kind\":\"box\",\"half\":[1,0.4,0.4]},"
+                 "\"position\":[-4,0,0],\"direction\":[1,0,0],\"speed\":12,\"speed_spread\":6,"
+                 "\"mass\":0.01,\"lifetime\":-1,\"restitution\":%g,\"friction\":0.3}],\"probes\":["
+                 "{\"name\":\"p\",\"kind\":\"momentum\"},{\"name\":\"s\",\"kind\":\"speed\",\"of\":"
+                 "\"b\"}]",
+                 targets[i], 0.3 * i);
+        Stage stage = stage_of(json);
+        run(&stage, 1);
+        f64 begin = probe(&stage, "p");
+        assert_true(begin > 40.0 && probe(&stage, "s") < 1e-3);
+        run(&stage, 120);
+        assert_true(probe(&stage, "s") > 0.5); /* it was hit */
+        expect_near("momentum of all", probe(&stage, "p"), begin, 1e-4 * begin);
+        stage_end(&stage);
+    }
+}
+
+/* ---- hands ---- */
+
+static void hands_hold_and_push_single_particles(void **unused)
+{
+    PL_UNUSED(unused);
+    Stage stage = stage_of("\"particle_systems\":[{\"name\":\"p\",\"count\":9,\"lifetime\":2,"
+                           "\"particles\":[{\"position\":[0,2,0]},{\"position\":[1,2,0]}]}]");
+    Input input = script_input(INPUT_GRAB, 1, 0);
+    input.entity = 1;
+    input.element = 0;
+    world_tick(stage.world, &input, 1);
+    input.kind = INPUT_MOVE;
+    input.target = vec3(0.0f, 3.0f, 1.0f);
+    for (u32 i = 1; i < 200; i++) { /* beyond its lifetime */
+        input.sequence = i + 1;
+        world_tick(stage.world, &input, 1);
+    }
+    expect_at_most("distance to the hand",
+                   (f64)vec3_distance(particles_position(stage.particles, 0), input.target), 0.05);
+    assert_false(particles_is_alive(stage.particles, 1)); /* its time was over */
+    Input push = script_input(INPUT_PUSH, 2, 0);
+    push.entity = 1;
+    push.vector = vec3(3.0f, 0.0f, 0.0f);
+    world_tick(stage.world, &push, 1);
+    assert_true(particles_velocity(stage.particles, 0).x > 1.0f);
+    input.kind = INPUT_RELEASE;
+    input.sequence++;
+    world_tick(stage.world, &input, 1);
+    world_tick(stage.world, NULL, 0);
+    assert_false(particles_is_alive(stage.particles, 0));
+    /* A free slot has nothing to hold. */
+    input.kind = INPUT_GRAB;
+    input.sequence++;
+    world_tick(stage.world, &input, 1);
+    u32 count = 0;
+    for (u32 i = 0; i < 8; i++) {
+        count += particles_is_alive(stage.particles, i);
+    }
+    assert_int_equal(count, 0);
+    stage_end(&stage);
+}
+
+/* ---- parameters ---- */
+
+static void set(Stage *stage, const char *name, f32 value)
+{
+    MessageWorld about;
+    world_describe(stage->world, &about);
+    for (u32 i = 0; i < about.parameter_count; i++) {
+        if (strcmp(about.parameters[i].name, name) == 0) {
+            Input input = script_input(INPUT_SET, 1, 0);
+            input.index = i;
+            input.values[0] = value;
+            world_tick(stage->world, &input, 1);
+            return;
+        }
+    }
+    fail_msg("no parameter \"%s\"", name);
+}
+
+static void parameters_act(void **unused)
+{
+    PL_UNUSED(unused);
+    Stage stage = stage_of(
+        "\"particle_systems\":[{\"name\":\"p\",\"count\":1000,\"rate\":120,\"lifetime\":5},"
+        "{\"name\":\"s\",\"behavior\":\"swarm\",\"count\":50,\"iterations\":60}]");
+    run(&stage, 60);
+    expect_near("particles", probe(&stage, "p particles"), 120.0, 1.0);
+    set(&stage, "particle rate", 0.0f);
+    f64 held = probe(&stage, "p particles");
+    run(&stage, 60);
+    expect_near("none come", probe(&stage, "p particles"), held, 0.0);
+    expect_near("iterations", probe(&stage, "s iterations"), 121.0, 1.0);
+    f64 best = probe(&stage, "s best");
+    assert_true(best < 1.0);
+    set(&stage, "objective", 4.0f); /* Ackley: a new search */
+    expect_at_most("iterations", probe(&stage, "s iterations"), 2.0);
+    assert_int_equal(particles_swarm_objective(stage.particles, 1), SWARM_ACKLEY);
+    set(&stage, "objective", 0.0f);
+    assert_int_equal(particles_swarm_objective(stage.particles, 1), SWARM_RASTRIGIN);
+    stage_end(&stage);
+}
+
+static void nothing_is_declared_without_systems(void **unused)
+{
+    PL_UNUSED(unused);
+    ErrorText error;
+    const char *json = "{\"name\":\"t\"}";
+    Scene *scene = scene_parse(json, strlen(json), "t.json", &error);
+    assert_non_null(scene);
+    World *world = world_create(scene, NULL, &error);
+    assert_non_null(world);
+    MessageWorld about;
+    world_describe(world, &about);
+    for (u32 i = 0; i < about.field_count; i++) {
+        assert_string_not_equal(about.fields[i].name, "particles");
+    }
+    for (u32 i = 0; i < about.parameter_count; i++) {
+        assert_null(strstr(about.parameters[i].name, "particle"));
+    }
+    world_destroy(world);
+    scene_destroy(scene);
+}
+
+/* ---- abuse ---- */
+
+static void emitters_inside_walls_stay_bounded(void **unused)
+{
+    PL_UNUSED(unused);
+    Stage stage = stage_of(
+        "\"bodies\":[{\"name\":\"wall\",\"shape\":{\"kind\":\"box\",\"half\":[2,2,2]},\"motion\":"
+        "\"static\"},{\"name\":\"ground\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\","
+        "\"position\":[0,-2,0]}],\"particle_systems\":[{\"name\":\"p\",\"count\":2000,\"rate\":"
+        "5000,\"shape\":{\"kind\":\"sphere\",\"radius\":1.5},\"speed\":100,\"spread\":180,"
+        "\"lifetime\":3,\"restitution\":1,\"mass\":1000}]");
+    for (u32 i = 0; i < 240; i++) {
+        world_tick(stage.world, NULL, 0);
+        for (u32 k = 0; k < 2000; k++) {
+            Vec3 v = particles_velocity(stage.particles, k);
+            assert_true(vec3_is_finite(particles_position(stage.particles, k)));
+            expect_at_most("speed", (f64)vec3_length(v), 250.0);
+        }
+        assert_true(particles_validate(stage.particles));
+    }
+    stage_end(&stage);
+}
+
+/* ---- images ---- */
+
+static const char *const lively =
+    "\"bodies\":[{\"name\":\"ground\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"},"
+    "{\"name\":\"b\",\"shape\":{\"kind\":\"box\",\"half\":[0.3,0.3,0.3]},\"position\":[0,0.3,0]}],"
+    "\"particle_systems\":[{\"name\":\"p\",\"count\":300,\"rate\":100,\"spread\":60,\"speed\":4,"
+    "\"position\":[0,2,0],\"lifetime\":1.5,\"lifetime_spread\":0.5,\"mass\":0.01},"
+    "{\"name\":\"s\",\"behavior\":\"swarm\",\"count\":60},"
+    "{\"name\":\"f\",\"behavior\":\"flock\",\"burst\":100,\"count\":100,\"position\":[0,6,0],"
+    "\"speed\":4,\"spread\":180,\"lifetime\":-1,\"gravity_scale\":0}]";
+
+static void images_go_on_and_forged_ones_do_no_harm(void **unused)
+{
+    PL_UNUSED(unused);
+    Stage stage = stage_of(lively), other = stage_of(lively);
+    run(&stage, 100);
+    u8 *image;
+    size_t bytes;
+    ErrorText error;
+    assert_int_equal(world_save(stage.world, &image, &bytes), 0);
+    assert_int_equal(world_load(other.world, image, bytes, &error), 0);
+    for (u32 i = 0; i < 60; i++) {
+        run(&stage, 1);
+        run(&other, 1);
+        expect_bits("hash", world_hash(other.world), world_hash(stage.world));
+    }
+    /* Each 4 bytes made a NaN, a huge number or all ones, with the checksum made right. */
+    size_t head = 24, loaded = 0, refused = 0;
+    for (size_t at = head; at + 4 <= bytes; at += 4 * (1 + at % 23)) {
+        const u32 evil[3] = {0x7FC00000u, 0x7E967699u, 0xFFFFFFFFu};
+        u8 *forged = malloc(bytes);
+        assert_non_null(forged);
+        memcpy(forged, image, bytes);
+        memcpy(forged + at, &evil[at / 4 % 3], 4);
+        u64 sum = hash_bytes(forged + head, bytes - head, 0);
+        memcpy(forged + 16, &sum, sizeof sum);
+        if (world_load(other.world, forged, bytes, &error) == 0) {
+            loaded++;
+            run(&other, 3);
+            assert_true(particles_validate(other.particles));
+        } else {
+            refused++;
+        }
+        free(forged);
+    }
+    assert_true(refused > 50 && loaded > 10);
+    free(image);
+    stage_end(&stage);
+    stage_end(&other);
+}
+
+static void a_reset_begins_anew(void **unused)
+{
+    PL_UNUSED(unused);
+    Stage stage = stage_of(lively);
+    run(&stage, 40);
+    u64 first = world_hash(stage.world);
+    Vec3 place = particles_position(stage.particles, 3);
+    run(&stage, 40);
+    assert_int_equal(world_rebuild(stage.world, true), 0);
+    for (u32 i = 0; stage.particles != NULL && i < 8; i++) {
+        Matter *matter = world_matter_at(stage.world, i);
+        if (matter->ops == &matter_particles) {
+            stage.particles = particles_of(matter)->particles;
+            break;
+        }
+    }
+    run(&stage, 40);
+    Vec3 again = particles_position(stage.particles, 3);
+    expect_at_most("the same again", (f64)vec3_distance(place, again), 0.0);
+    PL_UNUSED(first);
+    stage_end(&stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_hit_takes_the_momentum),
+        cmocka_unit_test(hands_hold_and_push_single_particles),
+        cmocka_unit_test(parameters_act),
+        cmocka_unit_test(nothing_is_declared_without_systems),
+        cmocka_unit_test(emitters_inside_walls_stay_bounded),
+        cmocka_unit_test(images_go_on_and_forged_ones_do_no_harm),
+        cmocka_unit_test(a_reset_begins_anew),
+    };
+    return cmocka_run_group_tests_name("world_particles", tests, NULL, NULL);
+}

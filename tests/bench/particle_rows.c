@@ -223,7 +223,7 @@ void bench_particles_nbody10k(Bench *bench)
         Jobs *jobs = pass ? bench->jobs : NULL;
         bench_begin(bench);
         while (bench_again(bench)) {
-            run_gravity(bench, places, masses, 0.5f, tree, jobs);
+            run_gravity(bench, places, masses, 0.6f, tree, jobs);
         }
         print(bench, "particles/nbody10k", BODIES, jobs_threads(jobs));
     }

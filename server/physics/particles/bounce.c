@@ -12,6 +12,7 @@ enum {
     ROOT_STEPS = 16,
     BUNCH_GRAIN = 8,
     PER_CELL = 16,
+    TOUCHED_MAX = 64, /* things that a particle may touch in a step */
 };
 
 /* Speed that forces may add in a tick. */
@@ -105,7 +106,7 @@ static Vec3 bunch_bounds(const Particles *p, u32 first, u32 end, f32 *reach)
 }
 
 /* Adds the things that particles about `centre` may touch within the tick. */
-static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 reach, bool *moves)
+static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 reach, Bunch *bunch)
 {
     u32 found[THINGS_MAX];
     Vec3 r = vec3(reach, reach, reach);
@@ -121,13 +122,17 @@ static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 r
         }
         for (u32 t = 0; t < count; t++) {
             Vec3 normal;
-            f32 way = vec3_length(other->ops->velocity(other->of, found[t], centre)) * p->tick_s;
+            f32 speed = vec3_length(other->ops->velocity(other->of, found[t], centre));
+            f32 way = speed * p->tick_s;
             f32 apart = other->ops->distance(other->of, found[t], centre, reach + way, &normal);
             if (apart > reach + way) {
                 continue;
             }
             bool moving = other->ops->take(other->of, found[t]);
-            *moves = *moves || moving;
+            bunch->moves = bunch->moves || moving;
+            if (moving) { /* it may gain speed within the tick */
+                bunch->fastest_m_s = f32_max(bunch->fastest_m_s, 1.25f * speed + margin_m_s);
+            }
             p->things[p->thing_count++] = (NearThing){c, found[t], moving};
         }
     }
@@ -138,10 +143,10 @@ static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 r
 static bool add_bunch(Particles *p, u32 first, u32 end)
 {
     f32 reach;
-    Bunch bunch = {p->near_count, end - first, p->thing_count, 0, false};
+    Bunch bunch = {.first = p->near_count, .count = end - first, .first_thing = p->thing_count};
     Vec3 centre = bunch_bounds(p, first, end, &reach);
     u32 system = p->system_of[p->live_slots[p->cells.order[first]]];
-    if (!add_things(p, &p->systems[system].def, centre, reach, &bunch.moves)) {
+    if (!add_things(p, &p->systems[system].def, centre, reach, &bunch)) {
         return false;
     }
     bunch.thing_count = p->thing_count - bunch.first_thing;
@@ -245,6 +250,12 @@ void particles_avoid(Particles *p)
 
 /* ---- time of contact ---- */
 
+/* m/s at which a thing moves at a place; things that rest may have moving surfaces all the same. */
+static Vec3 motion_of(const Collider *other, const NearThing *thing, Vec3 place)
+{
+    return thing->moves ? other->ops->velocity(other->of, thing->thing, place) : vec3_zero();
+}
+
 /* Position at a time from now in the frame in which the thing rests where its step began. */
 static Vec3 place_at(const Flight *f, f32 t, Vec3 moving)
 {
@@ -309,9 +320,10 @@ static void meet_thing(const Particles *p, const Flight *f, const NearThing *thi
 {
     const Collider *other = &p->colliders[thing->collider];
     Vec3 mean = vec3_add_scaled(f->velocity, f->left, f->bend);
-    Vec3 moving = other->ops->velocity(other->of, thing->thing, f->position);
+    Vec3 moving = motion_of(other, thing, f->position);
     ContactPlace place;
     ContactParticle particle = particle_at(f, place_at(f, 0.0f, moving), mean);
+    particle.radius -= place_m; /* what rests on it or slides along it does not enter it */
     if (!other->ops->meet(other->of, thing->thing, &particle, f->left, &place)) {
         return;
     }
@@ -347,12 +359,12 @@ static void exchange(const Collider *other, const ContactPlace *place, Flight *f
 
 /* v' = −e (v·n) n + (1 − μ) (v − (v·n) n), relative to the thing. What comes slower than its
  * forces make it in a step rests: no bounce, and friction by Coulomb's law. */
-static void strike(const Collider *other, const ContactPlace *place, Flight *f, f32 h)
+static bool strike(const Collider *other, const ContactPlace *place, Flight *f, f32 h)
 {
     Vec3 normal = place->normal, against = vec3_sub(f->velocity, place->velocity);
     f32 approach = -vec3_dot(against, normal);
     if (!(approach > 0.0f)) {
-        return;
+        return false;
     }
     bool rests = approach <= fabsf(vec3_dot(f->pull, normal)) * h;
     if (approach > CONTACT_WAKE_M_S && f->inverse_mass > 0.0f && other->ops->wake != NULL) {
@@ -367,14 +379,21 @@ static void strike(const Collider *other, const ContactPlace *place, Flight *f, 
     if (lost > 0.0f && speed > 1e-9f) {
         exchange(other, place, f, vec3_scale(slip, -1.0f / speed), lost);
     }
+    if (rests) { /* what it lies on carries it for the rest of the step */
+        f32 pull = f32_min(vec3_dot(f->pull, normal), 0.0f);
+        f32 bend = f32_min(vec3_dot(f->bend, normal), 0.0f);
+        f->pull = vec3_add_scaled(f->pull, -pull, normal);
+        f->bend = vec3_add_scaled(f->bend, -bend, normal);
+    }
+    return true;
 }
 
-/* Moves to the contact, and changes the velocity there. */
-static void bounce_off(const Particles *p, Flight *f, const Impact *impact, f32 h)
+/* Moves to the contact, and changes the velocity there. False: it leaves the thing already. */
+static bool bounce_off(const Particles *p, Flight *f, const Impact *impact, f32 h)
 {
     const NearThing *thing = impact->thing;
     const Collider *other = &p->colliders[thing->collider];
-    Vec3 moving = other->ops->velocity(other->of, thing->thing, f->position);
+    Vec3 moving = motion_of(other, thing, f->position);
     f32 t = impact->time;
     Vec3 there = place_at(f, t, moving);
     f->position = vec3_add_scaled(vec3_add_scaled(f->position, t, f->velocity), t * t, f->bend);
@@ -385,16 +404,19 @@ static void bounce_off(const Particles *p, Flight *f, const Impact *impact, f32 
     ContactParticle particle = particle_at(f, there, f->velocity);
     particle.radius += 16.0f * place_m + 1e-5f * vec3_length(f->position);
     if (!other->ops->meet(other->of, thing->thing, &particle, now_s, &place)) {
-        return;
+        return false;
     }
-    strike(other, &place, f, h);
+    bool struck = strike(other, &place, f, h);
     if (impact->gap < 0.0f) { /* it began inside */
         f32 out = f32_min(-impact->gap, CONTACT_APART_M_S * h);
         f->position = vec3_add_scaled(f->position, out, place.normal);
     }
+    return struck;
 }
 
-static void fly(Particles *p, const Bunch *bunch, const NearParticle *near, f32 h)
+/* Follows a particle along its step, through the things [count] that it may touch. */
+static void fly(Particles *p, const NearThing *const *things, u32 count, const NearParticle *near,
+                f32 h)
 {
     u32 slot = near->slot;
     const ParticlesDef *def = &p->systems[p->system_of[slot]].def;
@@ -409,15 +431,17 @@ static void fly(Particles *p, const Bunch *bunch, const NearParticle *near, f32 
                 .radius = def->radius,
                 .def = def};
     u32 bounces = 0;
-    for (; bounces < BOUNCES_MAX && f.left > 0.0f; bounces++) {
+    bool flies = true;
+    while (flies && bounces < BOUNCES_MAX && f.left > 0.0f) {
         Impact first = {0};
-        for (u32 t = 0; t < bunch->thing_count; t++) {
-            meet_thing(p, &f, &p->things[bunch->first_thing + t], &first);
+        for (u32 t = 0; t < count; t++) {
+            meet_thing(p, &f, things[t], &first);
         }
         if (first.thing == NULL) {
             break;
         }
-        bounce_off(p, &f, &first, h);
+        flies = bounce_off(p, &f, &first, h);
+        bounces++;
     }
     if (bounces == 0) {
         return;
@@ -429,33 +453,40 @@ static void fly(Particles *p, const Bunch *bunch, const NearParticle *near, f32 
         bounces < BOUNCES_MAX ? vec3_add_scaled(f.velocity, f.left, f.pull) : f.velocity;
 }
 
-/* Whether a particle may be touched in this step, by how far it is from things that rest. */
-static bool may_touch(const Particles *p, const Bunch *bunch, NearParticle *near)
+/* Lists the things that a particle may touch in this step of h s; none while it is on the way that
+ * was clear when last looked. */
+static u32 may_touch(const Particles *p, const Bunch *bunch, NearParticle *near, f32 h,
+                     const NearThing **list)
 {
-    u32 slot = near->slot;
-    f32 way = vec3_distance(p->positions[slot], near->position);
+    u32 slot = near->slot, count = 0;
+    f32 way = vec3_distance(p->positions[slot], near->position) + bunch->fastest_m_s * h;
     if (near->clear_m > way) {
         near->clear_m -= way;
-        return false;
+        return 0;
     }
     f32 radius = p->systems[p->system_of[slot]].def.radius;
     f32 reach = radius + 4.0f * way + 0.05f, gap = reach;
-    for (u32 t = 0; t < bunch->thing_count; t++) {
+    for (u32 t = 0; t < bunch->thing_count && count < TOUCHED_MAX; t++) {
         const NearThing *thing = &p->things[bunch->first_thing + t];
         const Collider *other = &p->colliders[thing->collider];
         Vec3 normal;
-        gap = f32_min(
-            gap, other->ops->distance(other->of, thing->thing, near->position, reach, &normal));
+        f32 here = other->ops->distance(other->of, thing->thing, near->position, reach, &normal);
+        gap = f32_min(gap, here);
+        if (here <= radius + way) {
+            list[count++] = thing;
+        }
     }
     near->clear_m = gap - radius - way;
-    return near->clear_m <= 0.0f;
+    return count;
 }
 
 static void bounce_bunch(Particles *p, const Bunch *bunch, f32 h)
 {
+    const NearThing *list[TOUCHED_MAX];
     for (u32 i = bunch->first; i < bunch->first + bunch->count; i++) {
-        if (bunch->moves || may_touch(p, bunch, &p->near[i])) {
-            fly(p, bunch, &p->near[i], h);
+        u32 count = may_touch(p, bunch, &p->near[i], h, list);
+        if (count != 0) {
+            fly(p, list, count, &p->near[i], h);
         }
     }
 }

@@ -30,6 +30,8 @@ typedef struct Company {
 } Company;
 
 static const f32 far_m = 1e9f;
+/* Size of a cell in ranges of sight: fewer searches against more candidates of each. */
+static const f32 cell_sights = 1.5f;
 
 bool flock_reserve(Flock *flock, u32 capacity)
 {
@@ -60,19 +62,28 @@ void flock_finish(Flock *flock)
     *flock = (Flock){0};
 }
 
-static void look(const Flock *flock, Vec3 middle, f32 radius, Seen *seen)
+/* Lists those within `sight` of the box that holds a cell's boids. */
+static void look(const Flock *flock, Vec3 low, Vec3 high, f32 sight, Seen *seen)
 {
     u32 near[FLOCK_SEEN_MAX];
-    seen->count =
-        u32_min(cells_near(&flock->cells, middle, radius, near, FLOCK_SEEN_MAX), FLOCK_SEEN_MAX);
-    for (u32 i = 0; i < seen->count; i++) {
+    Vec3 middle = vec3_scale(vec3_add(low, high), 0.5f);
+    f32 reach = 0.5f * vec3_distance(low, high) + sight;
+    u32 found =
+        u32_min(cells_near(&flock->cells, middle, reach, near, FLOCK_SEEN_MAX), FLOCK_SEEN_MAX);
+    seen->count = 0;
+    for (u32 i = 0; i < found; i++) {
         Vec3 p = flock->positions[near[i]], v = flock->velocities[near[i]];
-        seen->x[i] = p.x;
-        seen->y[i] = p.y;
-        seen->z[i] = p.z;
-        seen->vx[i] = v.x;
-        seen->vy[i] = v.y;
-        seen->vz[i] = v.z;
+        Vec3 off = vec3_sub(p, vec3_min(vec3_max(p, low), high));
+        if (vec3_length_squared(off) > sight * sight) {
+            continue;
+        }
+        u32 to = seen->count++;
+        seen->x[to] = p.x;
+        seen->y[to] = p.y;
+        seen->z[to] = p.z;
+        seen->vx[to] = v.x;
+        seen->vy[to] = v.y;
+        seen->vz[to] = v.z;
     }
     for (u32 i = seen->count; i % SIMD_LANES != 0; i++) {
         seen->x[i] = seen->y[i] = seen->z[i] = far_m;
@@ -91,7 +102,7 @@ static Company company_of(const Seen *seen, Vec3 position, Vec3 velocity, const 
     Vec3x8 place = vec3x8_set(vec3_zero()), speed = place, apart = place;
     f32x8 count = f32x8_set(0.0f), one = f32x8_set(1.0f), tiny = f32x8_set(1e-12f);
     f32x8 sight2 = f32x8_set(rules->sight * rules->sight);
-    f32x8 keep = f32x8_set(f32_max(rules->separation_distance, 1e-6f));
+    f32x8 limit = f32x8_set(1.0f / f32_max(rules->separation_distance, 1e-6f));
     for (u32 i = 0; i < seen->count; i += SIMD_LANES) {
         Vec3x8 d = {f32x8_load(seen->x + i) - at.x, f32x8_load(seen->y + i) - at.y,
                     f32x8_load(seen->z + i) - at.z};
@@ -99,8 +110,9 @@ static Company company_of(const Seen *seen, Vec3 position, Vec3 velocity, const 
                     f32x8_load(seen->vz + i) - mine.z};
         f32x8 r2 = vec3x8_dot(d, d);
         i32x8 sees = (r2 <= sight2) & (r2 > tiny); /* not itself */
-        f32x8 r = f32x8_sqrt(f32x8_max(r2, tiny));
-        f32x8 push = f32x8_and(sees & (r < keep), (one - r / keep) / r);
+        /* (1 − r / keep) / r */
+        f32x8 push = one / f32x8_sqrt(f32x8_max(r2, tiny)) - limit;
+        push = f32x8_and(sees & (push > f32x8_set(0.0f)), push);
         count += f32x8_and(sees, one);
         place.x += f32x8_and(sees, d.x);
         place.y += f32x8_and(sees, d.y);
@@ -153,8 +165,7 @@ static void steer_cells(void *context, u32 first, u32 end, u32 worker)
             low = vec3_min(low, cells->places[last]);
             high = vec3_max(high, cells->places[last]);
         }
-        f32 reach = 0.5f * vec3_distance(low, high) + pass->rules->sight;
-        look(flock, vec3_scale(vec3_add(low, high), 0.5f), reach, &seen);
+        look(flock, low, high, pass->rules->sight, &seen);
         for (; i < last; i++) {
             u32 boid = cells->order[i];
             Vec3 x = flock->positions[boid], v = flock->velocities[boid];
@@ -167,6 +178,7 @@ static void steer_cells(void *context, u32 first, u32 end, u32 worker)
 void flock_accelerate(Flock *flock, u32 count, const FlockRules *rules, Jobs *jobs)
 {
     FlockPass pass = {flock, rules};
-    cells_build(&flock->cells, flock->positions, sizeof(Vec3), count, rules->sight, jobs);
+    cells_build(&flock->cells, flock->positions, sizeof(Vec3), count, cell_sights * rules->sight,
+                jobs);
     jobs_run(jobs, count, GRAIN, steer_cells, &pass);
 }

@@ -10,7 +10,7 @@
 #include "server/physics/contact/cells.h"
 
 enum {
-    FLOCK_SEEN_MAX = 512 /* others near one cell; more are not seen */
+    FLOCK_SEEN_MAX = 1024 /* others near one cell; more are not seen */
 };
 
 typedef struct FlockRules {

@@ -47,7 +47,8 @@ typedef struct Newborn {
 typedef struct Bunch {
     u32 first, count; /* in `near` */
     u32 first_thing, thing_count;
-    bool moves; /* some of the things may move */
+    f32 fastest_m_s; /* of the things that move, with a margin */
+    bool moves;      /* some of the things may move */
 } Bunch;
 
 typedef struct NearThing {
@@ -58,7 +59,7 @@ typedef struct NearThing {
 /* A particle of a bunch and where its substep began. */
 typedef struct NearParticle {
     u32 slot;
-    f32 clear_m; /* way it may still take before it could touch anything that rests */
+    f32 clear_m; /* way it may still take before it could touch anything */
     Vec3 position, velocity;
 } NearParticle;
 

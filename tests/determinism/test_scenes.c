@@ -23,9 +23,10 @@ enum {
     SAVED_AT = TICKS / 2
 };
 
-static const char *const scenes[] = {"mass_ratio",  "ragdolls",  "terrain",      "marble_run",
-                                     "bridge",      "conveyor",  "side_by_side", "wrecking_ball",
-                                     "water_wheel", "sand_water"};
+static const char *const scenes[] = {
+    "mass_ratio",   "ragdolls",      "terrain",     "marble_run", "bridge",      "conveyor",
+    "side_by_side", "wrecking_ball", "water_wheel", "sand_water", "sparks",      "flock",
+    "swarm",        "explosion",     "orbits",      "fountain",   "solar_system"};
 
 static Scene *load(const char *name)
 {

@@ -37,11 +37,11 @@ typedef struct Flight {
 } Flight;
 
 /* The next contact of a flight. */
-typedef struct Impact {
+typedef struct FirstContact {
     const NearThing *thing; /* NULL: none */
     f32 time;               /* s from now */
     f32 gap;                /* m, negative: inside */
-} Impact;
+} FirstContact;
 
 /* ---- search ---- */
 
@@ -106,7 +106,8 @@ static Vec3 bunch_bounds(const Particles *p, u32 first, u32 end, f32 *reach)
 }
 
 /* Adds the things that particles about `centre` may touch within the tick. */
-static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 reach, Bunch *bunch)
+static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 reach,
+                       NearBunch *bunch)
 {
     u32 found[THINGS_MAX];
     Vec3 r = vec3(reach, reach, reach);
@@ -143,7 +144,7 @@ static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 r
 static bool add_bunch(Particles *p, u32 first, u32 end)
 {
     f32 reach;
-    Bunch bunch = {.first = p->near_count, .count = end - first, .first_thing = p->thing_count};
+    NearBunch bunch = {.first = p->near_count, .count = end - first, .first_thing = p->thing_count};
     Vec3 centre = bunch_bounds(p, first, end, &reach);
     u32 system = p->system_of[p->live_slots[p->cells.order[first]]];
     if (!add_things(p, &p->systems[system].def, centre, reach, &bunch)) {
@@ -218,7 +219,7 @@ static void avoid_bunches(void *context, u32 first, u32 end, u32 worker)
     Particles *p = pass->particles;
     PL_UNUSED(worker);
     for (u32 b = first; b < end; b++) {
-        const Bunch *bunch = &p->bunches[b];
+        const NearBunch *bunch = &p->bunches[b];
         const ParticlesDef *def = &p->systems[p->system_of[p->near[bunch->first].slot]].def;
         if (def->behavior != PARTICLE_FLOCK || def->avoidance <= 0.0f) {
             continue;
@@ -316,7 +317,8 @@ static f32 contact_time(const Flight *f, const Collider *other, const NearThing 
     return low;
 }
 
-static void meet_thing(const Particles *p, const Flight *f, const NearThing *thing, Impact *first)
+static void meet_thing(const Particles *p, const Flight *f, const NearThing *thing,
+                       FirstContact *first)
 {
     const Collider *other = &p->colliders[thing->collider];
     Vec3 mean = vec3_add_scaled(f->velocity, f->left, f->bend);
@@ -334,7 +336,7 @@ static void meet_thing(const Particles *p, const Flight *f, const NearThing *thi
         time = contact_time(f, other, thing, moving, side, gaps);
     }
     if (first->thing == NULL || time < first->time) {
-        *first = (Impact){thing, time, gap};
+        *first = (FirstContact){thing, time, gap};
     }
 }
 
@@ -389,7 +391,7 @@ static bool strike(const Collider *other, const ContactPlace *place, Flight *f, 
 }
 
 /* Moves to the contact, and changes the velocity there. False: it leaves the thing already. */
-static bool bounce_off(const Particles *p, Flight *f, const Impact *impact, f32 h)
+static bool bounce_off(const Particles *p, Flight *f, const FirstContact *impact, f32 h)
 {
     const NearThing *thing = impact->thing;
     const Collider *other = &p->colliders[thing->collider];
@@ -433,7 +435,7 @@ static void fly(Particles *p, const NearThing *const *things, u32 count, const N
     u32 bounces = 0;
     bool flies = true;
     while (flies && bounces < BOUNCES_MAX && f.left > 0.0f) {
-        Impact first = {0};
+        FirstContact first = {0};
         for (u32 t = 0; t < count; t++) {
             meet_thing(p, &f, things[t], &first);
         }
@@ -455,7 +457,7 @@ static void fly(Particles *p, const NearThing *const *things, u32 count, const N
 
 /* Lists the things that a particle may touch in this step of h s; none while it is on the way that
  * was clear when last looked. */
-static u32 may_touch(const Particles *p, const Bunch *bunch, NearParticle *near, f32 h,
+static u32 may_touch(const Particles *p, const NearBunch *bunch, NearParticle *near, f32 h,
                      const NearThing **list)
 {
     u32 slot = near->slot, count = 0;
@@ -480,7 +482,7 @@ static u32 may_touch(const Particles *p, const Bunch *bunch, NearParticle *near,
     return count;
 }
 
-static void bounce_bunch(Particles *p, const Bunch *bunch, f32 h)
+static void bounce_bunch(Particles *p, const NearBunch *bunch, f32 h)
 {
     const NearThing *list[TOUCHED_MAX];
     for (u32 i = bunch->first; i < bunch->first + bunch->count; i++) {

@@ -4,12 +4,12 @@
 #include "shared/base/limits.h"
 
 /* Range the engine accepts for an option: low to high, or the special value `also`. */
-typedef struct Field {
+typedef struct NumberRange {
     const char *name;
     f32 value, also, low, high;
-} Field;
+} NumberRange;
 
-static int check_field(const Field *f, ErrorText *error)
+static int check_field(const NumberRange *f, ErrorText *error)
 {
     if ((f->value >= f->low && f->value <= f->high) || f->value == f->also) {
         return ERROR_OK;
@@ -42,8 +42,8 @@ static int check_numbers(const ParticlesDef *def, ErrorText *error)
     int result = ERROR_OK;
 #define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
     if (result == ERROR_OK) {                                                                      \
-        const Field field = {#member, def->member, (also) * (scale), (least) * (scale),            \
-                             (bears) * (scale)};                                                   \
+        const NumberRange field = {#member, def->member, (also) * (scale), (least) * (scale),      \
+                                   (bears) * (scale)};                                             \
         result = check_field(&field, error);                                                       \
     }
 #define ROW_WHOLE(key, member, initial, least, most, doc)                                          \
@@ -60,9 +60,10 @@ static int check_numbers(const ParticlesDef *def, ErrorText *error)
 
 static int check_force(const ParticleForce *force, ErrorText *error)
 {
-    const Field fields[] = {{"strength", force->strength, 0.0f, -1e12f, 1e12f},
-                            {"radius", force->radius, 0.0f, 0.0f, 1e6f},
-                            {"length of the axis", vec3_length(force->axis), 1.0f, 0.999f, 1.001f}};
+    const NumberRange fields[] = {
+        {"strength", force->strength, 0.0f, -1e12f, 1e12f},
+        {"radius", force->radius, 0.0f, 0.0f, 1e6f},
+        {"length of the axis", vec3_length(force->axis), 1.0f, 0.999f, 1.001f}};
     int result = check_vector("position", force->position, WORLD_EXTENT_MAX_M, error);
     u32 count = force->kind == PARTICLE_VORTEX ? PL_COUNT(fields) : PL_COUNT(fields) - 1;
     for (u32 i = 0; i < count && result == ERROR_OK; i++) {
@@ -84,7 +85,7 @@ static int check_lists(const ParticlesDef *def, ErrorText *error)
     }
     for (u32 i = 0; i < def->start_count && result == ERROR_OK; i++) {
         const ParticleStart *start = &def->starts[i];
-        const Field mass = {"mass of a particle", start->mass_kg, 0.0f, 0.0f, 1e30f};
+        const NumberRange mass = {"mass of a particle", start->mass_kg, 0.0f, 0.0f, 1e30f};
         result = check_vector("position of a particle", start->position, WORLD_EXTENT_MAX_M, error);
         result = result != ERROR_OK ? result
                                     : check_vector("velocity of a particle", start->velocity,

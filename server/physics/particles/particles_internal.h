@@ -44,12 +44,12 @@ typedef struct Newborn {
 } Newborn;
 
 /* Particles of one cell with the things that they may touch in this tick. */
-typedef struct Bunch {
+typedef struct NearBunch {
     u32 first, count; /* in `near` */
     u32 first_thing, thing_count;
     f32 fastest_m_s; /* of the things that move, with a margin */
     bool moves;      /* some of the things may move */
-} Bunch;
+} NearBunch;
 
 typedef struct NearThing {
     u32 collider, thing;
@@ -93,7 +93,7 @@ struct Particles {
     Vec3 *live_places; /* [live_count] of particles that may collide */
     u32 *live_slots;
     u32 live_count, live_capacity;
-    Bunch *bunches;
+    NearBunch *bunches;
     u32 bunch_count, bunch_capacity;
     NearThing *things;
     u32 thing_count, thing_capacity;

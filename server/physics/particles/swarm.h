@@ -1,7 +1,7 @@
 /*
  * swarm.h: particle swarm optimization (Kennedy, Eberhart 1995; constriction weights of Clerc,
- * Kennedy 2002) in two dimensions: each particle is drawn to the best place that it has found and to
- * the best of all. Pure function of definition, seed and iteration.
+ * Kennedy 2002) in two dimensions: each particle is drawn to the best place that it has found and
+ * to the best of all. Pure function of definition, seed and iteration.
  * Layer: server/physics/particles.
  */
 #ifndef PLENUM_SERVER_PHYSICS_PARTICLES_SWARM_H

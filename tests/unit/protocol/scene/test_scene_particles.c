@@ -32,7 +32,7 @@ static void what_is_said_arrives(void **unused)
     ErrorText error;
     Scene *scene = parse(
         "\"count\":70,\"shape\":{\"kind\":\"cone\",\"radius\":0.5,\"half_height\":1},"
-        "\"surface\":true,\"position\":[1,2,3],\"rate\":30,\"direction\":[0,0,2],\"spread\":90,"
+        "\"surface\":true,\"position\":[1,2,3],\"rate\":30,\"direction\":[0,0,1],\"spread\":90,"
         "\"speed\":4,\"lifetime\":-1,\"mass\":0.5,\"integrator\":\"midpoint\",\"look\":\"spark\","
         "\"glow\":0.5,\"behavior\":\"flock\",\"flees\":\"hawk\","
         "\"forces\":[{\"kind\":\"vortex\",\"axis\":[0,3,0],\"strength\":2}],"

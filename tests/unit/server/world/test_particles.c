@@ -70,6 +70,22 @@ static f64 probe(const Stage *stage, const char *name)
     return value;
 }
 
+static void set(Stage *stage, const char *name, f32 value)
+{
+    MessageWorld about;
+    world_describe(stage->world, &about);
+    for (u32 i = 0; i < about.parameter_count; i++) {
+        if (strcmp(about.parameters[i].name, name) == 0) {
+            Input input = script_input(INPUT_SET, 1, 0);
+            input.index = i;
+            input.values[0] = value;
+            world_tick(stage->world, &input, 1);
+            return;
+        }
+    }
+    fail_msg("no parameter \"%s\"", name);
+}
+
 /* ---- momentum ---- */
 
 /* A stream of particles hits free bodies, soft ones too: all momentum stays. */
@@ -95,12 +111,12 @@ static void what_is_hit_takes_the_momentum(void **unused)
                  "\"b\"}]",
                  targets[i], 0.3 * i);
         Stage stage = stage_of(json);
-        run(&stage, 1);
+        set(&stage, "air density", 0.0f); /* which brakes soft bodies */
         f64 begin = probe(&stage, "p");
         assert_true(begin > 40.0 && probe(&stage, "s") < 1e-3);
         run(&stage, 120);
         assert_true(probe(&stage, "s") > 0.5); /* it was hit */
-        expect_near("momentum of all", probe(&stage, "p"), begin, 1e-4 * begin);
+        expect_near(targets[i], probe(&stage, "p"), begin, 1e-4 * begin);
         stage_end(&stage);
     }
 }
@@ -112,6 +128,12 @@ static void hands_hold_and_push_single_particles(void **unused)
     PL_UNUSED(unused);
     Stage stage = stage_of("\"particle_systems\":[{\"name\":\"p\",\"count\":9,\"lifetime\":2,"
                            "\"particles\":[{\"position\":[0,2,0]},{\"position\":[1,2,0]}]}]");
+    Input push = script_input(INPUT_PUSH, 2, 0);
+    push.entity = 1;
+    push.element = 1;
+    push.vector = vec3(3.0f, 0.0f, 0.0f);
+    world_tick(stage.world, &push, 1);
+    expect_near("speed after a push", (f64)particles_velocity(stage.particles, 1).x, 3.0, 1e-4);
     Input input = script_input(INPUT_GRAB, 1, 0);
     input.entity = 1;
     input.element = 0;
@@ -125,11 +147,6 @@ static void hands_hold_and_push_single_particles(void **unused)
     expect_at_most("distance to the hand",
                    (f64)vec3_distance(particles_position(stage.particles, 0), input.target), 0.05);
     assert_false(particles_is_alive(stage.particles, 1)); /* its time was over */
-    Input push = script_input(INPUT_PUSH, 2, 0);
-    push.entity = 1;
-    push.vector = vec3(3.0f, 0.0f, 0.0f);
-    world_tick(stage.world, &push, 1);
-    assert_true(particles_velocity(stage.particles, 0).x > 1.0f);
     input.kind = INPUT_RELEASE;
     input.sequence++;
     world_tick(stage.world, &input, 1);
@@ -148,22 +165,6 @@ static void hands_hold_and_push_single_particles(void **unused)
 }
 
 /* ---- parameters ---- */
-
-static void set(Stage *stage, const char *name, f32 value)
-{
-    MessageWorld about;
-    world_describe(stage->world, &about);
-    for (u32 i = 0; i < about.parameter_count; i++) {
-        if (strcmp(about.parameters[i].name, name) == 0) {
-            Input input = script_input(INPUT_SET, 1, 0);
-            input.index = i;
-            input.values[0] = value;
-            world_tick(stage->world, &input, 1);
-            return;
-        }
-    }
-    fail_msg("no parameter \"%s\"", name);
-}
 
 static void parameters_act(void **unused)
 {

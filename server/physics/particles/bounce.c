@@ -4,6 +4,7 @@
  * the integrator's end point and velocities define, so a bounce in a uniform field is exact. */
 #include "server/physics/particles/particles_internal.h"
 
+#include "shared/base/limits.h"
 #include "shared/base/memory.h"
 
 enum {
@@ -36,6 +37,13 @@ typedef struct Flight {
     const ParticlesDef *def;
 } Flight;
 
+/* A grid over the particles of one system. */
+typedef struct BinGrid {
+    Vec3 low; /* m */
+    f32 inverse_side;
+    u32 dims[3], count;
+} BinGrid;
+
 /* The next contact of a flight. */
 typedef struct FirstContact {
     const NearThing *thing; /* NULL: none */
@@ -45,13 +53,13 @@ typedef struct FirstContact {
 
 /* ---- search ---- */
 
-static bool gather_live(Particles *p, bool massive)
+static bool gather_massive(Particles *p)
 {
     p->live_count = 0;
     for (u32 s = 0; s < p->system_count; s++) {
         const ParticleSystem *system = &p->systems[s];
         bool meets = system->def.collide && system->def.behavior != PARTICLE_SWARM;
-        if (!meets || (massive && system->def.mass_kg <= 0.0f)) {
+        if (!meets || system->def.mass_kg <= 0.0f) {
             continue;
         }
         u32 needed = p->live_count + system->high, rooms[2] = {p->live_capacity, p->live_capacity};
@@ -70,39 +78,79 @@ static bool gather_live(Particles *p, bool massive)
     return p->live_count > 0;
 }
 
-/* Cells that hold a handful each, if the particles fill their bounds. */
-static f32 cell_size(const Particles *p)
+/* Lists the living particles of a system by the cells of a grid over its bounds, of a size such
+ * that a cell holds a handful where they fill the bounds. */
+static bool bin_system(Particles *p, const ParticleSystem *system, BinGrid *grid)
 {
-    Vec3 low = p->live_places[0], high = low;
-    for (u32 i = 1; i < p->live_count; i++) {
-        low = vec3_min(low, p->live_places[i]);
-        high = vec3_max(high, p->live_places[i]);
+    u32 end = system->first + system->high, alive = 0;
+    Vec3 low = p->bounds.max, high = p->bounds.min;
+    for (u32 i = system->first; i < end; i++) {
+        if (p->alive[i]) {
+            low = vec3_min(low, p->positions[i]);
+            high = vec3_max(high, p->positions[i]);
+            alive++;
+        }
+    }
+    if (alive == 0) {
+        return false;
     }
     Vec3 size = vec3_max(vec3_sub(high, low), vec3(0.1f, 0.1f, 0.1f));
-    f64 part = (f64)size.x * (f64)size.y * (f64)size.z * PER_CELL / (f64)p->live_count;
+    f64 part = (f64)size.x * (f64)size.y * (f64)size.z * PER_CELL / (f64)alive;
     f32 side = 0.05f;
-    while ((f64)side * (f64)side * (f64)side < part) {
-        side *= 1.25f;
+    u64 total;
+    for (;; side *= 1.25f) {
+        grid->dims[0] = 1 + (u32)(size.x / side);
+        grid->dims[1] = 1 + (u32)(size.y / side);
+        grid->dims[2] = 1 + (u32)(size.z / side);
+        total = (u64)grid->dims[0] * grid->dims[1] * grid->dims[2];
+        if ((f64)side * (f64)side * (f64)side >= part && total <= alive / 4 + 64) {
+            break;
+        }
     }
-    return side;
+    grid->low = low;
+    grid->inverse_side = 1.0f / side;
+    grid->count = (u32)total;
+    return memory_grow((void **)&p->bins, &p->bin_capacity, grid->count, sizeof *p->bins);
 }
 
-static Vec3 bunch_bounds(const Particles *p, u32 first, u32 end, f32 *reach)
+static u32 bin_at(const BinGrid *grid, Vec3 place)
 {
-    Vec3 low = p->cells.places[first], high = low;
-    f32 fastest = 0.0f;
-    for (u32 i = first; i < end; i++) {
-        low = vec3_min(low, p->cells.places[i]);
-        high = vec3_max(high, p->cells.places[i]);
-        u32 slot = p->live_slots[p->cells.order[i]];
-        fastest = f32_max(fastest, vec3_length_squared(p->velocities[slot]));
+    Vec3 at = vec3_scale(vec3_sub(place, grid->low), grid->inverse_side);
+    u32 x = u32_min((u32)f32_max(at.x, 0.0f), grid->dims[0] - 1);
+    u32 y = u32_min((u32)f32_max(at.y, 0.0f), grid->dims[1] - 1);
+    u32 z = u32_min((u32)f32_max(at.z, 0.0f), grid->dims[2] - 1);
+    return (z * grid->dims[1] + y) * grid->dims[0] + x;
+}
+
+/* Counts, bounds and highest speeds of the cells. */
+static void fill_bins(Particles *p, const ParticleSystem *system, const BinGrid *grid)
+{
+    f32 far = 2.0f * WORLD_EXTENT_MAX_M;
+    for (u32 b = 0; b < grid->count; b++) {
+        p->bins[b] = (Bin){.low = {far, far, far}, .high = {-far, -far, -far}};
     }
-    const ParticlesDef *def = &p->systems[p->system_of[p->live_slots[p->cells.order[first]]]].def;
+    for (u32 i = system->first; i < system->first + system->high; i++) {
+        if (!p->alive[i]) {
+            continue;
+        }
+        Vec3 x = p->positions[i];
+        u32 at = bin_at(grid, x);
+        Bin *bin = &p->bins[at];
+        p->bin_of[i] = at;
+        bin->low = vec3_min(bin->low, x);
+        bin->high = vec3_max(bin->high, x);
+        bin->fastest2 = f32_max(bin->fastest2, vec3_length_squared(p->velocities[i]));
+        bin->count++;
+    }
+}
+
+/* Radius about a cell's middle within which its particles stay in this tick. */
+static f32 reach_of(const Particles *p, const ParticlesDef *def, const Bin *bin)
+{
     f32 gain = margin_m_s + vec3_length(p->gravity) * fabsf(def->gravity_scale) * p->tick_s;
     f32 avoids = def->behavior == PARTICLE_FLOCK ? def->avoidance : 0.0f;
-    *reach = 0.5f * vec3_distance(low, high) + (sqrtf(fastest) + gain) * p->tick_s +
-             f32_max(def->radius, avoids);
-    return vec3_scale(vec3_add(low, high), 0.5f);
+    return 0.5f * vec3_distance(bin->low, bin->high) + (sqrtf(bin->fastest2) + gain) * p->tick_s +
+           f32_max(def->radius, avoids);
 }
 
 /* Adds the things that particles about `centre` may touch within the tick. */
@@ -140,14 +188,13 @@ static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 r
     return true;
 }
 
-/* The particles [first, end) of the sorted ones, of one cell and system. */
-static bool add_bunch(Particles *p, u32 first, u32 end)
+/* Particles of a cell that may touch something become a bunch. */
+static bool add_bunch(Particles *p, const ParticlesDef *def, Bin *bin)
 {
-    f32 reach;
-    NearBunch bunch = {.first = p->near_count, .count = end - first, .first_thing = p->thing_count};
-    Vec3 centre = bunch_bounds(p, first, end, &reach);
-    u32 system = p->system_of[p->live_slots[p->cells.order[first]]];
-    if (!add_things(p, &p->systems[system].def, centre, reach, &bunch)) {
+    NearBunch bunch = {.first = p->near_count, .count = bin->count, .first_thing = p->thing_count};
+    Vec3 centre = vec3_scale(vec3_add(bin->low, bin->high), 0.5f);
+    bin->next = UINT32_MAX;
+    if (!add_things(p, def, centre, reach_of(p, def, bin), &bunch)) {
         return false;
     }
     bunch.thing_count = p->thing_count - bunch.first_thing;
@@ -155,35 +202,45 @@ static bool add_bunch(Particles *p, u32 first, u32 end)
         return true;
     }
     if (!memory_grow((void **)&p->bunches, &p->bunch_capacity, p->bunch_count + 1,
-                     sizeof *p->bunches) ||
-        !memory_grow((void **)&p->near, &p->near_capacity, p->near_count + bunch.count,
-                     sizeof *p->near)) {
+                     sizeof *p->bunches)) {
         return false;
     }
-    for (u32 i = first; i < end; i++) {
-        p->near[p->near_count++] = (NearParticle){.slot = p->live_slots[p->cells.order[i]]};
-    }
+    bin->next = p->near_count;
+    p->near_count += bin->count; /* at most the slots, for which there is room */
     p->bunches[p->bunch_count++] = bunch;
     return true;
+}
+
+static void find_near_system(Particles *p, const ParticleSystem *system)
+{
+    BinGrid grid;
+    if (!bin_system(p, system, &grid)) {
+        return;
+    }
+    fill_bins(p, system, &grid);
+    for (u32 b = 0; b < grid.count; b++) {
+        p->bins[b].next = UINT32_MAX;
+    }
+    for (u32 b = 0; b < grid.count; b++) {
+        if (p->bins[b].count != 0 && !add_bunch(p, &system->def, &p->bins[b])) {
+            break; /* out of memory: the rest meets nothing in this tick */
+        }
+    }
+    for (u32 i = system->first; i < system->first + system->high; i++) {
+        Bin *bin = &p->bins[p->alive[i] ? p->bin_of[i] : 0];
+        if (p->alive[i] && bin->next != UINT32_MAX) {
+            p->near[bin->next++] = (NearParticle){.slot = i};
+        }
+    }
 }
 
 void particles_find_near(Particles *p)
 {
     p->bunch_count = p->thing_count = p->near_count = 0;
-    if (p->collider_count == 0 || !gather_live(p, false) ||
-        !cells_reserve(&p->cells, p->live_capacity)) {
-        return;
-    }
-    cells_build(&p->cells, p->live_places, sizeof(Vec3), p->live_count, cell_size(p), p->jobs);
-    for (u32 i = 0, end; i < p->live_count; i = end) {
-        u8 system = p->system_of[p->live_slots[p->cells.order[i]]];
-        for (end = i + 1; end < p->live_count && p->cells.keys[end] == p->cells.keys[i]; end++) {
-            if (p->system_of[p->live_slots[p->cells.order[end]]] != system) {
-                break;
-            }
-        }
-        if (!add_bunch(p, i, end)) {
-            return; /* out of memory: the rest meets nothing in this tick */
+    for (u32 s = 0; s < p->system_count && p->collider_count != 0; s++) {
+        const ParticleSystem *system = &p->systems[s];
+        if (system->def.collide && system->def.behavior != PARTICLE_SWARM) {
+            find_near_system(p, system);
         }
     }
 }
@@ -195,7 +252,7 @@ void particles_stir(Particles *p, const Collider *colliders, u32 count, f32 tick
         asleep = asleep || (colliders[c].ops->asleep != NULL &&
                             colliders[c].ops->asleep(colliders[c].of, CONTACT_ANY));
     }
-    if (!asleep || !gather_live(p, true)) {
+    if (!asleep || !gather_massive(p)) {
         return;
     }
     f32 radius = 0.0f;

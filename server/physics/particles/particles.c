@@ -60,11 +60,11 @@ void particles_destroy(Particles *p)
                       p->systems,       p->grabs,        p->newborn,       p->live_places,
                       p->live_slots,    p->bunches,      p->things,        p->near,
                       p->mutual_places, p->mutual_pulls, p->mutual_second, p->mutual_masses,
-                      p->mutual_slots,  p->extra,        p->middle,        p->live_velocities};
+                      p->mutual_slots,  p->extra,        p->middle,        p->live_velocities,
+                      p->bins,          p->bin_of};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         free(arrays[i]);
     }
-    cells_finish(&p->cells);
     particle_contacts_finish(&p->sleepers);
     gravity_finish(&p->gravity_tree);
     flock_finish(&p->flock);
@@ -83,7 +83,8 @@ static bool grow_slots(Particles *p, u32 slots)
                   {(void **)&p->ages, sizeof(f32)},       {(void **)&p->lifetimes, sizeof(f32)},
                   {(void **)&p->masses, sizeof(f32)},     {(void **)&p->generations, sizeof(u16)},
                   {(void **)&p->alive, sizeof(u8)},       {(void **)&p->system_of, sizeof(u8)},
-                  {(void **)&p->extra, sizeof(Vec3)},     {(void **)&p->middle, sizeof(Vec3)}};
+                  {(void **)&p->extra, sizeof(Vec3)},     {(void **)&p->middle, sizeof(Vec3)},
+                  {(void **)&p->bin_of, sizeof(u32)}};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         u8 *grown = realloc(*arrays[i].items, slots * arrays[i].size);
         if (grown == NULL) {
@@ -99,7 +100,7 @@ static bool grow_slots(Particles *p, u32 slots)
            memory_grow((void **)&p->live_velocities, &rooms[1], slots, sizeof(Vec3)) &&
            memory_grow((void **)&p->live_places, &p->live_capacity, slots, sizeof(Vec3)) &&
            memory_grow((void **)&p->near, &p->near_capacity, slots, sizeof *p->near) &&
-           cells_reserve(&p->cells, p->live_capacity);
+           memory_grow((void **)&p->bins, &p->bin_capacity, slots / 4 + 64, sizeof *p->bins);
 }
 
 static EmitterDef emitter_def(const ParticlesDef *def)

@@ -51,6 +51,14 @@ typedef struct NearBunch {
     bool moves;      /* some of the things may move */
 } NearBunch;
 
+/* A cell of particles of one system. */
+typedef struct Bin {
+    Vec3 low, high; /* m */
+    f32 fastest2;   /* m²/s² */
+    u32 count;
+    u32 next; /* place in `near` of its next particle; UINT32_MAX: none is near anything */
+} Bin;
+
 typedef struct NearThing {
     u32 collider, thing;
     bool moves;
@@ -89,7 +97,9 @@ struct Particles {
     u32 collider_count;
     Newborn *newborn;
     u32 newborn_count, newborn_capacity;
-    Cells cells;
+    Bin *bins;
+    u32 bin_capacity;
+    u32 *bin_of;       /* [capacity] */
     Vec3 *live_places; /* [live_count] of particles that may collide */
     u32 *live_slots;
     u32 live_count, live_capacity;

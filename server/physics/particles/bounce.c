@@ -12,7 +12,7 @@ enum {
     BOUNCES_MAX = 5,  /* in a step; then it stays where it is for the rest */
     ROOT_STEPS = 16,
     BUNCH_GRAIN = 8,
-    PER_CELL = 16,
+    PER_CELL = 10,
     TOUCHED_MAX = 64, /* things that a particle may touch in a step */
 };
 
@@ -25,7 +25,8 @@ static const f32 now_s = 1e-6f;
 
 typedef struct BouncePass {
     Particles *particles;
-    f32 h;
+    f32 h;           /* s, of the step */
+    u32 first_bunch; /* of the search: bunches of earlier systems are done */
 } BouncePass;
 
 /* A particle on its way: x(t) = position + t velocity + t² bend, v(t) = velocity + t pull. */
@@ -144,13 +145,18 @@ static void fill_bins(Particles *p, const ParticleSystem *system, const BinGrid 
     }
 }
 
-/* Radius about a cell's middle within which its particles stay in this tick. */
-static f32 reach_of(const Particles *p, const ParticlesDef *def, const Bin *bin)
+/* Distance from where a particle of this speed is within which it may meet things in this tick. */
+static f32 way_of(const Particles *p, const ParticlesDef *def, f32 speed)
 {
     f32 gain = margin_m_s + vec3_length(p->gravity) * fabsf(def->gravity_scale) * p->tick_s;
     f32 avoids = def->behavior == PARTICLE_FLOCK ? def->avoidance : 0.0f;
-    return 0.5f * vec3_distance(bin->low, bin->high) + (sqrtf(bin->fastest2) + gain) * p->tick_s +
-           f32_max(def->radius, avoids);
+    return (speed + gain) * p->tick_s + f32_max(def->radius, avoids);
+}
+
+/* The same about a cell's middle. */
+static f32 reach_of(const Particles *p, const ParticlesDef *def, const Bin *bin)
+{
+    return 0.5f * vec3_distance(bin->low, bin->high) + way_of(p, def, sqrtf(bin->fastest2));
 }
 
 /* Adds the things that particles about `centre` may touch within the tick. */
@@ -211,12 +217,58 @@ static bool add_bunch(Particles *p, const ParticlesDef *def, Bin *bin)
     return true;
 }
 
+/* Measures the way that is clear for each particle of a bunch; -1: it meets nothing in this
+ * tick. */
+static void measure_bunches(void *context, u32 first, u32 end, u32 worker)
+{
+    const BouncePass *pass = context;
+    Particles *p = pass->particles;
+    PL_UNUSED(worker);
+    for (u32 b = pass->first_bunch + first; b < pass->first_bunch + end; b++) {
+        const NearBunch *bunch = &p->bunches[b];
+        const ParticlesDef *def = &p->systems[p->system_of[p->near[bunch->first].slot]].def;
+        for (u32 i = bunch->first; i < bunch->first + bunch->count; i++) {
+            u32 slot = p->near[i].slot;
+            f32 way = way_of(p, def, vec3_length(p->velocities[slot]));
+            way += bunch->fastest_m_s * p->tick_s;
+            f32 gap = 2.0f * way;
+            for (u32 t = 0; t < bunch->thing_count; t++) {
+                const NearThing *thing = &p->things[bunch->first_thing + t];
+                const Collider *other = &p->colliders[thing->collider];
+                Vec3 normal;
+                gap = f32_min(gap, other->ops->distance(other->of, thing->thing, p->positions[slot],
+                                                        way, &normal));
+            }
+            p->near[i].clear_m = gap <= way ? f32_max(gap - def->radius, 0.0f) : -1.0f;
+        }
+    }
+}
+
+/* Drops those. */
+static void drop_distant(Particles *p, u32 first_bunch)
+{
+    u32 kept = first_bunch < p->bunch_count ? p->bunches[first_bunch].first : p->near_count;
+    for (u32 b = first_bunch; b < p->bunch_count; b++) {
+        NearBunch *bunch = &p->bunches[b];
+        u32 first = kept;
+        for (u32 i = bunch->first; i < bunch->first + bunch->count; i++) {
+            if (p->near[i].clear_m >= 0.0f) {
+                p->near[kept++] = p->near[i];
+            }
+        }
+        bunch->first = first;
+        bunch->count = kept - first;
+    }
+    p->near_count = kept;
+}
+
 static void find_near_system(Particles *p, const ParticleSystem *system)
 {
     BinGrid grid;
     if (!bin_system(p, system, &grid)) {
         return;
     }
+    u32 first_bunch = p->bunch_count;
     fill_bins(p, system, &grid);
     for (u32 b = 0; b < grid.count; b++) {
         p->bins[b].next = UINT32_MAX;
@@ -232,6 +284,9 @@ static void find_near_system(Particles *p, const ParticleSystem *system)
             p->near[bin->next++] = (NearParticle){.slot = i};
         }
     }
+    BouncePass pass = {p, 0.0f, first_bunch};
+    jobs_run(p->jobs, p->bunch_count - first_bunch, BUNCH_GRAIN, measure_bunches, &pass);
+    drop_distant(p, first_bunch);
 }
 
 void particles_find_near(Particles *p)
@@ -277,6 +332,9 @@ static void avoid_bunches(void *context, u32 first, u32 end, u32 worker)
     PL_UNUSED(worker);
     for (u32 b = first; b < end; b++) {
         const NearBunch *bunch = &p->bunches[b];
+        if (bunch->count == 0) {
+            continue;
+        }
         const ParticlesDef *def = &p->systems[p->system_of[p->near[bunch->first].slot]].def;
         if (def->behavior != PARTICLE_FLOCK || def->avoidance <= 0.0f) {
             continue;
@@ -302,7 +360,7 @@ static void avoid_bunches(void *context, u32 first, u32 end, u32 worker)
 
 void particles_avoid(Particles *p)
 {
-    BouncePass pass = {p, 0.0f};
+    BouncePass pass = {.particles = p};
     jobs_run(p->jobs, p->bunch_count, BUNCH_GRAIN, avoid_bunches, &pass);
 }
 
@@ -576,13 +634,13 @@ static void remember(void *context, u32 first, u32 end, u32 worker)
 
 void particles_bounce_begin(Particles *p)
 {
-    BouncePass pass = {p, 0.0f};
+    BouncePass pass = {.particles = p};
     jobs_run(p->jobs, p->near_count, PARTICLES_GRAIN, remember, &pass);
 }
 
 void particles_bounce(Particles *p, f32 h)
 {
-    BouncePass pass = {p, h};
+    BouncePass pass = {.particles = p, .h = h};
     for (u32 c = 0; c < p->collider_count; c++) {
         p->colliders[c].ops->substep_begin(p->colliders[c].of, h);
         p->colliders[c].ops->step_begin(p->colliders[c].of, h);

@@ -153,9 +153,44 @@ static void liquids_need_no_memory(void **unused)
     needs_no_memory("tests/determinism/golden/liquids.json", stir, LIQUID_TICKS);
 }
 
+/* Particles that come, hit things and go; a flock, a swarm, bodies that attract each other. */
+static void particles_need_no_memory(void **unused)
+{
+    PL_UNUSED(unused);
+    if (!COUNTED) {
+        skip();
+    }
+    static const char *const scenes[] = {"sparks", "fountain", "flock", "swarm", "solar_system"};
+    for (u32 s = 0; s < PL_COUNT(scenes); s++) {
+        char path[64];
+        ErrorText error;
+        snprintf(path, sizeof path, "shared/scenes/%s.json", scenes[s]);
+        Scene *scene = scene_load(path, &error);
+        assert_non_null(scene);
+        Jobs *jobs = jobs_create(2);
+        World *world = world_create(scene, jobs, &error);
+        assert_non_null(world);
+        for (u32 i = 0; i < WARM_UP; i++) {
+            world_tick(world, NULL, 0);
+        }
+        u64 before = allocations();
+        for (u32 i = 0; i < TICKS / 4; i++) {
+            world_tick(world, NULL, 0);
+        }
+        if (allocations() != before) {
+            fail_msg("%s: %llu allocations", scenes[s],
+                     (unsigned long long)(allocations() - before));
+        }
+        world_destroy(world);
+        jobs_destroy(jobs);
+        scene_destroy(scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ticks_need_no_memory),
-                                       cmocka_unit_test(liquids_need_no_memory)};
+                                       cmocka_unit_test(liquids_need_no_memory),
+                                       cmocka_unit_test(particles_need_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -377,12 +377,31 @@ static void push_apart(Soft *soft, Rigid *rigid, const SoftFace *face, const Fac
     }
 }
 
+/* Friction after a push of so many m/s, which itself changes the slip: it turns the body. */
+static void rub(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePoint *place, Vec3 arm,
+                f32 push)
+{
+    const SoftDef *def = &soft->bodies[face->body].def;
+    Vec3 against = vec3_neg(rigid_velocity_at(rigid, face->slot, arm));
+    for (u32 k = 0; k < 3; k++) {
+        against = vec3_add_scaled(against, place->weight[k], soft->points[face->point[k]].velocity);
+    }
+    Vec3 slip = vec3_add_scaled(against, -vec3_dot(against, face->normal), face->normal);
+    f32 slipped = vec3_length(slip);
+    if (slipped > 1e-6f) {
+        f32 mu = rigid_friction(rigid, face->slot);
+        f32 holds = sqrtf(f32_max(def->friction, def->static_friction) * mu);
+        f32 rubs = sqrtf(def->friction * mu) * push;
+        exchange(soft, rigid, face, place, arm, vec3_scale(slip, -1.0f / slipped),
+                 slipped <= holds * push ? slipped : f32_min(slipped, rubs));
+    }
+}
+
 /* `at`: the body's contact point, at the start of the step. Returns how much too near the two would
  * have come within the step, m. */
 static f32 solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePoint *place, Vec3 at,
                        f32 h)
 {
-    const SoftDef *def = &soft->bodies[face->body].def;
     /* Impulses act through the point of the triangle: equal and opposite moments. */
     Vec3 arm = vec3_sub(place->at, rigid_centre(rigid, face->slot));
     Vec3 against = vec3_sub(place->velocity, rigid_velocity_at(rigid, face->slot, arm));
@@ -406,14 +425,8 @@ static f32 solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePoint
     if (apart > 0.0f) {
         push_apart(soft, rigid, face, place, arm, apart);
     }
-    Vec3 slip = vec3_add_scaled(against, of.approach, face->normal);
-    f32 slipped = vec3_length(slip);
-    if (slipped > 1e-6f && push > 0.0f && place->keep > 0.0f) {
-        f32 mu = rigid_friction(rigid, face->slot);
-        f32 holds = sqrtf(f32_max(def->friction, def->static_friction) * mu);
-        f32 rubs = sqrtf(def->friction * mu) * push;
-        exchange(soft, rigid, face, place, arm, vec3_scale(slip, -1.0f / slipped),
-                 slipped <= holds * push ? slipped : f32_min(slipped, rubs));
+    if (push > 0.0f && place->keep > 0.0f) {
+        rub(soft, rigid, face, place, arm, push);
     }
     return h * push;
 }

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NODE_RADII 4.0f
+#define NODE_RADII    4.0f
+/* How far from a place others must be, and how many: a node at the surface has four. */
+#define HIDING_NODES  1.5f
+#define HIDING_POINTS 3.5f
 
 /* The eight nodes around a place: cells and trilinear weights. */
 typedef struct Corners {
@@ -137,6 +140,23 @@ CrowdPlace crowd_at(Crowd *crowd, Vec3 position)
         place.spread = sqrtf(f32_max(square, 0.0f));
     }
     return place;
+}
+
+bool crowd_hides(Crowd *crowd, Vec3 position)
+{
+    const f32 at[3] = {position.x, position.y, position.z};
+    for (u32 side = 0; side < 6; side++) {
+        i32 cell[3];
+        for (u32 k = 0; k < 3; k++) {
+            f32 away = k != side >> 1 ? 0.0f : side & 1 ? HIDING_NODES : -HIDING_NODES;
+            cell[k] = (i32)f32_clamp(floorf(at[k] * crowd->per_m + away + 0.5f), -1e8f, 1e8f);
+        }
+        const CrowdNode *node = node_of(crowd, cell, false);
+        if (!node || node->points < HIDING_POINTS) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void crowd_finish(Crowd *crowd)

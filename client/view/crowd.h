@@ -10,9 +10,6 @@
 
 #include "shared/math/vec.h"
 
-/* Points around a place that cannot be seen: others are all about it. */
-#define CROWD_INSIDE 7.4f
-
 typedef struct CrowdNode {
     i32 cell[3];
     u32 stamp;       /* of the frame in which it was used last */
@@ -49,6 +46,9 @@ bool crowd_begin(Crowd *crowd, u32 count, f32 radius);
 /* Adds a point that counts for `points`; at most as many as there is room for. */
 void crowd_add(Crowd *crowd, Vec3 position, Vec3 velocity, f32 points);
 CrowdPlace crowd_at(Crowd *crowd, Vec3 position);
+/* True if what is at a place cannot be seen: there are points on all six sides of it, 4 to 8 radii
+ * away, however close they lie. */
+bool crowd_hides(Crowd *crowd, Vec3 position);
 void crowd_finish(Crowd *crowd);
 
 #endif

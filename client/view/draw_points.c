@@ -10,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Points around a grain that cannot be seen: more than of a liquid, since there are gaps between
- * grains. */
-#define GRAINS_INSIDE (1.06f * CROWD_INSIDE)
-
 typedef struct PointInstance {
     Vec3 position;
     f32 radius;
@@ -227,7 +223,7 @@ static void grains_bare(DrawPoints *draw)
         crowd_add(&draw->crowd, draw->instances[i].position, vec3_zero(), size * size * size);
     }
     for (u32 i = 0; i < draw->count; i++) {
-        if (crowd_at(&draw->crowd, draw->instances[i].position).points < GRAINS_INSIDE) {
+        if (!crowd_hides(&draw->crowd, draw->instances[i].position)) {
             draw->instances[left++] = draw->instances[i];
         }
     }

@@ -180,7 +180,7 @@ static bool point_foam(LiquidForm *form, u32 i, f32 unit)
                 smooth_step(FAST_MIN_M_S, FAST_MAX_M_S, speed);
     point->radius *= 1.0f - SPRAY_SMALLER * spray;
     point->foam = f32_min(white * spray + mixed, 1.0f);
-    return place.points < CROWD_INSIDE;
+    return !crowd_hides(&form->crowd, point->position);
 }
 
 /* Sorts a body: points that are surrounded by others change places with the last ones. */

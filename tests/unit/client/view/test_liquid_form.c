@@ -179,6 +179,29 @@ static void test_points_inside_are_left_out(void **state)
     free(points);
 }
 
+/* However close they lie: a layer that was pressed flat is seen from both sides. */
+static void test_flat_layers_are_seen(void **state)
+{
+    (void)state;
+    ShownPoint *points = cube();
+    Entity entity = liquid_of(POINTS);
+    LiquidForm form = {0};
+    for (u32 axis = 0; axis < 3; axis++) {
+        for (u32 i = 0; i < POINTS; i++) {
+            f32 *at = axis == 0   ? &points[i].position.x
+                      : axis == 1 ? &points[i].position.y
+                                  : &points[i].position.z;
+            *at *= 0.05f;
+        }
+        liquid_form_begin(&form);
+        liquid_form_add(&form, points, &entity, color, color2);
+        liquid_form_foam(&form);
+        assert_int_equal(form.bodies[0].outer, POINTS);
+    }
+    liquid_form_finish(&form);
+    free(points);
+}
+
 /* A liquid that moves as one is clear at any speed; two that meet turn white where they do; drops
  * that fly are white and small, resting ones are clear. */
 static void test_foam_is_where_it_is_mixed(void **state)
@@ -237,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_gaps_are_no_decimation),
         cmocka_unit_test(test_absorption_is_the_color),
         cmocka_unit_test(test_points_inside_are_left_out),
+        cmocka_unit_test(test_flat_layers_are_seen),
         cmocka_unit_test(test_foam_is_where_it_is_mixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

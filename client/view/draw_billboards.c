@@ -63,8 +63,8 @@ static const char billboard_vertex[] =
     "    vec3 light = sun_color.rgb * (shade * (0.45 + 0.30 * dot(side, sun.xyz)));\n"
     "    light += 0.82 * mix(sky_horizon.rgb, sky_top.rgb, 0.4);\n"
     "    vec3 own = albedo * (1.5 * glow * (1.0 - fog));\n"
-    "    vec3 lit = mix(albedo * light, 1.25 * sky_horizon.rgb, fog) * (1.0 - glow);\n"
-    "    v_color = vec4(tone(lit + own), i_color.a * smoothstep(0.4, 1.6, away / size));\n"
+    "    vec3 shone = mix(albedo * light, 1.25 * sky_horizon.rgb, fog) * (1.0 - glow);\n"
+    "    v_color = vec4(tone(shone + own), i_color.a * smoothstep(0.4, 1.6, away / size));\n"
     "    v_depth = vec3(away, size, glow);\n"
     "    gl_Position = view_proj * vec4(p, 1.0);\n"
     "}\n";

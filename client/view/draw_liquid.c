@@ -23,17 +23,18 @@
 #define NEAR_RADII    2.0f
 
 enum {
-    MARGIN_MIN = 12 /* texels beyond each edge of the window */
+    MARGIN_MIN = 12,      /* texels beyond each edge of the window */
+    PIXELS_MAX = 3000000, /* larger windows are drawn at half the resolution */
 };
 
 /* By renderer. */
 typedef struct Quality {
-    u32 depth, sums;     /* divisors of the window's size */
+    u32 divisor;         /* of the window's size; thickness has half of that */
     u32 samples, rounds; /* of the filter; samples on each side */
     u32 inner;           /* one of so many points inside the liquid counts for its thickness */
 } Quality;
 
-static const Quality quality_plain = {1, 2, 14, 2, 1}, quality_coarse = {2, 4, 6, 2, 3};
+static const Quality quality_plain = {1, 14, 2, 1}, quality_coarse = {2, 6, 2, 3};
 
 typedef struct Target {
     GLuint framebuffer, textures[2];
@@ -48,6 +49,7 @@ struct DrawLiquid {
     Target depths[2]; /* [0] has a renderbuffer for the depth test */
     Target normals, sums, picture;
     GLuint depth_test;
+    u32 divisor;                     /* of its size */
     u32 width, height;               /* of the window for which they were made */
     u32 depth_size[2], sums_size[2]; /* texels */
     f32 guard[2];                    /* share of them that the window covers */
@@ -90,13 +92,14 @@ static void liquid_fit(DrawLiquid *draw, u32 width, u32 height)
     }
     draw->width = width;
     draw->height = height;
+    bool huge = (u64)width * height > PIXELS_MAX;
+    draw->divisor = huge ? 2 * draw->quality.divisor : draw->quality.divisor;
     const u32 window[2] = {width, height};
     for (u32 k = 0; k < 2; k++) {
-        f32 texels = (f32)window[k] / (f32)draw->quality.depth;
-        u32 margin = MARGIN_MIN + height / (16 * draw->quality.depth);
+        f32 texels = (f32)window[k] / (f32)draw->divisor;
+        u32 margin = MARGIN_MIN + height / (16 * draw->divisor);
         draw->depth_size[k] = (u32)ceilf(texels) + 2 * margin;
-        draw->sums_size[k] = (draw->depth_size[k] * draw->quality.depth + draw->quality.sums - 1) /
-                             draw->quality.sums;
+        draw->sums_size[k] = (draw->depth_size[k] + 1) / 2;
         draw->guard[k] = texels / (f32)draw->depth_size[k];
     }
     glActiveTexture(GL_TEXTURE0 + FREE_UNIT);
@@ -105,7 +108,7 @@ static void liquid_fit(DrawLiquid *draw, u32 width, u32 height)
     texture_size(draw->normals.textures[0], GL_RGBA32F, draw->depth_size);
     texture_size(draw->sums.textures[0], GL_RGBA16F, draw->sums_size);
     texture_size(draw->sums.textures[1], GL_RGBA16F, draw->sums_size);
-    if (draw->quality.depth > 1) {
+    if (draw->divisor > 1) {
         texture_size(draw->picture.textures[0], GL_RGBA8, draw->depth_size);
     }
     glBindRenderbuffer(GL_RENDERBUFFER, draw->depth_test);
@@ -326,7 +329,7 @@ static void liquid_depths(DrawLiquid *draw)
 static void liquid_smooth(DrawLiquid *draw, const FrameUniforms *frame)
 {
     const LiquidShader *shader = liquid_use(draw, LIQUID_SMOOTH);
-    f32 texel_m = frame->forward[3] * (f32)draw->quality.depth;
+    f32 texel_m = frame->forward[3] * (f32)draw->divisor;
     f32 radius = draw->form.radius;
     for (u32 round = 0; round < draw->quality.rounds; round++) {
         /* The first round may leave out texels; the second takes all of those in between. */
@@ -392,7 +395,7 @@ static void liquid_large(DrawLiquid *draw, const Surface *surface)
     glEnable(GL_DEPTH_TEST);
     glEnable(GL_BLEND);
     glBlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
-    bool small = draw->quality.depth > 1;
+    bool small = draw->divisor > 1;
     const LiquidShader *shader = liquid_use(draw, small ? LIQUID_SPREAD : LIQUID_SURFACE);
     glUniform2f(shader->zoom, 1.0f, 1.0f);
     draw_screen(draw);
@@ -413,7 +416,7 @@ void draw_liquid_show(DrawLiquid *draw, const Surface *surface, const FrameUnifo
     bind_at(LIQUID_UNIT_FORM, draw->normals.textures[0]);
     bind_at(LIQUID_UNIT_SUMS, draw->sums.textures[0]);
     bind_at(LIQUID_UNIT_COLORS, draw->sums.textures[1]);
-    if (draw->quality.depth > 1) {
+    if (draw->divisor > 1) {
         liquid_small(draw);
     }
     liquid_large(draw, surface);

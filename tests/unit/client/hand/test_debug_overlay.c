@@ -176,8 +176,24 @@ static void test_sleepers_are_grey(void **state)
     debug_overlay_finish(&overlay);
 }
 
+static void test_words(void **state)
+{
+    (void)state;
+    u32 show = 7;
+    assert_true(debug_overlay_parse("", &show));
+    assert_int_equal(show, 0);
+    assert_true(debug_overlay_parse("contacts,points,sleep", &show));
+    assert_int_equal(show, DEBUG_CONTACTS | OVERLAY_POINTS | OVERLAY_SLEEP);
+    /* All that explains the world; points would replace the liquids. */
+    assert_true(debug_overlay_parse("all", &show));
+    assert_int_equal(show, DEBUG_ALL | OVERLAY_SLEEP);
+    assert_false(debug_overlay_parse("contacts,pints", &show));
+    assert_string_equal(debug_overlay_name(OVERLAY_POINTS), "points");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sleepers_are_grey)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sleepers_are_grey),
+                                       cmocka_unit_test(test_words)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,6 +232,34 @@ static f64 shown_x(const Fixture *f, u32 i)
     return (f64)point.position.x;
 }
 
+/* Points move as fast as they are shown to: what streaks and foam are drawn from. */
+static void test_points_have_velocities(void **state)
+{
+    (void)state;
+    Fixture *f = fixture_create(&point_field);
+    for (u64 tick = 2; tick <= 90; tick += 2) {
+        QPoint points[100];
+        points_at(points, 2.0 / 60.0 * (f64)tick);
+        points[9].generation = (u16)(tick / 2); /* another one in each state */
+        for (u32 chunk = 0; chunk < 2; chunk++) {
+            put_chunk(&f->receiver, tick, chunk, points);
+        }
+        arrive(f, tick, 0);
+        for (u32 i = 0; i < 2; i++) {
+            picture(f);
+            ShownPoint here, fresh;
+            if (tick > 40) {
+                assert_true(timeline_point(f->timeline, 0, 70, &here));
+                assert_true(timeline_point(f->timeline, 0, 9, &fresh));
+                assert_true(fabsf(here.velocity.x - 2.0f) < 0.1f);
+                assert_true(fabsf(here.velocity.y) + fabsf(here.velocity.z) < 1e-3f);
+                assert_true(vec3_length(fresh.velocity) == 0.0f);
+            }
+        }
+    }
+    fixture_destroy(f);
+}
+
 typedef struct Trip {
     f64 step_max, acceleration_max, last, end;
 } Trip;
@@ -436,6 +464,7 @@ static void test_values_after_seek(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_points_have_velocities),
         cmocka_unit_test(test_grid2),
         cmocka_unit_test(test_grid3),
         cmocka_unit_test(test_limited),

@@ -73,9 +73,9 @@ typedef struct ColliderOps {
     bool (*take)(void *of, u32 thing);
     /* ---- carry ---- */
     void (*substep_begin)(void *of, f32 h); /* returns to the start of a substep of h s */
-    void (*step_begin)(void *of, f32 h);    /* before a step of h s of the other kind (NULL: */
-                                            /* nothing to do), */
-    void (*step_end)(void *of, f32 h);      /* and after it: moves */
+    /* Before a step of h s of the other kind; NULL: nothing to do. */
+    void (*step_begin)(void *of, f32 h);
+    void (*step_end)(void *of, f32 h); /* and after it: moves */
     void (*substep_end)(void *of);
     /* ---- questions; may be asked from several threads ---- */
     /* m, signed distance from a point to a thing at its current position, and the outward
@@ -113,6 +113,13 @@ typedef struct Collider {
     const ColliderOps *ops;
     void *of;
 } Collider;
+
+static inline void collider_step_begin(const Collider *collider, f32 h)
+{
+    if (collider->ops->step_begin != NULL) {
+        collider->ops->step_begin(collider->of, h);
+    }
+}
 
 /* Carry of particles, whose substep is complete before others collide with them: others see each
  * where it was at the start of their own step, at position − left × velocity, and a velocity

@@ -225,10 +225,7 @@ void particle_contacts_substep(ParticleContacts *contacts, const ParticleSet *se
 void particle_contacts_step(ParticleContacts *contacts, f32 h)
 {
     for (u32 c = 0; c < contacts->collider_count; c++) {
-        const Collider *collider = &contacts->colliders[c];
-        if (collider->ops->step_begin != NULL) {
-            collider->ops->step_begin(collider->of, h);
-        }
+        collider_step_begin(&contacts->colliders[c], h);
     }
 }
 

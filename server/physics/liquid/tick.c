@@ -140,7 +140,7 @@ void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity)
     }
     for (u32 k = 0; k < steps; k++) {
         for (u32 c = 0; c < liquid->collider_count; c++) {
-            liquid->colliders[c].ops->step_begin(liquid->colliders[c].of, step);
+            collider_step_begin(&liquid->colliders[c], step);
         }
         liquid_step(liquid, step);
         for (u32 c = 0; c < liquid->collider_count; c++) {

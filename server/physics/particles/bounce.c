@@ -643,7 +643,7 @@ void particles_bounce(Particles *p, f32 h)
     BouncePass pass = {.particles = p, .h = h};
     for (u32 c = 0; c < p->collider_count; c++) {
         p->colliders[c].ops->substep_begin(p->colliders[c].of, h);
-        p->colliders[c].ops->step_begin(p->colliders[c].of, h);
+        collider_step_begin(&p->colliders[c], h);
     }
     jobs_run(p->jobs, p->bunch_count, BUNCH_GRAIN, bounce_resting, &pass);
     for (u32 b = 0; b < p->bunch_count; b++) {

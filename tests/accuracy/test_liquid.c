@@ -188,7 +188,7 @@ static void pressure_grows_with_depth(void **state)
 {
     PL_UNUSED(state);
     f32 d = 0.02f;
-    u32 n = 14, deep = 30;
+    u32 n = 10, deep = 24;
     LiquidDef def = liquid_kit_water(d, n * n * deep);
     LiquidKit kit = liquid_kit_make(&def, g);
     f32 side = (f32)n * d, t = 0.5f, high = 1.0f;
@@ -196,12 +196,12 @@ static void pressure_grows_with_depth(void **state)
     liquid_kit_wall(&kit, vec3(side, 0.0f, -t), vec3(side + t, high, side + t));
     liquid_kit_wall(&kit, vec3(-t, 0.0f, -t), vec3(side, high, 0.0f));
     liquid_kit_wall(&kit, vec3(-t, 0.0f, side), vec3(side, high, side + t));
-    Plate plate = {.bin = 6.0f * d};
+    Plate plate = {.bin = 5.0f * d};
     kit.extra = (Collider){&plate_ops, &plate};
     liquid_kit_fill(&kit, 0, vec3_zero(), n, deep, n);
-    liquid_kit_run(&kit, 4.0f);
-    plate = (Plate){.bin = 6.0f * d};
-    f32 span = 4.0f;
+    liquid_kit_run(&kit, 3.0f);
+    plate = (Plate){.bin = 5.0f * d};
+    f32 span = 2.0f;
     liquid_kit_run(&kit, span);
     f64 level = level_of(&kit), worst = 0.0;
     for (u32 b = 1; b <= 3; b++) { /* not at the bottom's edge, nor at the surface */

@@ -16,7 +16,7 @@
 #define KERNEL_FULL  1.02f
 #define KERNEL_SCALE (KERNEL_FULL * 0.31830989f)
 /* Particles beside a plane keep half a spacing from it if it begins this much farther. */
-#define KERNEL_WALL  0.078f
+#define KERNEL_WALL  0.04f
 
 /* W at distance q: W = (¼ (2 − q)³ − (1 − q)³) / π, parts above zero only. */
 SIMD_INLINE f32x8 kernel_wide(f32x8 q)

@@ -161,7 +161,7 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
             f32 slipped = vec3_length(slip);
             part = slipped > 1e-9f ? f32_min(0.5f, holds / slipped) : 0.0f;
         } else {
-            f32 c = liquid->h * phase->viscosity * phase->lightness * d * d /
+            f32 c = liquid->h * liquid->motion[i].w * phase->lightness * d * d /
                     f32_max(pair->far, 0.25f * d);
             part = c / (1.0f + c);
         }
@@ -228,6 +228,7 @@ static void press(void *context, u32 first, u32 end, u32 worker)
         f32 kept = liquid->excess[i] < alone_excess ? f32_min(before, now)
                                                     : before + kept_part * (now - before);
         liquid->pressure[i] = kept / impulse;
+        liquid->wanted[i] = now / impulse;
     }
 }
 

@@ -8,6 +8,7 @@
 enum {
     SLOT_SORT_TICKS = 64,
     STEPS_MAX = 16, /* of a substep */
+    STEPS_UNKNOWN = 3, /* while no pressure is known */
     STIR_BLOCK = 128,
     THINGS_MAX = 256,
 };
@@ -84,7 +85,6 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
     liquid->tick_s = tick_s;
     liquid->collider_count = 0;
     liquid->touched = false;
-    liquid->steps = 0;
     liquid->in_tick = liquid_awake(liquid);
     if (!liquid->in_tick) {
         return;
@@ -113,7 +113,7 @@ static u32 steps_of(const Liquid *liquid, f32 h)
     u32 count = 0;
     for (u32 i = 0; i < liquid->items; i++) {
         const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
-        f32 pressure = liquid->pressure[i] * phase->lightness * d * d * d;
+        f32 pressure = liquid->wanted[i] * phase->lightness * d * d * d;
         count += pressure > 0.0f;
         sum += (f64)pressure;
         thickest = f32_max(thickest, phase->viscosity * phase->lightness * d * d * d);
@@ -123,6 +123,7 @@ static u32 steps_of(const Liquid *liquid, f32 h)
         thick = thickest * h / (d * d * viscosity_most);
     f32 most = f32_min(f32_max(pressed, thick), (f32)STEPS_MAX - 1.0f);
     u32 needed = most > 0.0f ? (u32)most + 1 : 1;
+    needed = u32_max(needed, count == 0 ? STEPS_UNKNOWN : 1);
     return u32_max(liquid->def.iterations, needed);
 }
 
@@ -132,8 +133,7 @@ void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity)
         return;
     }
     liquid->gravity = gravity;
-    liquid->steps = liquid->steps != 0 ? liquid->steps : steps_of(liquid, h);
-    u32 steps = liquid->steps;
+    u32 steps = steps_of(liquid, h);
     f32 step = h / (f32)steps;
     for (u32 c = 0; c < liquid->collider_count; c++) {
         liquid->colliders[c].ops->substep_begin(liquid->colliders[c].of, h);

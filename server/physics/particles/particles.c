@@ -100,7 +100,10 @@ static bool grow_slots(Particles *p, u32 slots)
            memory_grow((void **)&p->live_velocities, &rooms[1], slots, sizeof(Vec3)) &&
            memory_grow((void **)&p->live_places, &p->live_capacity, slots, sizeof(Vec3)) &&
            memory_grow((void **)&p->near, &p->near_capacity, slots, sizeof *p->near) &&
-           memory_grow((void **)&p->bins, &p->bin_capacity, slots / 4 + 64, sizeof *p->bins);
+           memory_grow((void **)&p->bins, &p->bin_capacity, slots / 4 + 64, sizeof *p->bins) &&
+           memory_grow((void **)&p->bunches, &p->bunch_capacity, slots / 4 + 64,
+                       sizeof *p->bunches) &&
+           memory_grow((void **)&p->things, &p->thing_capacity, slots + 256, sizeof *p->things);
 }
 
 static EmitterDef emitter_def(const ParticlesDef *def)

@@ -160,7 +160,7 @@ static void particles_need_no_memory(void **unused)
     if (!COUNTED) {
         skip();
     }
-    static const char *const scenes[] = {"sparks", "fountain", "flock", "swarm", "solar_system"};
+    static const char *const scenes[] = {"sparks", "snow_fall", "flock", "swarm", "solar_system"};
     for (u32 s = 0; s < PL_COUNT(scenes); s++) {
         char path[64];
         ErrorText error;

@@ -21,7 +21,7 @@ enum {
     SURFACE_SIDE = 96, /* samples along a side of a swarm's surface */
     PARTICLE_PROBES_MAX = 256,
     /* Slots up to which the energy of mutual attraction is summed over all pairs each tick. */
-    PARTICLE_PAIRS_MAX = 1024,
+    PARTICLE_PAIRS_MAX = 256,
 };
 
 typedef enum ParticleProbe {

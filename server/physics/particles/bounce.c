@@ -474,33 +474,46 @@ static void exchange(const Collider *other, const ContactPlace *place, Flight *f
     }
 }
 
-/* v' = −e (v·n) n + (1 − μ) (v − (v·n) n), relative to the thing. What comes slower than its
- * forces make it in a step rests: no bounce, and friction by Coulomb's law. */
+/* What is slower than its forces make it in a step rests: no bounce, Coulomb's friction. What they
+ * would give it in the rest of the step is taken up at once, so that the thing carries its weight,
+ * and it goes on straight. */
+static bool come_to_rest(const Collider *other, const ContactPlace *place, Flight *f)
+{
+    Vec3 normal = place->normal, end = vec3_add_scaled(f->velocity, f->left, f->pull);
+    f32 approach = -vec3_dot(vec3_sub(end, place->velocity), normal);
+    if (!(approach > 0.0f)) {
+        return false;
+    }
+    f->velocity = end;
+    f->pull = f->bend = vec3_zero();
+    exchange(other, place, f, normal, approach);
+    Vec3 slip = vec3_sub(f->velocity, place->velocity);
+    slip = vec3_add_scaled(slip, -vec3_dot(slip, normal), normal);
+    slip = vec3_add_scaled(slip, -vec3_dot(slip, place->free), place->free);
+    f32 speed = vec3_length(slip), lost = f32_min(speed, f->def->friction * approach);
+    if (lost > 0.0f && speed > 1e-9f) {
+        exchange(other, place, f, vec3_scale(slip, -1.0f / speed), lost);
+    }
+    return true;
+}
+
+/* v' = −e (v·n) n + (1 − μ) (v − (v·n) n), relative to the thing. */
 static bool strike(const Collider *other, const ContactPlace *place, Flight *f, f32 h)
 {
     Vec3 normal = place->normal, against = vec3_sub(f->velocity, place->velocity);
     f32 approach = -vec3_dot(against, normal);
-    if (!(approach > 0.0f)) {
-        return false;
-    }
-    bool rests = approach <= fabsf(vec3_dot(f->pull, normal)) * h;
     if (approach > CONTACT_WAKE_M_S && f->inverse_mass > 0.0f && other->ops->wake != NULL) {
         other->ops->wake(other->of, place->thing);
     }
-    f32 e = rests ? 0.0f : f->def->restitution;
-    exchange(other, place, f, normal, (1.0f + e) * approach);
+    if (approach <= fabsf(vec3_dot(f->pull, normal)) * h) {
+        return come_to_rest(other, place, f);
+    }
+    exchange(other, place, f, normal, (1.0f + f->def->restitution) * approach);
     Vec3 slip = vec3_add_scaled(against, approach, normal);
     slip = vec3_add_scaled(slip, -vec3_dot(slip, place->free), place->free);
-    f32 speed = vec3_length(slip), mu = f->def->friction;
-    f32 lost = rests ? f32_min(speed, mu * approach) : mu * speed;
-    if (lost > 0.0f && speed > 1e-9f) {
-        exchange(other, place, f, vec3_scale(slip, -1.0f / speed), lost);
-    }
-    if (rests) { /* what it lies on carries it for the rest of the step */
-        f32 pull = f32_min(vec3_dot(f->pull, normal), 0.0f);
-        f32 bend = f32_min(vec3_dot(f->bend, normal), 0.0f);
-        f->pull = vec3_add_scaled(f->pull, -pull, normal);
-        f->bend = vec3_add_scaled(f->bend, -bend, normal);
+    f32 speed = vec3_length(slip);
+    if (f->def->friction > 0.0f && speed > 1e-9f) {
+        exchange(other, place, f, vec3_scale(slip, -1.0f / speed), f->def->friction * speed);
     }
     return true;
 }
@@ -566,8 +579,7 @@ static void fly(Particles *p, const NearThing *const *things, u32 count, const N
     Vec3 end =
         vec3_add_scaled(vec3_add_scaled(f.position, f.left, f.velocity), f.left * f.left, f.bend);
     p->positions[slot] = bounces < BOUNCES_MAX ? end : f.position;
-    p->velocities[slot] =
-        bounces < BOUNCES_MAX ? vec3_add_scaled(f.velocity, f.left, f.pull) : f.velocity;
+    p->velocities[slot] = vec3_add_scaled(f.velocity, f.left, f.pull);
 }
 
 /* Lists the things that a particle may touch in this step of h s; none while it is on the way that

@@ -203,7 +203,9 @@ static int init_system(ParticleSystem *system, const ParticlesDef *def, ErrorTex
 {
     f32 far = 2.0f * WORLD_EXTENT_MAX_M;
     *system = (ParticleSystem){.def = *def, .count = def->count, .hunter = vec3(far, far, far)};
-    memcpy(system->forces, def->forces, def->force_count * sizeof *def->forces);
+    if (def->force_count > 0) {
+        memcpy(system->forces, def->forces, def->force_count * sizeof *def->forces);
+    }
     system->starts = malloc((def->start_count + 1) * sizeof *def->starts);
     EmitterDef emitter = emitter_def(def);
     int result = emitter_init(&system->emitter, &emitter, error);
@@ -216,7 +218,9 @@ static int init_system(ParticleSystem *system, const ParticlesDef *def, ErrorTex
         finish_system(system);
         return result;
     }
-    memcpy(system->starts, def->starts, def->start_count * sizeof *def->starts);
+    if (def->start_count > 0) {
+        memcpy(system->starts, def->starts, def->start_count * sizeof *def->starts);
+    }
     return ERROR_OK;
 }
 

@@ -121,6 +121,34 @@ static void what_is_hit_takes_the_momentum(void **unused)
     }
 }
 
+/* What falls on a body that does not fall itself brings it all its weight, resting or bouncing. */
+static void bodies_carry_the_weight_of_particles(void **unused)
+{
+    PL_UNUSED(unused);
+    for (u32 hz = 30; hz <= 120; hz *= 2) {
+        char json[1024];
+        snprintf(
+            json, sizeof json,
+            "\"tick_rate\":%u,\"sleep\":false,\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":"
+            "\"box\",\"half\":[3,0.5,3]},\"mass\":400,\"gravity_scale\":0}],"
+            "\"particle_systems\":[{\"name\":\"p\",\"count\":200,\"burst\":200,\"shape\":{"
+            "\"kind\":\"box\",\"half\":[1,0.2,1]},\"position\":[0,0.9,0],\"mass\":0.5,"
+            "\"lifetime\":-1,\"restitution\":%g,\"friction\":0.2}],\"probes\":[{\"name\":\"p\","
+            "\"kind\":\"momentum\"},{\"name\":\"v\",\"kind\":\"speed\",\"of\":\"b\"}]",
+            hz, hz == 60 ? 0.5 : 0.0);
+        Stage stage = stage_of(json);
+        for (u32 i = 1; i <= 2 * hz; i++) {
+            run(&stage, 1);
+            f64 weight = 200 * 0.5 * 9.81 * i / hz;
+            /* 200 small impulses a substep are rounded where they are added to a body's speed. */
+            expect_near("momentum of all", probe(&stage, "p"), weight, 5e-4 * weight + 1e-3);
+        }
+        /* Soon they move together: 500 kg pulled by the weight of 100. */
+        expect_near("speed of the body", probe(&stage, "v"), 2.0 * 9.81 * 100.0 / 500.0, 0.3);
+        stage_end(&stage);
+    }
+}
+
 /* ---- hands ---- */
 
 static void hands_hold_and_push_single_particles(void **unused)
@@ -311,6 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_hit_takes_the_momentum),
+        cmocka_unit_test(bodies_carry_the_weight_of_particles),
         cmocka_unit_test(hands_hold_and_push_single_particles),
         cmocka_unit_test(parameters_act),
         cmocka_unit_test(nothing_is_declared_without_systems),

@@ -394,14 +394,15 @@ static f32 gap_at(const Flight *f, const Collider *other, const NearThing *thing
     return (vec3_dot(normal, *side) < 0.0f ? -fabsf(apart) : apart) - f->radius;
 }
 
-static ContactParticle particle_at(const Flight *f, Vec3 position, Vec3 velocity)
+/* Only what moves farther than its radius within h s can pass through something thin. */
+static ContactParticle particle_at(const Flight *f, Vec3 position, Vec3 velocity, f32 h)
 {
     /* Massless particles meet all the same. */
     return (ContactParticle){.position = position,
                              .velocity = velocity,
                              .inverse_mass = f->inverse_mass > 0.0f ? f->inverse_mass : 1.0f,
                              .radius = f->radius,
-                             .swept = true};
+                             .swept = vec3_length(velocity) * h > f->radius};
 }
 
 /* False position with the Illinois modification (Dowell, Jarratt 1971). */
@@ -439,7 +440,7 @@ static void meet_thing(const Particles *p, const Flight *f, const NearThing *thi
     Vec3 mean = vec3_add_scaled(f->velocity, f->left, f->bend);
     Vec3 moving = motion_of(other, thing, f->position);
     ContactPlace place;
-    ContactParticle particle = particle_at(f, place_at(f, 0.0f, moving), mean);
+    ContactParticle particle = particle_at(f, place_at(f, 0.0f, moving), mean, f->left);
     particle.radius -= place_m; /* what rests on it or slides along it does not enter it */
     if (!other->ops->meet(other->of, thing->thing, &particle, f->left, &place)) {
         return;
@@ -531,7 +532,7 @@ static bool bounce_off(const Particles *p, Flight *f, const FirstContact *impact
     f->elapsed += t;
     f->left = f32_max(f->left - t, 0.0f);
     ContactPlace place;
-    ContactParticle particle = particle_at(f, there, f->velocity);
+    ContactParticle particle = particle_at(f, there, f->velocity, now_s);
     particle.radius += 16.0f * place_m + 1e-5f * vec3_length(f->position);
     if (!other->ops->meet(other->of, thing->thing, &particle, now_s, &place)) {
         return false;

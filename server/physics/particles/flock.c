@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum {
-    GRAIN = 256 /* boids of one job */
+    GRAIN = 1024 /* boids of one job */
 };
 
 typedef struct FlockPass {
@@ -31,7 +31,7 @@ typedef struct Company {
 
 static const f32 far_m = 1e9f;
 /* Size of a cell in ranges of sight: fewer searches against more candidates of each. */
-static const f32 cell_sights = 1.5f;
+static const f32 cell_sights = 1.75f;
 
 bool flock_reserve(Flock *flock, u32 capacity)
 {

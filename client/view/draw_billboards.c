@@ -95,7 +95,7 @@ static void sheet_init(DrawBillboards *draw, u8 *texels)
     glActiveTexture(GL_TEXTURE0 + FREE_UNIT);
     draw->sheet = texture_create(GL_LINEAR);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, SHEET_LEVELS - 1);
-    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR_MIPMAP_LINEAR);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR_MIPMAP_NEAREST);
     glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
     glTexImage2D(GL_TEXTURE_2D, 0, GL_RG8, SHEET_EDGE, SHEET_EDGE, 0, GL_RG, GL_UNSIGNED_BYTE,
                  texels);

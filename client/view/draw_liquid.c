@@ -224,7 +224,7 @@ void draw_liquid_gather(DrawLiquid *draw, const Picture *picture, const FrameUni
         }
     }
     if (draw->form.count > 0) {
-        liquid_form_foam(&draw->form);
+        liquid_form_foam(&draw->form, picture->camera.eye);
         liquid_bound(draw, frame);
         stream_buffer_write(&draw->stream, draw->form.points,
                             draw->form.count * sizeof *draw->form.points);
@@ -286,6 +286,7 @@ static const LiquidShader *liquid_use(const DrawLiquid *draw, LiquidPass pass)
     glUniform2f(shader->guard, draw->guard[0], draw->guard[1]);
     glUniform2f(shader->lens, draw->lens[0], draw->lens[1]);
     glUniform1f(shader->size, draw->form.radius);
+    glUniform1f(shader->dive, draw->form.diving ? 1.0f : 0.0f);
     return shader;
 }
 

@@ -20,6 +20,8 @@
 #define SLOW_MAX_M_S  1.5f
 #define FAST_MIN_M_S  3.0f
 #define FAST_MAX_M_S  9.0f
+/* Around an eye that is within the liquid, where all points may be seen. */
+#define DIVING_POINTS 1.0f
 #define SPRAY_SMALLER 0.62f /* of the radius */
 #define SPRAY_WHITE   0.3f
 
@@ -69,6 +71,7 @@ f32 liquid_ball_radius(const Appearance *appearance, u8 shift)
 void liquid_form_begin(LiquidForm *form)
 {
     form->count = form->body_count = 0;
+    form->diving = false;
     form->radius = 0.0f;
 }
 
@@ -183,12 +186,12 @@ static bool point_foam(LiquidForm *form, u32 i, f32 unit)
     return !crowd_hides(&form->crowd, point->position);
 }
 
-/* Sorts a body: points that are surrounded by others change places with the last ones. */
+/* Sorts a body: points that others hide change places with the last ones. */
 static void body_foam(LiquidForm *form, LiquidBody *body, f32 unit)
 {
     u32 end = body->first + body->count;
     for (u32 i = body->first; i < end;) {
-        if (point_foam(form, i, unit)) {
+        if (point_foam(form, i, unit) || form->diving) {
             i++;
             continue;
         }
@@ -203,7 +206,7 @@ static void body_foam(LiquidForm *form, LiquidBody *body, f32 unit)
     body->outer = end - body->first;
 }
 
-void liquid_form_foam(LiquidForm *form)
+void liquid_form_foam(LiquidForm *form, Vec3 eye)
 {
     if (form->count == 0 || !crowd_begin(&form->crowd, form->count, form->radius)) {
         return;
@@ -213,6 +216,7 @@ void liquid_form_foam(LiquidForm *form)
         const LiquidPoint *point = &form->points[i];
         crowd_add(&form->crowd, point->position, form->velocities[i], point->volume / unit);
     }
+    form->diving = crowd_at(&form->crowd, eye).points > DIVING_POINTS;
     for (u32 b = 0; b < form->body_count; b++) {
         body_foam(form, &form->bodies[b], unit);
     }

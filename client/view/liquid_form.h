@@ -47,7 +47,8 @@ typedef struct LiquidForm {
     LiquidBody *bodies;  /* [body_count] */
     u32 count, capacity, shift_capacity, body_count, body_capacity;
     Crowd crowd;
-    f32 radius; /* m, half the spacing, grown where decimated: mean of all points; 0 without any */
+    bool diving; /* the eye is within the liquid: all points may be seen */
+    f32 radius;  /* m, half the spacing, grown where decimated: mean of all points; 0 without any */
 } LiquidForm;
 
 /* Starts a frame; zero-initialized structs are valid. */
@@ -55,9 +56,9 @@ void liquid_form_begin(LiquidForm *form);
 /* Adds the live points of a liquid: `points` is the field's array. Out of memory: adds none. */
 void liquid_form_add(LiquidForm *form, const ShownPoint *points, const Entity *entity,
                      const f32 color[3], const f32 color2[3]);
-/* Finds the foam of all points added and which of them may be seen, and sorts each body; spray is
- * drawn as smaller drops. Without memory: no foam, all may be seen. */
-void liquid_form_foam(LiquidForm *form);
+/* Finds the foam of all points added and which of them may be seen from `eye`, and sorts each body;
+ * spray is drawn as smaller drops. Without memory: no foam, all may be seen. */
+void liquid_form_foam(LiquidForm *form, Vec3 eye);
 void liquid_form_finish(LiquidForm *form);
 
 #endif

@@ -148,7 +148,7 @@ static const char thickness_fragment[] =
 static const char surface_fragment[] =
     "uniform sampler2D form, sums, colors, scene, scene_depths;\n"
     "uniform vec2 guard, lens, zoom;\n"
-    "uniform float size;\n"
+    "uniform float size, dive;\n"
     "in vec2 v_screen;\n"
     "out vec4 o_color;\n"
     "float scene_at(vec2 uv) {\n"
@@ -200,6 +200,7 @@ static const char surface_fragment[] =
     "    vec3 n = normalize(f.xyz);\n"
     "    vec3 d = forward.xyz + right.xyz * (window.x + right.w) + up.xyz * window.y;\n"
     "    vec3 p = eye.xyz + d * f.w, v = -normalize(d);\n"
+    "    n = mix(n, v, dive);\n" /* there is no surface before an eye within */
     "#ifdef LEAN\n"
     "    float shade = sun_glance(p + n * (1.6 * sun.w)), open = sky_glance(p + n * 0.1);\n"
     "#else\n"
@@ -280,6 +281,7 @@ int liquid_shaders_init(LiquidShader shaders[LIQUID_PASS_COUNT], u32 chunks, Err
         shader->reach = glGetUniformLocation(shader->program, "reach");
         shader->way = glGetUniformLocation(shader->program, "way");
         shader->texel = glGetUniformLocation(shader->program, "texel");
+        shader->dive = glGetUniformLocation(shader->program, "dive");
         shader->zoom = glGetUniformLocation(shader->program, "zoom");
         shader->grow = glGetUniformLocation(shader->program, "grow");
         shader->weight = glGetUniformLocation(shader->program, "weight");

@@ -36,6 +36,7 @@ typedef struct LiquidShader {
                    many texels each may stand for */
     GLint way; /* ivec2: its direction */
     GLint texel;  /* vec2: 1 / size of the target */
+    GLint dive;   /* 1 for an eye within the liquid, else 0 */
     GLint zoom;   /* vec2: the window's coordinates per the target's */
     GLint grow;   /* of the radii of balls */
     GLint weight; /* points for which each counts */

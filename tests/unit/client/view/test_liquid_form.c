@@ -21,6 +21,7 @@ enum {
     POINTS = SIDE * SIDE * SIDE
 };
 static const f32 radius = 0.02f;
+static const Vec3 far_away = {9, 9, 9};
 static const f32 color[3] = {0.5f, 0.8f, 0.9f}, color2[3] = {0.1f, 0.2f, 0.3f};
 
 /* A cube of liquid at rest. */
@@ -158,7 +159,7 @@ static void test_points_inside_are_left_out(void **state)
     for (u32 round = 0; round < 2; round++) { /* the nodes of the first are forgotten */
         liquid_form_begin(&form);
         liquid_form_add(&form, points, &entity, color, color2);
-        liquid_form_foam(&form);
+        liquid_form_foam(&form, far_away);
         assert_int_equal(form.body_count, 1);
         const LiquidBody *body = &form.bodies[0];
         assert_true(body->first == 0 && body->count == POINTS && body->outer < POINTS);
@@ -179,6 +180,21 @@ static void test_points_inside_are_left_out(void **state)
     free(points);
 }
 
+/* An eye within the liquid sees what is about it. */
+static void test_divers_see_all(void **state)
+{
+    (void)state;
+    ShownPoint *points = cube();
+    Entity entity = liquid_of(POINTS);
+    LiquidForm form = {0};
+    liquid_form_begin(&form);
+    liquid_form_add(&form, points, &entity, color, color2);
+    liquid_form_foam(&form, vec3(radius * SIDE, radius * SIDE, radius * SIDE));
+    assert_int_equal(form.bodies[0].outer, POINTS);
+    liquid_form_finish(&form);
+    free(points);
+}
+
 /* However close they lie: a layer that was pressed flat is seen from both sides. */
 static void test_flat_layers_are_seen(void **state)
 {
@@ -195,7 +211,7 @@ static void test_flat_layers_are_seen(void **state)
         }
         liquid_form_begin(&form);
         liquid_form_add(&form, points, &entity, color, color2);
-        liquid_form_foam(&form);
+        liquid_form_foam(&form, far_away);
         assert_int_equal(form.bodies[0].outer, POINTS);
     }
     liquid_form_finish(&form);
@@ -219,7 +235,7 @@ static void test_foam_is_where_it_is_mixed(void **state)
         }
         liquid_form_begin(&form);
         liquid_form_add(&form, points, &entity, color, color2);
-        liquid_form_foam(&form);
+        liquid_form_foam(&form, far_away);
         f64 most = 0.0;
         for (u32 i = 0; i < form.count; i++) {
             f32 off = fabsf(form.points[i].position.x - radius * SIDE);
@@ -242,7 +258,7 @@ static void test_foam_is_where_it_is_mixed(void **state)
     entity.count = 40;
     liquid_form_begin(&form);
     liquid_form_add(&form, points, &entity, color, color2);
-    liquid_form_foam(&form);
+    liquid_form_foam(&form, far_away);
     for (u32 i = 0; i < form.count; i++) {
         bool fast = ((u32)form.points[i].position.x & 1) == 0;
         expect_within("foam of a drop", (f64)form.points[i].foam, fast ? 0.25 : 0.0,
@@ -260,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_gaps_are_no_decimation),
         cmocka_unit_test(test_absorption_is_the_color),
         cmocka_unit_test(test_points_inside_are_left_out),
+        cmocka_unit_test(test_divers_see_all),
         cmocka_unit_test(test_flat_layers_are_seen),
         cmocka_unit_test(test_foam_is_where_it_is_mixed),
     };

@@ -540,6 +540,33 @@ static void test_answer_soft(void **state)
     assert_true(points[0].position.z == -3.0f);
 }
 
+/* Nobody knows before the server how a liquid flows around a hand: its points stay as shown, and so
+ * does the end of the hand's spring. */
+static void test_answer_liquid(void **state)
+{
+    (void)state;
+    Connection world;
+    world_make(&world);
+    Scene scene = scene_of_hands();
+    world.scene = &scene;
+    world.entities[2].mass_kg = 1.0f;
+    world.entities[2].appearance.kind = APPEARANCE_LIQUID;
+    Hand hand;
+    hand_init(&hand, &world);
+    assert_true(hand_grab_entity(&hand, 3));
+    u64 now_ns = steps(&hand, 1000000000, 0.1);
+    hand_move(&hand, vec3(-2, 0, -2.4f));
+    steps(&hand, now_ns, 0.15);
+    ShownPoint points[COLUMNS * ROWS], before[COLUMNS * ROWS];
+    timeline_point_range(NULL, 1, 0, COLUMNS * ROWS, points);
+    memcpy(before, points, sizeof points);
+    hand_show_points(&hand, 1, points);
+    assert_memory_equal(points, before, sizeof points);
+    Vec3 end;
+    assert_true(hand_point(&hand, &end));
+    assert_true(vec3_distance(end, points[0].position) < 1e-5f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -547,7 +574,7 @@ int main(void)
         cmocka_unit_test(test_hand),        cmocka_unit_test(test_answer),
         cmocka_unit_test(test_answer_soft), cmocka_unit_test(test_heights),
         cmocka_unit_test(test_voxels),      cmocka_unit_test(test_balls),
-        cmocka_unit_test(test_liquid),
+        cmocka_unit_test(test_liquid),      cmocka_unit_test(test_answer_liquid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

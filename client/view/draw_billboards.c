@@ -23,7 +23,7 @@ enum {
 
 struct DrawBillboards {
     BillboardInstance *instances, *sorted; /* [capacity] */
-    u32 *keys, *order;                     /* [capacity] */
+    u32 *keys; /* [3 · capacity] distances, and two orders of instances */
     u32 count, capacity;
     f32 lens[2];
     GLuint vao, program, sheet;
@@ -159,18 +159,10 @@ void draw_billboards_destroy(DrawBillboards *draw)
     free(draw->instances);
     free(draw->sorted);
     free(draw->keys);
-    free(draw->order);
     free(draw);
 }
 
 /* ---- gathering ---- */
-
-static bool grow(void **array, size_t bytes)
-{
-    void *grown = realloc(*array, bytes);
-    *array = grown ? grown : *array;
-    return grown != NULL;
-}
 
 static bool billboards_reserve(DrawBillboards *draw, u32 more)
 {
@@ -179,12 +171,21 @@ static bool billboards_reserve(DrawBillboards *draw, u32 more)
         return true;
     }
     u64 capacity = needed + needed / 2;
-    if (!grow((void **)&draw->instances, capacity * sizeof *draw->instances) ||
-        !grow((void **)&draw->sorted, capacity * sizeof *draw->sorted) ||
-        !grow((void **)&draw->keys, capacity * sizeof *draw->keys) ||
-        !grow((void **)&draw->order, 2 * capacity * sizeof *draw->order)) {
+    BillboardInstance *instances = realloc(draw->instances, capacity * sizeof *instances);
+    if (!instances) {
         return false;
     }
+    draw->instances = instances;
+    BillboardInstance *sorted = realloc(draw->sorted, capacity * sizeof *sorted);
+    if (!sorted) {
+        return false;
+    }
+    draw->sorted = sorted;
+    u32 *keys = realloc(draw->keys, 3 * capacity * sizeof *keys);
+    if (!keys) {
+        return false;
+    }
+    draw->keys = keys;
     draw->capacity = (u32)capacity;
     return true;
 }
@@ -247,6 +248,7 @@ static void billboards_sort(DrawBillboards *draw, const Camera *camera)
 {
     CameraAxes axes = camera_axes(camera);
     f32 low = 0.0f, high = 0.0f;
+    u32 *from = draw->keys + draw->capacity, *to = from + draw->capacity;
     for (u32 round = 0; round < 2; round++) {
         f32 scale = high > low ? 65535.0f / (high - low) : 0.0f;
         for (u32 i = 0; i < draw->count; i++) {
@@ -256,11 +258,10 @@ static void billboards_sort(DrawBillboards *draw, const Camera *camera)
                 high = i == 0 ? away : f32_max(high, away);
             } else {
                 draw->keys[i] = (u32)f32_clamp((high - away) * scale, 0.0f, 65535.0f);
-                draw->order[i] = i;
+                from[i] = i;
             }
         }
     }
-    u32 *from = draw->order, *to = draw->order + draw->capacity;
     for (u32 shift = 0; shift < 16; shift += 8) {
         u32 starts[257] = {0};
         for (u32 i = 0; i < draw->count; i++) {

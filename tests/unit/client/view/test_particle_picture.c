@@ -222,50 +222,68 @@ static void test_no_seam_at_the_window(void **state)
     expect_at_most("roughness of the edge", deviation[0], 1.3 * deviation[1] + 0.3);
 }
 
-/* A red box at the bottom seems higher through clear water than without; in an opaque liquid it is
- * gone. What stands before the liquid or out of it looks as ever. */
+/* A red box on the ground, a green one that floats and a blue one before the pool, which is filled
+ * with a liquid this clear; 0: dry. */
+static void take_boxes(Drawn *d, f32 clear_m, const char *name)
+{
+    drawn_clear(d);
+    d->picture.camera.eye = vec3(0, 1.6f, 2.2f);
+    d->picture.camera.target = vec3(0, 0.2f, 0);
+    drawn_box(d, vec3(0, 0.06f, 0), vec3(0.12f, 0.06f, 0.12f), 0xE02010);
+    drawn_box(d, vec3(0.35f, 0.45f, 0.1f), vec3(0.1f, 0.14f, 0.1f), 0x20A020);
+    drawn_box(d, vec3(-0.3f, 0.35f, 0.9f), vec3(0.05f, 0.35f, 0.05f), 0x2030D0);
+    if (clear_m > 0.0f) {
+        water(d, 0.02f)->appearance.clear_m = clear_m;
+        drawn_fill(d, vec3(-0.7f, 0, -0.6f), vec3(0.7f, 0.4f, 0.6f), 0.3f, 0);
+    }
+    take(d, name);
+}
+
+/* How many pixels are red, and their mean row. */
+static u32 red_pixels(const Drawn *d, f64 *row)
+{
+    u32 count = 0;
+    *row = 0.0;
+    for (u32 i = 0; i < WIDTH * HEIGHT; i++) {
+        const u8 *c = d->rgb + 3 * i;
+        if (c[0] > 1.6f * (f32)c[1] && c[0] > 1.6f * (f32)c[2] && c[0] > 50) {
+            count++;
+            *row += i / WIDTH;
+        }
+    }
+    *row /= u32_max(count, 1);
+    return count;
+}
+
+/* The top of the floating box, and what is in front. */
+static void must_be_as_dry(const Drawn *d, const u8 *dry)
+{
+    const Vec3 places[2] = {vec3(0.35f, 0.59f, 0.1f), vec3(-0.3f, 0.5f, 0.95f)};
+    for (u32 k = 0; k < 2; k++) {
+        const u8 *c = drawn_pixel(d, places[k]);
+        for (u32 j = 0; j < 3; j++) {
+            assert_true(abs((int)c[j] - (int)dry[c - d->rgb + j]) <= 2);
+        }
+    }
+}
+
+/* The red box seems higher through clear water than without; in an opaque liquid it is gone. What
+ * stands before the liquid or out of it looks as ever. */
 static void test_what_is_behind_before_and_within(void **state)
 {
     (void)state;
-    f64 row[3] = {0};
-    u32 red[3] = {0};
-    u8 *dry = NULL;
-    for (u32 way = 0; way < 3; way++) { /* dry, clear, opaque */
-        Drawn *d = begin();
-        d->picture.camera.eye = vec3(0, 1.6f, 2.2f);
-        d->picture.camera.target = vec3(0, 0.2f, 0);
-        drawn_box(d, vec3(0, 0.06f, 0), vec3(0.12f, 0.06f, 0.12f), 0xE02010);
-        drawn_box(d, vec3(0.35f, 0.45f, 0.1f), vec3(0.1f, 0.14f, 0.1f), 0x20A020);   /* floats */
-        drawn_box(d, vec3(-0.3f, 0.35f, 0.9f), vec3(0.05f, 0.35f, 0.05f), 0x2030D0); /* before */
-        Entity *liquid = water(d, 0.02f);
-        if (way == 2) {
-            liquid->appearance.clear_m = 0.004f;
-        }
-        if (way > 0) {
-            drawn_fill(d, vec3(-0.7f, 0, -0.6f), vec3(0.7f, 0.4f, 0.6f), 0.3f, 0);
-        }
-        take(d, way == 0 ? "dry" : way == 1 ? "within" : "opaque");
-        for (u32 i = 0; i < WIDTH * HEIGHT; i++) {
-            const u8 *c = d->rgb + 3 * i;
-            if (c[0] > 1.6f * (f32)c[1] && c[0] > 1.6f * (f32)c[2] && c[0] > 50) {
-                red[way]++;
-                row[way] += i / WIDTH;
-            }
-        }
-        row[way] /= red[way] > 0 ? red[way] : 1;
-        if (way == 0) {
-            dry = copy_of(d);
-            continue;
-        }
-        /* The top of the floating box, and what is in front. */
-        Vec3 free[2] = {vec3(0.35f, 0.59f, 0.1f), vec3(-0.3f, 0.5f, 0.95f)};
-        for (u32 k = 0; k < 2; k++) {
-            const u8 *c = drawn_pixel(d, free[k]);
-            for (u32 j = 0; j < 3; j++) {
-                assert_true(abs((int)c[j] - (int)dry[c - d->rgb + j]) <= 2);
-            }
-        }
-    }
+    f64 row[3];
+    u32 red[3];
+    Drawn *d = begin();
+    take_boxes(d, 0.0f, "dry");
+    red[0] = red_pixels(d, &row[0]);
+    u8 *dry = copy_of(d);
+    take_boxes(d, 0.4f, "within");
+    red[1] = red_pixels(d, &row[1]);
+    must_be_as_dry(d, dry);
+    take_boxes(d, 0.004f, "opaque");
+    red[2] = red_pixels(d, &row[2]);
+    must_be_as_dry(d, dry);
     print_message("red: %u pixels at row %.1f; through water %u at %.1f; opaque %u\n", red[0],
                   row[0], red[1], row[1], red[2]);
     assert_true(red[1] > red[0] / 3);

@@ -176,7 +176,8 @@ enum ProbeOf {
     OF_GAS, // a closed soft body or ring
     OF_JOINT,
     OF_LIQUID, // or grains
-    OF_FILLED  // either of them, or what holds a gas
+    OF_FILLED, // either of them, or what holds a gas
+    OF_RAY
 };
 
 static const ProbeOf probe_of[] = {
@@ -241,6 +242,28 @@ bool Builder::matter_probe(const JsonPath &at, const fb::Probe *in, const std::s
     return in->of() == nullptr || name(at, "of", in->of(), out->of);
 }
 
+bool Builder::ray_probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out)
+{
+    if (in->of() != nullptr) {
+        return fail(at, "of", "%s has a ray; leave it out", probe_kind_name(out->kind));
+    }
+    if (in->from() == nullptr || in->direction() == nullptr) {
+        return fail(at, in->from() == nullptr ? "from" : "direction",
+                    "missing; give from and direction as [x, y, z]");
+    }
+    Vec3 way;
+    if (!vector(at, "from", in->from(), vec3_zero(), WORLD_EXTENT_MAX_M, &out->ray.origin) ||
+        !vector(at, "direction", in->direction(), vec3_zero(), 1e6f, &way) ||
+        !number(at, "length", in->length(), 0.01f, 2.0f * WORLD_EXTENT_MAX_M, &out->length_m)) {
+        return false;
+    }
+    if (!(vec3_length(way) > 1e-3f)) {
+        return fail(at, "direction", "has no direction; give a vector along the ray");
+    }
+    out->ray.direction = vec3_normalize_or(way, vec3(0.0f, -1.0f, 0.0f));
+    return true;
+}
+
 bool Builder::probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out)
 {
     if (!name(at, "name", in->name(), out->name)) {
@@ -260,6 +283,13 @@ bool Builder::probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out)
     }
     ProbeOf of = probe_of[out->kind];
     bool joint = of == OF_JOINT;
+    if (of == OF_RAY) {
+        return ray_probe(at, in, out);
+    }
+    if (in->from() != nullptr || in->direction() != nullptr) {
+        return fail(at, in->from() != nullptr ? "from" : "direction", "%s has no ray; leave it out",
+                    probe_kind_name(out->kind));
+    }
     if (of == OF_WORLD) {
         return in->of() == nullptr || fail(at, "of", "%s refers to the whole world; leave it out",
                                            probe_kind_name(out->kind));

@@ -268,6 +268,7 @@ class Builder
     bool prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out);
     bool body_prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out);
     bool soft_prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out);
+    bool ray_probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out);
     bool matter_probe(const JsonPath &at, const fb::Probe *in, const std::string &kinds,
                       SceneProbe *out);
     bool probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out);

@@ -153,7 +153,8 @@ struct MatterOps {
     /* ---- contact ---- */
 
     /* Its collider for the kind with the index `user`, which carries it along in its own steps;
-     * for the coming tick. NULL, or one without ops: no collisions. */
+     * for the coming tick. With its own index: for questions between ticks. NULL, or one without
+     * ops: no collisions. */
     Collider (*collider)(Matter *matter, u32 user);
     /* The entity that a thing of its collider belongs to; 0: none. Needed for sensors. */
     u32 (*entity_of)(const Matter *matter, u32 thing);

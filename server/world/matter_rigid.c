@@ -158,8 +158,15 @@ static Collider collider(Matter *matter, u32 user)
     RigidCollider *bodies = &m->colliders[user];
     bodies->rigid = m->rigid;
     bodies->gravity = world_vector(matter->world, WORLD_GRAVITY);
-    world_meets_bodies(world_matter_at(matter->world, user), bodies);
+    if (user != matter->index) {
+        world_meets_bodies(world_matter_at(matter->world, user), bodies);
+    }
     return rigid_collider(bodies);
+}
+
+static u32 entity_of(const Matter *matter, u32 thing)
+{
+    return rigid_of_const(matter)->slots[thing].entity;
 }
 
 static void prepare(Matter *matter)
@@ -339,6 +346,7 @@ const MatterOps matter_rigid = {
     .steer = matter_rigid_steer,
     .begin = begin,
     .collider = collider,
+    .entity_of = entity_of,
     .prepare = prepare,
     .substep = substep,
     .finish = finish,

@@ -132,7 +132,7 @@ void matter_rigid_sensors_report(MatterRigid *m)
         if (other->ops->collider == NULL || other->ops->entity_of == NULL) {
             continue;
         }
-        Collider collider = other->ops->collider(other, m->base.index);
+        Collider collider = other->ops->collider(other, other->index);
         if (collider.ops == NULL || collider.ops->touches == NULL) {
             continue;
         }

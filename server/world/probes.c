@@ -104,6 +104,7 @@ static f64 measure_thing(const World *world, const SceneProbe *probe)
 
 static f64 measure_scene(const World *world, const SceneProbe *probe, Totals *totals)
 {
+    WorldHit hit;
     switch (probe->kind) {
     case PROBE_KINETIC_ENERGY:
         return sums_of(world, totals)->kinetic;
@@ -111,6 +112,9 @@ static f64 measure_scene(const World *world, const SceneProbe *probe, Totals *to
         return sums_of(world, totals)->potential;
     case PROBE_ENERGY:
         return sums_of(world, totals)->kinetic + sums_of(world, totals)->potential;
+    case PROBE_RANGE:
+        return world_ray(world, probe->ray, probe->length_m, &hit) ? (f64)hit.distance
+                                                                   : (f64)probe->length_m;
     case PROBE_ELASTIC_ENERGY:
         return elastic_of(world);
     case PROBE_MOMENTUM: {

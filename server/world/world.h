@@ -56,6 +56,15 @@ int world_save(const World *world, u8 **image, size_t *bytes);
  * error it is unchanged. */
 int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error);
 
+/* What a ray hits first: bodies that are no sensors, soft bodies, particles. */
+typedef struct WorldHit {
+    u32 entity;
+    f32 distance; /* m along the ray */
+    Vec3 point;   /* m */
+    Vec3 normal;  /* unit, against the ray */
+} WorldHit;
+/* Between ticks. A unit direction; within max m (finite). */
+bool world_ray(const World *world, Ray ray, f32 max, WorldHit *hit);
 /* A probe's value by name; false if there is none. */
 bool world_probe(const World *world, const char *name, f64 *value);
 

@@ -1,6 +1,6 @@
 /*
- * fake_source.h: a Source without physics, for tests of the host: spheres that move on circles at 60
- * ticks per second of real time. It keeps all inputs for the test.
+ * fake_source.h: a Source without physics, for tests of the host: spheres that move on circles, at
+ * 60 ticks per second of real time. It keeps all inputs for the test.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_FAKE_SOURCE_H

@@ -24,7 +24,8 @@ typedef struct NetWorld {
 
 /* `bodies` boxes 0.8 m apart and a sheet of side × side points (side a multiple of 8, in tiles of
  * 8 × 8 so that a chunk is a patch), for `ticks` ticks at 60 Hz. Every half second all bodies
- * within 3 m of some place are kicked; the wind blows about half of the time. NULL: out of memory. */
+ * within 3 m of some place are kicked; the wind blows about half of the time. NULL: out of
+ * memory. */
 NetWorld *net_world_create(u32 bodies, u32 side, u32 ticks, u64 seed);
 void net_world_destroy(NetWorld *world); /* NULL is fine */
 

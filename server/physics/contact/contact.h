@@ -18,6 +18,8 @@
 #include "shared/geometry/shape.h"
 #include "shared/math/symmetric.h"
 
+#include <string.h>
+
 struct ShapePose; /* rigid/narrow/manifold.h */
 
 enum {
@@ -86,6 +88,9 @@ typedef struct ColliderOps {
     f32 (*friction)(const void *of, u32 thing);
     /* Does the thing, at its current position, overlap a shape? NULL: sensors do not notice it. */
     bool (*touches)(const void *of, u32 thing, const struct ShapePose *shape);
+    /* Does a ray hit the thing, at its current position, within max m? Writes the distance (0 from
+     * inside a solid) and the normal against the ray. NULL: rays pass. */
+    bool (*ray)(const void *of, u32 thing, Ray ray, f32 max, f32 *distance, Vec3 *normal);
     /* ---- contact ---- */
     /* May the particle touch the thing within h s, whatever other forces act on the two?
      * Thread-safe, like the next. */
@@ -138,6 +143,15 @@ void contact_lag_end(void *of);          /* substep_end */
  * displacement and adds no velocity. Returns true if they touched. */
 bool contact_particle(const Collider *collider, u32 thing, ContactParticle *particle, f32 h);
 
+/* Nearest hit of a ray with what a collider offers to this group and mask, within max m, after its
+ * begin; at equal distances the first in its order. */
+typedef struct ContactHit {
+    u32 thing;
+    f32 distance; /* m */
+    Vec3 normal;
+} ContactHit;
+bool contact_ray(const Collider *collider, Ray ray, f32 max, u32 group, u32 mask, ContactHit *hit);
+
 /* Input of a contact along its normal, from its geometry. */
 typedef struct ContactNormal {
     f32 gap;      /* m, at the start of the step, minus the distance kept */
@@ -148,6 +162,24 @@ typedef struct ContactNormal {
 /* Computes the speed (m/s) that the contact removes from the approach, and the immediate
  * positional correction (m). */
 void contact_normal(const ContactNormal *of, f32 h, f32 *push, f32 *apart);
+
+/* Contacts of different particles with immovable things are independent: of a list sorted by
+ * particle, whose items of `bytes` begin with the particle (u32), returns the first index from `at`
+ * to `count` at which a new particle begins. Moves the ends of a range for one job. */
+static inline u32 contact_boundary(const void *list, size_t bytes, u32 at, u32 count)
+{
+    const char *items = (const char *)list;
+    u32 before, here;
+    while (at > 0 && at < count) {
+        memcpy(&before, items + (size_t)(at - 1) * bytes, sizeof before);
+        memcpy(&here, items + (size_t)at * bytes, sizeof here);
+        if (before != here) {
+            break;
+        }
+        at++;
+    }
+    return at;
+}
 
 /* ---- speeds of contacts, m/s ---- */
 

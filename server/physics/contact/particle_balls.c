@@ -84,6 +84,13 @@ static bool touches(const void *of, u32 thing, const struct ShapePose *shape)
     return contact_distance(shape, place_of(balls, thing), radius, &normal) < radius;
 }
 
+static bool ray_hits(const void *of, u32 thing, Ray ray, f32 max, f32 *distance, Vec3 *normal)
+{
+    const ParticleBalls *balls = of;
+    Shape ball = {.kind = SHAPE_SPHERE, .radius = balls->set->radius};
+    return shape_ray(&ball, place_of(balls, thing), quat_identity(), ray, max, distance, normal);
+}
+
 static f32 friction(const void *of, u32 thing)
 {
     PL_UNUSED(of);
@@ -141,6 +148,7 @@ const ColliderOps particle_balls_ops = {
     .velocity = velocity,
     .friction = friction,
     .touches = touches,
+    .ray = ray_hits,
     .may_meet = may_meet,
     .meet = meet,
     .inverse_mass = inverse_mass,

@@ -252,13 +252,8 @@ static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
     ParticlePair *near = pass->contacts->near;
     u32 count = pass->contacts->near_fixed;
     PL_UNUSED(worker);
-    while (first > 0 && first < count && near[first].particle == near[first - 1].particle) {
-        first++;
-    }
-    while (end < count && near[end].particle == near[end - 1].particle) {
-        end++;
-    }
-    for (u32 i = first; i < end; i++) {
+    end = contact_boundary(near, sizeof *near, end, count);
+    for (u32 i = contact_boundary(near, sizeof *near, first, count); i < end; i++) {
         solve(pass, &near[i]);
     }
 }

@@ -120,6 +120,12 @@ static Vec3 velocity(const void *of, u32 thing, Vec3 point)
     return moving_at(bodies, thing, rigid_mover_at(bodies, thing), arm);
 }
 
+static bool ray_hits(const void *of, u32 thing, Ray ray, f32 max, f32 *distance, Vec3 *normal)
+{
+    ShapePose pose = pose_of(((const RigidCollider *)of)->rigid, thing);
+    return shape_ray(pose.shape, pose.position, pose.orientation, ray, max, distance, normal);
+}
+
 static f32 friction(const void *of, u32 thing)
 {
     return rigid_friction(((const RigidCollider *)of)->rigid, thing);
@@ -200,6 +206,7 @@ const ColliderOps rigid_collider_ops = {
     .distance = distance,
     .velocity = velocity,
     .friction = friction,
+    .ray = ray_hits,
     .may_meet = may_meet,
     .meet = meet,
     .inverse_mass = inverse_mass,

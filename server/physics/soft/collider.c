@@ -10,6 +10,7 @@
 
 #include "server/physics/contact/distance.h"
 #include "server/physics/soft/surface.h"
+#include "shared/geometry/grid.h"
 #include "shared/geometry/triangle.h"
 
 static const f32 tiny = 1e-12f;
@@ -331,6 +332,77 @@ static bool touches(const void *of, u32 thing, const struct ShapePose *shape)
     return inner > 0.0f && distance(of, thing, shape->position, inner, &normal) < inner;
 }
 
+typedef struct FeatureCast {
+    const SoftCollider *bodies;
+    u32 body, number; /* of the feature hit, or SOFT_NONE */
+    Ray ray;
+    f32 nearest; /* m */
+    Vec3 normal;
+} FeatureCast;
+
+/* A stick is a capsule of the body's thickness. */
+static bool ray_hits_stick(const FeatureCast *search, Vec3 a, Vec3 b, f32 *distance, Vec3 *normal)
+{
+    const Vec3 up = vec3(0.0f, 1.0f, 0.0f);
+    Vec3 axis = vec3_sub(b, a);
+    f32 length = vec3_length(axis);
+    Shape capsule = {.kind = SHAPE_CAPSULE,
+                     .radius = search->bodies->soft->bodies[search->body].def.thickness,
+                     .half_height = 0.5f * length};
+    Vec3 side = vec3_cross(up, axis);
+    Quat turned = {length + axis.y, side.x, side.y, side.z};
+    turned = quat_dot(turned, turned) > tiny * length * length ? quat_normalize(turned)
+                                                               : (Quat){0.0f, 1.0f, 0.0f, 0.0f};
+    return shape_ray(&capsule, vec3_scale(vec3_add(a, b), 0.5f), turned, search->ray,
+                     search->nearest, distance, normal);
+}
+
+static f32 cast_feature(void *context, u32 number, f32 max)
+{
+    FeatureCast *search = context;
+    const SoftFeature *feature = &search->bodies->surface->features[number];
+    if (feature->body != search->body || feature->corners == 4) {
+        return max;
+    }
+    Vec3 c[3] = {0}, normal;
+    f32 distance, u, v;
+    for (u32 k = 0; k < feature->corners; k++) {
+        c[k] = place_of(search->bodies, feature->point[k]);
+    }
+    bool hits;
+    if (feature->corners == 3) {
+        hits = triangle_ray(c, search->ray, search->nearest, 0.0f, &distance, &u, &v);
+        normal = vec3_normalize_or(vec3_cross(vec3_sub(c[1], c[0]), vec3_sub(c[2], c[0])),
+                                   vec3_neg(search->ray.direction));
+        normal = vec3_dot(normal, search->ray.direction) > 0.0f ? vec3_neg(normal) : normal;
+    } else {
+        hits = ray_hits_stick(search, c[0], c[1], &distance, &normal);
+    }
+    /* At equal distances the first of the list, independent of the order of the tree. */
+    if (hits &&
+        (distance < search->nearest || (distance == search->nearest && number < search->number))) {
+        search->nearest = distance;
+        search->normal = normal;
+        search->number = number;
+    }
+    return search->nearest;
+}
+
+/* Triangles as they are, without thickness. */
+static bool ray_hits(const void *of, u32 thing, Ray ray, f32 max, f32 *distance, Vec3 *normal)
+{
+    const SoftCollider *bodies = of;
+    FeatureCast search = {bodies, thing, SOFT_NONE, ray, max, vec3_zero()};
+    if (!has_features(bodies)) {
+        return false;
+    }
+    tree_cast(&bodies->surface->tree, ray.origin, vec3_zero(), ray.direction, max, cast_feature,
+              &search);
+    *distance = search.nearest;
+    *normal = search.normal;
+    return search.number != SOFT_NONE;
+}
+
 static f32 friction(const void *of, u32 thing)
 {
     return ((const SoftCollider *)of)->soft->bodies[thing].def.friction;
@@ -521,6 +593,7 @@ const ColliderOps soft_collider_ops = {
     .velocity = velocity,
     .friction = friction,
     .touches = touches,
+    .ray = ray_hits,
     .may_meet = may_meet,
     .meet = meet,
     .inverse_mass = inverse_mass,

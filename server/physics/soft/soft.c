@@ -317,6 +317,7 @@ void soft_serialize(Soft *soft, State *state)
     state_part(state, "points and grabs of soft bodies");
     state_count(state, &soft->grab_end, SOFT_GRABS_MAX);
     state_bytes(state, soft->grabs, soft->grab_end * sizeof *soft->grabs);
+    soft->surface_stale = soft->surface_stale || state->mode == STATE_LOAD;
     if (state->mode == STATE_LOAD && !state->failed) {
         for (u32 i = soft->grab_end; i < SOFT_GRABS_MAX; i++) {
             memset(&soft->grabs[i], 0, sizeof soft->grabs[i]);

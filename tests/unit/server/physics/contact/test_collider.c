@@ -200,6 +200,8 @@ static Everything *everything_make(bool bodies, bool softs, bool second, f32 fri
     Everything *all = calloc(1, sizeof *all);
     assert_non_null(all);
     all->kit = soft_kit_create(vec3_zero());
+    /* One body: of four, blows on each other alone change the angular momentum by 5 %, without any
+     * particle (the law shape/turning has their bounds). */
     for (u32 i = 0; i < 1 && bodies; i++) {
         Vec3 at = vec3_scale(any_direction(&any), any_between(&any, 0.9f, 1.3f));
         f32 size = any_between(&any, 0.3f, 0.6f);

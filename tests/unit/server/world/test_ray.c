@@ -1,0 +1,141 @@
+/* test_ray.c: rays through a world hit bodies, cloth, ropes and particles alike, and say which. */
+#include "server/author/scene_load.h"
+#include "server/world/matter_soft.h"
+#include "tests/support/cloud.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/near.h"
+
+static const char scene_text[] =
+    "{\"name\":\"rays\",\"gravity\":[0,0,0],\"bodies\":["
+    "{\"name\":\"floor\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\",\"position\":[0,-3,0]"
+    "},"
+    "{\"name\":\"box\",\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.5,0.5]},\"motion\":\"static\","
+    "\"position\":[10,0,0]},"
+    "{\"name\":\"gate\",\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.1,0.5]},\"motion\":\"static\","
+    "\"sensor\":true,\"position\":[10,2,0]}],"
+    "\"cloths\":[{\"name\":\"sheet\",\"points\":[5,5],\"size\":[4,4],\"position\":[18,0.25,-2],"
+    "\"rotation\":[90,0,0]}],"
+    "\"soft_bodies\":[{\"name\":\"rope\",\"shape\":{\"kind\":\"rope\",\"points\":[9],\"length\":4},"
+    "\"position\":[28,0,0],\"thickness\":0.05}],"
+    "\"probes\":[{\"name\":\"down\",\"kind\":\"range\",\"from\":[10,8,0],\"direction\":[0,-2,0]},"
+    "{\"name\":\"cloth\",\"kind\":\"range\",\"from\":[20,8,0.3],\"direction\":[0,-1,0]},"
+    "{\"name\":\"short\",\"kind\":\"range\",\"from\":[20,8,0.3],\"direction\":[0,-1,0],\"length\":"
+    "5},"
+    "{\"name\":\"floor\",\"kind\":\"range\",\"from\":[40,8,0],\"direction\":[0,-1,0]}]}";
+
+static World *world_of(Scene **scene)
+{
+    ErrorText error = {0};
+    *scene = scene_parse(scene_text, strlen(scene_text), "rays", &error);
+    if (*scene == NULL) {
+        fail_msg("%s", error.text);
+    }
+    World *world = world_create_with(*scene, &cloud_kinds, NULL, &error);
+    if (world == NULL) {
+        fail_msg("%s", error.text);
+    }
+    world_tick(world, NULL, 0);
+    return world;
+}
+
+static void hits(const World *world, Vec3 from, Vec3 way, const char *name, f64 distance)
+{
+    WorldHit hit = {0};
+    Ray ray = {from, vec3_normalize_or(way, vec3(0, -1, 0))};
+    assert_true(world_ray(world, ray, 50.0f, &hit));
+    const Entity *entity = world_entity(world, hit.entity);
+    assert_non_null(entity);
+    assert_string_equal(entity->name, name);
+    expect_near(name, (f64)hit.distance, distance, 2e-3);
+    assert_true(vec3_dot(hit.normal, ray.direction) < 0.0f);
+    assert_true(vec3_distance(hit.point, vec3_add_scaled(from, hit.distance, ray.direction)) <
+                1e-3f);
+}
+
+static void everything_is_hit(void **state)
+{
+    (void)state;
+    Scene *scene;
+    World *world = world_of(&scene);
+    const Vec3 down = vec3(0, -1, 0);
+    hits(world, vec3(10, 8, 0), down, "box", 7.5); /* through the sensor */
+    hits(world, vec3(40, 8, 0), down, "floor", 11.0);
+    hits(world, vec3(20, 8, 0.3f), down, "sheet", 7.75);
+    hits(world, vec3(20, -2, 0.3f), vec3(0, 1, 0), "sheet", 2.25); /* from below */
+    hits(world, vec3(17, 5.25f, 0.3f), vec3(3, -4, 0), "sheet", 6.25);
+    hits(world, vec3(30.2f, 8, 0), down, "rope", 7.95);
+    hits(world, vec3(30.2f, 8, 0.06f), down, "floor", 11.0); /* beside it */
+    /* The lattice of the cloud begins at (-2.25, 1, -2.25), a point every 0.5 m of 0.08 m. */
+    hits(world, vec3(-0.25f, 12, 0.25f), down, "cloud", 12.0 - 5.5 - 0.08);
+    hits(world, vec3(0, 12, 0), down, "floor", 15.0); /* between its points */
+    hits(world, vec3(-8, 1, -2.25f), vec3(1, 0, 0), "cloud", 8.0 - 2.25 - 0.08);
+    WorldHit hit;
+    Ray up = {vec3(40, 8, 0), vec3(0, 1, 0)};
+    assert_false(world_ray(world, up, 50.0f, &hit));
+    world_destroy(world);
+    scene_destroy(scene);
+}
+
+static void range_probes_measure(void **state)
+{
+    (void)state;
+    Scene *scene;
+    World *world = world_of(&scene);
+    static const struct {
+        const char *name;
+        f64 value;
+    } rows[] = {{"down", 7.5}, {"cloth", 7.75}, {"short", 5.0}, {"floor", 11.0}};
+    for (u32 i = 0; i < PL_COUNT(rows); i++) {
+        f64 value = NAN;
+        assert_true(world_probe(world, rows[i].name, &value));
+        expect_near(rows[i].name, value, rows[i].value, 2e-3);
+    }
+    world_destroy(world);
+    scene_destroy(scene);
+}
+
+/* A ray that is asked between ticks changes nothing in those that follow. */
+static void asking_changes_nothing(void **state)
+{
+    (void)state;
+    Scene *scene, *other_scene;
+    World *world = world_of(&scene), *other = world_of(&other_scene);
+    for (u32 t = 0; t < 60; t++) {
+        WorldHit hit;
+        Ray ray = {vec3(20, 8, 0.1f * (f32)(t % 9)), vec3(0, -1, 0)};
+        world_ray(world, ray, 50.0f, &hit);
+        Input push = {.kind = INPUT_PUSH,
+                      .user = 1,
+                      .sequence = t + 1,
+                      .entity = 4,
+                      .element = t % 25,
+                      .vector = vec3(0.02f, 0.05f, 0),
+                      .rotation = {1, 0, 0, 0},
+                      .ray = {vec3(20, 1, 0), vec3(0, -1, 0)}};
+        world_tick(world, &push, 1);
+        world_tick(other, &push, 1);
+        assert_true(world_hash(world) == world_hash(other));
+    }
+    world_destroy(world);
+    world_destroy(other);
+    scene_destroy(scene);
+    scene_destroy(other_scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_is_hit),
+        cmocka_unit_test(range_probes_measure),
+        cmocka_unit_test(asking_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -23,19 +23,6 @@ enum {
 static const f32 reach_participant_m = 200.0f;
 static const f32 reach_operator_m = 2000.0f;
 
-bool scratch_reserve(Host *host, u32 bytes)
-{
-    if (bytes > host->scratch_bytes) {
-        u8 *grown = realloc(host->scratch, bytes);
-        if (grown == NULL) {
-            return false;
-        }
-        host->scratch = grown;
-        host->scratch_bytes = bytes;
-    }
-    return true;
-}
-
 static bool is_of_user(const Session *session, u32 user)
 {
     return session->user == user && session->state == SESSION_LIVE;
@@ -54,95 +41,6 @@ Session *session_of_user(Host *host, u32 user)
         }
     }
     return NULL;
-}
-
-/* ---- sending ---- */
-
-int session_send(Host *host, Session *session, u32 channel, const void *cleartext, u32 bytes)
-{
-    if (!session->seal.ready || !scratch_reserve(host, bytes + SEAL_OVERHEAD_BYTES)) {
-        return ERROR_STATE;
-    }
-    CHECK(channel < CHANNEL_STREAMS && session->state == SESSION_LIVE);
-    u32 sealed = seal_encrypt(&session->seal, channel, cleartext, bytes, host->scratch);
-    host->stats.bytes_out += sealed;
-    if (channel != CHANNEL_STATE && channel != CHANNEL_BLOCKS) {
-        budget_other(&session->budget, sealed - SEAL_OVERHEAD_BYTES);
-    }
-    return host->link->ops->send(host->link, session->peer, channel, host->scratch, sealed);
-}
-
-int session_message(Host *host, Session *session, u32 channel, const Message *message)
-{
-    u32 bytes = 0;
-    u8 *cleartext = message_encode(message, &bytes);
-    if (cleartext == NULL) {
-        return ERROR_LIMIT;
-    }
-    int result = ERROR_LIMIT;
-    if (transfer_fits(session, channel, bytes)) {
-        BulkContent *content = bulk_content_create(cleartext, bytes);
-        result = content != NULL ? transfer_send(host, session, content) : ERROR_MEMORY;
-        bulk_content_release(content);
-    }
-    if (result != 0) {
-        result = session->seal.ready
-                     ? session_send(host, session, channel, cleartext, bytes)
-                     : host->link->ops->send(host->link, session->peer, channel, cleartext, bytes);
-    }
-    message_free(cleartext);
-    return result;
-}
-
-void sessions_message(Host *host, u32 channel, const Message *message, SessionFilter *wants)
-{
-    u32 bytes = 0;
-    u8 *cleartext = message_encode(message, &bytes);
-    if (cleartext == NULL) {
-        log_error("a message of kind %s does not fit and is not sent",
-                  message_kind_name(message->kind));
-        return;
-    }
-    BulkContent *content = NULL; /* packed once, if any client gets it as a transfer */
-    for (u32 i = 0; i < host->session_capacity; i++) {
-        Session *session = &host->sessions[i];
-        if (session->state != SESSION_LIVE || !session->world_sent ||
-            (wants != NULL && !wants(host, session, bytes))) {
-            continue;
-        }
-        bool fits = transfer_fits(session, channel, bytes);
-        if (fits && content == NULL) {
-            content = bulk_content_create(cleartext, bytes);
-        }
-        /* The position on the reliable channel is the same in both cases. */
-        if (!fits || content == NULL || transfer_send(host, session, content) != 0) {
-            session_send(host, session, channel, cleartext, bytes);
-        }
-    }
-    bulk_content_release(content);
-    message_free(cleartext);
-}
-
-void session_notice(Host *host, Session *session, const char *text)
-{
-    Message message = {.kind = MESSAGE_NOTICE};
-    snprintf(message.notice.text, sizeof message.notice.text, "%s", text);
-    session_message(host, session, CHANNEL_CONTROL, &message);
-}
-
-void session_refused(Host *host, Session *session, u32 sequence, int code)
-{
-    Event event = {
-        .kind = EVENT_REFUSED, .user = session->user, .sequence = sequence, .code = code};
-    Message message = {.kind = MESSAGE_EVENTS};
-    host->stats.inputs_refused++;
-    if (!session->world_sent || !token_bucket_take(&session->refusals, 1.0, host->now_ms)) {
-        return;
-    }
-    message.events.tick = host->history.newest != NULL ? host->history.newest->tick : 0;
-    message.events.events = &event;
-    message.events.count = 1;
-    session_message(host, session, CHANNEL_BULK, &message);
 }
 
 /* ---- ending ---- */

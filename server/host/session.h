@@ -137,7 +137,6 @@ struct Host {
 
 /* ---- session.c ---- */
 
-bool scratch_reserve(Host *host, u32 bytes);
 void session_open(Host *host, u32 peer);
 void session_gone(Host *host, u32 peer, u32 reason);
 void session_receive(Host *host, const LinkEvent *event);
@@ -146,8 +145,18 @@ void session_close(Host *host, Session *session, u32 reason, const char *text);
 /* Applies the timeouts of all sessions. */
 void sessions_check(Host *host);
 Session *session_of_user(Host *host, u32 user);
+/* ---- session_send.c ---- */
+
+bool scratch_reserve(Host *host, u32 bytes);
 /* Seals and sends one encoded payload. */
 int session_send(Host *host, Session *session, u32 channel, const void *cleartext, u32 bytes);
+/* The same; as cleartext before the handshake is complete. */
+int session_send_any(Host *host, Session *session, u32 channel, const void *cleartext, u32 bytes);
+/* Encodes and sends one small message as a payload. */
+int session_send_message(Host *host, Session *session, u32 channel, const Message *message);
+
+/* ---- session_message.c: calls transfer.c ---- */
+
 /* On the bulk channel, messages too large for a packet are sent as transfers. */
 int session_message(Host *host, Session *session, u32 channel, const Message *message);
 /* False: this client does not get a message of `bytes` bytes. */

@@ -41,7 +41,7 @@ int transfer_send(Host *host, Session *session, BulkContent *content)
         return result;
     }
     place.bulk.first = session->bulk_first;
-    return session_message(host, session, CHANNEL_BULK, &place);
+    return session_send_message(host, session, CHANNEL_BULK, &place);
 }
 
 static BulkContent *world_content(Host *host, const Message *message)

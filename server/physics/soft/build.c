@@ -42,18 +42,6 @@ static bool grow_points(Soft *soft, u32 needed)
 
 /* ---- particles ---- */
 
-f32 soft_triangle_area(const Vec3 *points, const u32 p[3])
-{
-    Vec3 side = vec3_sub(points[p[1]], points[p[0]]);
-    return 0.5f * vec3_length(vec3_cross(side, vec3_sub(points[p[2]], points[p[0]])));
-}
-
-f32 soft_tetrahedron_volume(const Vec3 *points, const u32 p[4])
-{
-    Vec3 a = vec3_sub(points[p[1]], points[p[0]]), b = vec3_sub(points[p[2]], points[p[0]]);
-    return vec3_dot(vec3_cross(a, b), vec3_sub(points[p[3]], points[p[0]])) / 6.0f;
-}
-
 /* Each point's share of the mass, held in inverse_mass until the total mass is known. A grid point
  * gets the area nearest to it; summing triangles would favour one diagonal. */
 static f32 share_matter(Soft *soft, const SoftMesh *mesh, u32 first)

@@ -19,8 +19,18 @@ typedef struct Maker {
 } Maker;
 
 /* Geometry of a mesh by point indices. */
-f32 soft_triangle_area(const Vec3 *points, const u32 p[3]);
-f32 soft_tetrahedron_volume(const Vec3 *points, const u32 p[4]); /* signed */
+static inline f32 soft_triangle_area(const Vec3 *points, const u32 p[3])
+{
+    Vec3 side = vec3_sub(points[p[1]], points[p[0]]);
+    return 0.5f * vec3_length(vec3_cross(side, vec3_sub(points[p[2]], points[p[0]])));
+}
+
+/* Signed. */
+static inline f32 soft_tetrahedron_volume(const Vec3 *points, const u32 p[4])
+{
+    Vec3 a = vec3_sub(points[p[1]], points[p[0]]), b = vec3_sub(points[p[2]], points[p[0]]);
+    return vec3_dot(vec3_cross(a, b), vec3_sub(points[p[3]], points[p[0]])) / 6.0f;
+}
 
 /* build_check.c: 0 or an error that names the field, or the part of the mesh. */
 int build_check(const Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorText *error);

@@ -20,9 +20,6 @@ static const f32 pull_wake_m_s2 = 2.0f;
 static const f32 pull_part = 0.05f;
 /* Greater than the speed change of a particle by constraints and gravity in a substep. */
 static const f32 near_m_s = 5.0f;
-/* Cosine limit of the normals of two bodies that pinch a particle. */
-static const f32 opposite_cosine = -0.7f;
-
 static bool reserve(Soft *soft, u32 count)
 {
     u32 near = soft->contact_capacity;
@@ -86,74 +83,6 @@ int soft_contact_create(Soft *soft)
                : ERROR_MEMORY;
 }
 
-static bool point_in(Bounds bounds, Vec3 p, f32 margin)
-{
-    return p.x >= bounds.min.x - margin && p.x <= bounds.max.x + margin &&
-           p.y >= bounds.min.y - margin && p.y <= bounds.max.y + margin &&
-           p.z >= bounds.min.z - margin && p.z <= bounds.max.z + margin;
-}
-
-/* m, negative inside; beyond `reach` only a lower bound. */
-static f32 distance_to(const Rigid *rigid, u32 slot, Vec3 point, f32 reach, Vec3 *normal)
-{
-    *normal = vec3_zero();
-    return point_in(rigid_bounds(rigid, slot), point, reach)
-               ? rigid_collider_distance(rigid, slot, point, reach, normal)
-               : INFINITY;
-}
-
-u32 soft_contact_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
-                      ContactRoots *roots)
-{
-    for (u32 i = 0; i < roots->count; i++) {
-        if (roots->slot[i] == slot) {
-            return roots->root[i];
-        }
-    }
-    u32 root = SOFT_NONE;
-    for (u32 i = 0; i < body->pin_count && root == SOFT_NONE; i++) {
-        u32 particle = soft->pinned[body->first_pin + i];
-        Vec3 n;
-        f32 distance = distance_to(rigid, slot, soft->points[particle].position, 0.0f, &n);
-        root = distance < 0.0f ? particle : SOFT_NONE;
-    }
-    if (roots->count < PL_COUNT(roots->slot)) {
-        roots->slot[roots->count] = slot;
-        roots->root[roots->count++] = root;
-    }
-    return root;
-}
-
-/* Is a particle pinned inside so close to its exit point that it cannot get a radius away from
- * the surface there, which is at `distance` from it along the normal? */
-static bool is_held_near(const Soft *soft, u32 particle, f32 across, f32 distance, Vec3 normal)
-{
-    const SoftBody *body = &soft->bodies[soft->matter[particle].body];
-    f32 radius = soft->matter[particle].radius;
-    for (u32 i = 0; i < body->pin_count; i++) {
-        u32 pin = soft->pinned[body->first_pin + i];
-        f32 away = vec3_distance(soft->rest[particle], soft->rest[pin]);
-        Vec3 out = vec3_sub(soft->points[particle].position, soft->points[pin].position);
-        if (!(away > 0.5f * across + radius) && away <= vec3_dot(out, normal) - distance + radius) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool soft_contact_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle)
-{
-    Bounds bounds = rigid_bounds(rigid, slot);
-    f32 across = vec3_length(vec3_sub(bounds.max, bounds.min));
-    f32 radius = soft->matter[particle].radius;
-    Vec3 normal;
-    f32 distance = distance_to(rigid, slot, soft->points[particle].position, radius, &normal);
-    if (distance < 0.0f) {
-        return !(vec3_distance(soft->rest[particle], soft->rest[root]) > across);
-    }
-    return distance < radius && is_held_near(soft, particle, across, distance, normal);
-}
-
 static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 first, u32 end,
                         ContactRoots *roots)
 {
@@ -188,7 +117,7 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
     for (u32 i = first; i < end; i++) {
         for (u32 s = 0; s < kept; s++) {
             if ((!inner[s] || soft->matter[i].inner) &&
-                point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin) &&
+                soft_point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin) &&
                 (root[s] == SOFT_NONE ||
                  !soft_contact_is_rooted(soft, rigid, slots[s], root[s], i))) {
                 SoftContact contact = {.particle = i,
@@ -222,20 +151,6 @@ void soft_contact_begin(Soft *soft, Rigid *rigid)
         }
     }
     soft_contact_face_begin(soft, rigid);
-}
-
-Vec3 soft_contact_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held,
-                             Vec3 position, f32 h)
-{
-    u32 slot = held->body.slot, index = rigid_mover(&soft->rigid_bodies, slot);
-    const RigidMover *mover = index != SOFT_NONE ? &soft->rigid_bodies.movers[index] : NULL;
-    Vec3 hold = quat_rotate(rigid_orientation(rigid, slot), held->local);
-    Vec3 arm = vec3_sub(position, rigid_centre(rigid, slot));
-    Vec3 moving = rigid_velocity_at(rigid, slot, hold);
-    if (mover != NULL) {
-        moving = vec3_add(moving, vec3_add(mover->bias, vec3_cross(mover->bias_angular, hold)));
-    }
-    return vec3_add_scaled(moving, 1.0f / h, vec3_sub(hold, arm));
 }
 
 /* A particle attached to a body: moves both, by mass, so that at the end of the step the
@@ -369,68 +284,6 @@ static void measure_contacts(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* A pinched particle has no room for its thickness: pushed out of both bodies, it would be
- * driven along the wedge between them for ever, against whatever pulls it back. It keeps half of
- * the gap; if the gap is little less than twice the thickness, the particle itself may be
- * holding the two apart. */
-static f32 clearance_between(f32 gap, f32 radius)
-{
-    f32 half = 0.5f * f32_max(gap, 0.0f), past = gap - 1.5f * radius;
-    return f32_min(radius, past > 0.0f ? 0.75f * radius + 2.5f * past : half);
-}
-
-static void find_clearance(Soft *soft)
-{
-    SoftContact *contacts = soft->contacts;
-    for (u32 i = 0; i < soft->contact_count; i++) {
-        SoftContact *contact = &contacts[i];
-        f32 radius = soft->matter[contact->particle].radius;
-        contact->keep = radius;
-        contact->pinched = 0;
-        for (u32 k = i; k > 0 && contacts[k - 1].particle == contact->particle; k--) {
-            SoftContact *other = &contacts[k - 1];
-            if (contact->near != 0 && other->near != 0 &&
-                vec3_dot(contact->normal, other->normal) < opposite_cosine) {
-                f32 clearance = clearance_between(contact->distance + other->distance, radius);
-                contact->keep = f32_min(contact->keep, clearance);
-                other->keep = f32_min(other->keep, clearance);
-                contact->pinched = other->pinched = 1;
-            }
-        }
-    }
-}
-
-/* First contact of a particle in the sorted list. */
-static u32 first_contact(const Soft *soft, u32 particle)
-{
-    u32 low = 0, high = soft->contact_count;
-    while (low < high) {
-        u32 middle = low + (high - low) / 2;
-        if (soft->contacts[middle].particle < particle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-f32 soft_contact_capacity(Soft *soft, u32 particle, Vec3 normal, f32 distance, u16 *pinched)
-{
-    f32 radius = soft->matter[particle].radius, least = radius;
-    for (u32 i = first_contact(soft, particle);
-         i < soft->contact_count && soft->contacts[i].particle == particle; i++) {
-        SoftContact *contact = &soft->contacts[i];
-        if (contact->near != 0 && vec3_dot(contact->normal, normal) < opposite_cosine) {
-            f32 clearance = clearance_between(contact->distance + distance, radius);
-            contact->keep = f32_min(contact->keep, clearance);
-            contact->pinched = *pinched = 1;
-            least = f32_min(least, clearance);
-        }
-    }
-    return least;
-}
-
 /* 1/kg of a particle and the body it is attached to, averaged over all directions. */
 static f32 coupled_mass(const Rigid *rigid, u32 slot, Vec3 arm, f32 w)
 {
@@ -466,7 +319,7 @@ void soft_contact_substep(Soft *soft, Rigid *rigid, f32 h)
     measure_attachments(soft, rigid);
     ContactPass pass = {soft, rigid, rigid_collider(&soft->rigid_bodies), h};
     jobs_run(soft->jobs, soft->contact_count, CONTACT_GRAIN, measure_contacts, &pass);
-    find_clearance(soft);
+    soft_contact_find_clearance(soft);
     soft_contact_face_substep(soft, rigid, h);
     soft->near_count = soft->pinched_count = 0;
     for (u32 moves = 0; moves < 2; moves++) {

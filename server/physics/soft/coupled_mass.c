@@ -22,6 +22,20 @@ struct CoupledMass {
     Vec3 own_velocity; /* m/s, without the constraints */
 };
 
+Vec3 soft_contact_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held,
+                             Vec3 position, f32 h)
+{
+    u32 slot = held->body.slot, index = rigid_mover(&soft->rigid_bodies, slot);
+    const RigidMover *mover = index != SOFT_NONE ? &soft->rigid_bodies.movers[index] : NULL;
+    Vec3 hold = quat_rotate(rigid_orientation(rigid, slot), held->local);
+    Vec3 arm = vec3_sub(position, rigid_centre(rigid, slot));
+    Vec3 moving = rigid_velocity_at(rigid, slot, hold);
+    if (mover != NULL) {
+        moving = vec3_add(moving, vec3_add(mover->bias, vec3_cross(mover->bias_angular, hold)));
+    }
+    return vec3_add_scaled(moving, 1.0f / h, vec3_sub(hold, arm));
+}
+
 static bool is_solved_here(const Soft *soft, const SoftAttachment *held)
 {
     return soft->bodies[soft->matter[held->particle].body].def.method == SOFT_XPBD;

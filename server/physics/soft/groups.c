@@ -24,30 +24,6 @@ typedef struct Step {
     bool moves;
 } Step;
 
-/* Values common to the particles of a body. */
-typedef struct Air {
-    f32 kept; /* fraction of the velocity left by damping */
-    f32 h;
-    bool drags;
-    Vec3 fall; /* m/s */
-} Air;
-
-static Air air_of(const Soft *soft, const SoftBody *body, f32 h)
-{
-    return (Air){1.0f / (1.0f + body->def.damping * h), h, soft_has_drag(soft, body),
-                 vec3_scale(soft->gravity, h)};
-}
-
-/* Damping before gravity: after it, a resting cloth would sag too little. */
-static void predict(Soft *soft, u32 particle, const Air *air)
-{
-    SoftPoint *p = &soft->points[particle];
-    if (p->inverse_mass > 0.0f) {
-        Vec3 v = vec3_add(vec3_scale(p->velocity, air->kept), air->fall);
-        p->velocity = air->drags ? vec3_add(v, soft_wind(soft, particle, p->velocity, air->h)) : v;
-    }
-}
-
 /* Pinned particles are only read: constraints of other groups read them too. */
 static void move(SoftPoint *p, f32 h)
 {
@@ -92,36 +68,6 @@ static void move_two(SoftPoint *a, SoftPoint *b, f32 h)
     if (a != b) {
         move(b, h);
     }
-}
-
-static void predict_span(Soft *soft, const u32 *order, u32 count, const Air *air)
-{
-    const Vec3 fall = air->fall;
-    const f32 kept = air->kept;
-    const f32x8 keep = {kept, kept, kept, 1.0f, kept, kept, kept, 1.0f};
-    const f32x8 add = {fall.x, fall.y, fall.z, 0.0f, fall.x, fall.y, fall.z, 0.0f};
-    for (u32 i = 0; i < count && air->drags; i++) {
-        predict(soft, order[i], air);
-    }
-    for (u32 i = 0; i < count && !air->drags; i += 2) {
-        u32 next = u32_min(i + 1, count - 1);
-        SoftPoint *a = &soft->points[order[i]], *b = &soft->points[order[next]];
-        if (a->inverse_mass > 0.0f && b->inverse_mass > 0.0f) {
-            f32x8 v = f32x8_load_halves(&a->velocity.x, &b->velocity.x);
-            f32x8_store_halves(&a->velocity.x, &b->velocity.x, v * keep + add);
-            continue;
-        }
-        predict(soft, order[i], air);
-        if (next != i) {
-            predict(soft, order[next], air);
-        }
-    }
-}
-
-void soft_predict(Soft *soft, const SoftBody *body, f32 h)
-{
-    Air air = air_of(soft, body, h);
-    predict_span(soft, soft->batches->order + body->first, body->count, &air);
 }
 
 /* ---- phases ---- */
@@ -174,12 +120,11 @@ static void predict_group(Soft *soft, const BatchGroup *group, f32 h)
     const u32 *order = soft->batches->order + group->particles.first;
     if (group->bodies.count == 0) {
         u32 body = soft->matter[order[0]].body;
-        Air air = air_of(soft, &soft->bodies[body], h);
         bool stiff = stiff_is(soft, body, h);
         for (u32 i = 0; stiff && i < group->particles.count; i++) {
             stiff_start(soft, order[i]);
         }
-        predict_span(soft, order, group->particles.count, &air);
+        soft_predict_span(soft, &soft->bodies[body], order, group->particles.count, h);
     }
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         const SoftBody *body = &soft->bodies[b];

@@ -54,42 +54,6 @@ void soft_destroy(Soft *soft)
     free(soft);
 }
 
-u32 soft_particles(const Soft *soft)
-{
-    return soft->count;
-}
-
-u32 soft_bodies(const Soft *soft)
-{
-    return soft->body_count;
-}
-
-u32 soft_constraints(const Soft *soft)
-{
-    return soft->constraint_count;
-}
-
-u32 soft_body_of(const Soft *soft, u32 particle)
-{
-    return soft->matter[particle].body;
-}
-
-Vec3 soft_position(const Soft *soft, u32 particle)
-{
-    return soft->points[particle].position;
-}
-
-Vec3 soft_velocity(const Soft *soft, u32 particle)
-{
-    return soft->points[particle].velocity;
-}
-
-f32 soft_inverse_mass(const Soft *soft, u32 particle)
-{
-    const SoftPoint *p = &soft->points[particle];
-    return p->inverse_mass + p->spare; /* one of them is 0 */
-}
-
 u64 soft_memory(const Soft *soft)
 {
     u64 particle =

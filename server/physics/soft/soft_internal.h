@@ -231,6 +231,13 @@ static inline bool soft_solves_ticks(const Soft *soft, u32 particle)
     return method == SOFT_XPBD_ITERATIONS || method == SOFT_PBD || method == SOFT_RELAX;
 }
 
+static inline bool soft_point_in(Bounds bounds, Vec3 p, f32 margin)
+{
+    return p.x >= bounds.min.x - margin && p.x <= bounds.max.x + margin &&
+           p.y >= bounds.min.y - margin && p.y <= bounds.max.y + margin &&
+           p.z >= bounds.min.z - margin && p.z <= bounds.max.z + margin;
+}
+
 static inline bool soft_sleeps(const Soft *soft, u32 body)
 {
     return soft->asleep_count != 0 && soft->rests[body].state.asleep != 0;
@@ -243,8 +250,10 @@ void rest_serialize(Soft *soft, State *state);
 /* An awake body. */
 void rest_fall_asleep(Soft *soft, u32 body);
 
-/* groups.c: applies gravity, damping and wind, where nothing else does. */
+/* predict.c: applies gravity, damping and wind: to a body, where nothing else does, or to some of
+ * its particles. */
 void soft_predict(Soft *soft, const SoftBody *body, f32 h);
+void soft_predict_span(Soft *soft, const SoftBody *body, const u32 *order, u32 count, f32 h);
 
 /* batches_build.c: batches the constraints of bodies of SOFT_XPBD, and partitions them for
  * parallel steps. */
@@ -388,6 +397,8 @@ u32 soft_contact_root(const Soft *soft, const Rigid *rigid, const SoftBody *body
  * out of it? Or too near to a pin inside to get a thickness away? */
 bool soft_contact_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle);
 
+/* Limits the distances kept by particles that two bodies near in this substep pinch. */
+void soft_contact_find_clearance(Soft *soft);
 /* m, limit of the distance kept from either body by a particle that is at `distance` from one
  * with this normal, and is held from the other side by another. pinched: set if there is one. */
 f32 soft_contact_capacity(Soft *soft, u32 particle, Vec3 normal, f32 distance, u16 *pinched);

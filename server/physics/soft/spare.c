@@ -7,11 +7,6 @@
 #include "server/physics/tree.h"
 #include "shared/base/check.h"
 
-bool soft_is_absent(const Soft *soft, u32 b)
-{
-    return soft->absent_count != 0 && soft->rests[b].state.asleep == REST_ABSENT;
-}
-
 void soft_take_away(Soft *soft, u32 b)
 {
     CHECK(b < soft->rest_count);

@@ -117,6 +117,26 @@ static void clear(Matter *matter)
     m->next = NULL;
 }
 
+static int fill(Matter *matter, ErrorText *error)
+{
+    MatterSoft *m = soft_of(matter);
+    const Scene *scene = world_scene(matter->world);
+    int result = ERROR_OK;
+    for (u32 i = 0; result == ERROR_OK && i < scene->soft_count; i++) {
+        result = matter_soft_add(m, &scene->soft_bodies[i], &m->soft_bodies[i], error);
+        result = result == ERROR_OK ? matter_soft_add_entity(m, &scene->soft_bodies[i], i) : result;
+    }
+    result = result == ERROR_OK ? matter_soft_add_spares(m, error) : result;
+    if (result == ERROR_OK) {
+        soft_set_steps(m->soft, scene->soft_steps);
+        result = soft_build(m->soft);
+    }
+    if (result == ERROR_OK) {
+        matter_soft_take_spares_away(m);
+    }
+    return result;
+}
+
 static void tune(Matter *matter)
 {
     const MatterSoft *m = soft_of(matter);
@@ -387,7 +407,7 @@ const MatterOps matter_soft = {
     .declare_states = declare_states,
     .reserve = reserve,
     .clear = clear,
-    .fill = matter_soft_fill,
+    .fill = fill,
     .stir = stir,
     .begin = begin,
     .collider = collider,

@@ -57,7 +57,8 @@ static inline Soft *world_soft(const World *world)
 }
 
 /* matter_soft_build.c */
-int matter_soft_fill(Matter *matter, ErrorText *error);
+/* The entity of a soft body of the scene. */
+int matter_soft_add_entity(MatterSoft *m, const SceneSoft *soft, u32 index);
 
 /* One soft body, with its pins; without an entity. */
 int matter_soft_add(MatterSoft *m, const SceneSoft *soft, SoftRange *range, ErrorText *error);

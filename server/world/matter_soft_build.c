@@ -14,7 +14,7 @@ static SoftDef soft_def(const Scene *scene, const SceneSoft *soft)
     return def;
 }
 
-static int add_entity(MatterSoft *m, const SceneSoft *soft, u32 index)
+int matter_soft_add_entity(MatterSoft *m, const SceneSoft *soft, u32 index)
 {
     Entity entity = {.field = (u8)m->field,
                      .movable = 1,
@@ -54,24 +54,4 @@ int matter_soft_add(MatterSoft *m, const SceneSoft *soft, SoftRange *range, Erro
         return error_set(error, result, "%s: %s", soft->name, why.text);
     }
     return ERROR_OK;
-}
-
-int matter_soft_fill(Matter *matter, ErrorText *error)
-{
-    MatterSoft *m = soft_of(matter);
-    const Scene *scene = world_scene(matter->world);
-    int result = ERROR_OK;
-    for (u32 i = 0; result == ERROR_OK && i < scene->soft_count; i++) {
-        result = matter_soft_add(m, &scene->soft_bodies[i], &m->soft_bodies[i], error);
-        result = result == ERROR_OK ? add_entity(m, &scene->soft_bodies[i], i) : result;
-    }
-    result = result == ERROR_OK ? matter_soft_add_spares(m, error) : result;
-    if (result == ERROR_OK) {
-        soft_set_steps(m->soft, scene->soft_steps);
-        result = soft_build(m->soft);
-    }
-    if (result == ERROR_OK) {
-        matter_soft_take_spares_away(m);
-    }
-    return result;
 }

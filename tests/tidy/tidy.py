@@ -57,6 +57,12 @@ ROOMS = {
 # functions of, its own group and those below. The first pattern that matches counts.
 ORDER = {
     "server/physics/rigid": [
+        ["narrow/gjk.[ch]", "narrow/gjk_internal.h", "narrow/manifold.h",
+         "narrow/manifold_solid.h"],
+        ["narrow/gjk_depth.c"],
+        ["narrow/gjk_separation.c", "narrow/manifold_solids.c", "narrow/manifold_c[lu]*.c",
+         "narrow/manifold_gather.c", "narrow/manifold_solid.c"],
+        ["narrow/manifold_box.c", "narrow/manifold_mesh.c", "narrow/manifold_compound.c"],
         ["narrow/*"],
         ["rigid.h", "rigid_internal.h", "body.*", "body_check.c", "body_wide.h",
          "rotation_step.h", "motion.c",

@@ -34,6 +34,9 @@ typedef struct Convex {
     const Hull *hull;
 } Convex;
 
+/* Of a convex shape at a pose, or a triangle of world corners; working axes begin at the origin. */
+void convex_set(Convex *c, const ShapePose *pose, Vec3d origin);
+void convex_set_triangle(Convex *c, const Vec3 corners[3], Vec3d origin);
 /* Of the core, in working axes; the direction need not be unit. */
 Vec3d convex_support(const Convex *c, Vec3d d);
 
@@ -61,6 +64,18 @@ static inline Corner corner_along(const Convex *a, const Convex *b, Vec3d d)
 /* Point of three corners nearest to the origin; removes corners without weight. */
 Vec3d simplex_solve_triangle(Simplex *s);
 void simplex_points(const Simplex *s, Vec3d *on_a, Vec3d *on_b);
+
+typedef enum SupportWalk {
+    WALK_FAR,    /* farther than the limit */
+    WALK_NEAR,   /* nearer than `enough`, stopped there */
+    WALK_APART,  /* v is the shortest vector */
+    WALK_OVERLAP /* the cores overlap (or touch to rounding) */
+} SupportWalk;
+
+/* Starts with the direction *v (in: any; out: the shortest vector of a − b). Ends when a
+ * separating axis proves more than `limit`, or when v is no longer than `enough` (negative:
+ * until convergence). */
+SupportWalk gjk_walk(const Convex *a, const Convex *b, f64 limit, f64 enough, Vec3d *v, Simplex *s);
 
 typedef struct Depth {
     Vec3d normal; /* a to b */

@@ -234,18 +234,6 @@ static void solid_plane(const ShapePose *a, const ShapePose *plane, f32 margin, 
     }
 }
 
-/* Any two convex shapes, with the origin at the first. */
-void manifold_convex(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold)
-{
-    Solid one, other;
-    solid_set(&one, a->shape, vec3_zero(), a->orientation);
-    solid_set(&other, b->shape, vec3_sub(b->position, a->position), b->orientation);
-    manifold_solids(&one, &other, margin, manifold);
-    for (u32 i = 0; i < manifold->count; i++) {
-        manifold->points[i].position = vec3_add(a->position, manifold->points[i].position);
-    }
-}
-
 typedef void Collide(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold);
 
 /* The routine for kinds in this order, or NULL. */
@@ -309,7 +297,7 @@ u32 manifold_collide(const ShapePose *a, const ShapePose *b, f32 margin, Manifol
         return 0;
     }
     if (kind == SHAPE_COMPOUND) {
-        count = manifold_compound(first, second, margin, manifolds, capacity);
+        count = manifold_compound(first, second, margin, manifold_collide, manifolds, capacity);
     } else if (kind == SHAPE_MESH || kind == SHAPE_TERRAIN) {
         if (other != SHAPE_PLANE && other != SHAPE_MESH && other != SHAPE_TERRAIN) {
             count = manifold_triangles(first, second, margin, manifolds, capacity);

@@ -31,7 +31,7 @@ static f32 reach_of(const Shape *shape)
 }
 
 static void add_child(const ShapePose *child, u32 index, const ShapePose *other, f32 margin,
-                      Vec3 origin, Gather *gather)
+                      Vec3 origin, ManifoldCollide *collide, Gather *gather)
 {
     f32 reach = reach_of(child->shape) + reach_of(other->shape) + margin;
     Vec3 d = vec3_sub(child->position, other->position);
@@ -39,7 +39,7 @@ static void add_child(const ShapePose *child, u32 index, const ShapePose *other,
         return;
     }
     Manifold found[MANIFOLDS_MAX];
-    u32 count = manifold_collide(child, other, margin, found, MANIFOLDS_MAX);
+    u32 count = collide(child, other, margin, found, MANIFOLDS_MAX);
     for (u32 i = 0; i < count; i++) {
         for (u32 p = 0; p < found[i].count; p++) {
             ManifoldPoint *point = &found[i].points[p];
@@ -52,14 +52,14 @@ static void add_child(const ShapePose *child, u32 index, const ShapePose *other,
 }
 
 u32 manifold_compound(const ShapePose *compound, const ShapePose *other, f32 margin,
-                      Manifold *manifolds, u32 capacity)
+                      ManifoldCollide *collide, Manifold *manifolds, u32 capacity)
 {
     const Compound *children = &compound->shape->geometry->compound;
     Gather gather;
     gather_begin(&gather, 1e-3f * reach_of(compound->shape));
     for (u32 i = 0; i < children->child_count; i++) {
         ShapePose child = child_pose(compound, &children->children[i]);
-        add_child(&child, i, other, margin, compound->position, &gather);
+        add_child(&child, i, other, margin, compound->position, collide, &gather);
     }
     u32 count = gather_end(&gather, manifolds, capacity);
     for (u32 i = 0; i < count; i++) {

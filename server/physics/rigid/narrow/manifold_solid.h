@@ -121,8 +121,11 @@ void manifold_convex(const ShapePose *a, const ShapePose *b, f32 margin, Manifol
 /* A mesh or terrain (first) with a convex shape; a compound (first) with anything. */
 u32 manifold_triangles(const ShapePose *ground, const ShapePose *convex, f32 margin,
                        Manifold *manifolds, u32 capacity);
+/* collide: of a child with the other (manifold_collide). */
+typedef u32 ManifoldCollide(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifolds,
+                            u32 capacity);
 u32 manifold_compound(const ShapePose *compound, const ShapePose *other, f32 margin,
-                      Manifold *manifolds, u32 capacity);
+                      ManifoldCollide *collide, Manifold *manifolds, u32 capacity);
 
 typedef enum CurveTouch {
     CURVES_UNKNOWN, /* use gjk.h */

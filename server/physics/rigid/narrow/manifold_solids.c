@@ -498,3 +498,15 @@ void manifold_solids(const Solid *a, const Solid *b, f32 margin, Manifold *manif
     }
     single_point(r.normal, r.on_a, r.on_b, r.separation, 3u << 29, manifold);
 }
+
+/* Any two convex shapes, with the origin at the first. */
+void manifold_convex(const ShapePose *a, const ShapePose *b, f32 margin, Manifold *manifold)
+{
+    Solid one, other;
+    solid_set(&one, a->shape, vec3_zero(), a->orientation);
+    solid_set(&other, b->shape, vec3_sub(b->position, a->position), b->orientation);
+    manifold_solids(&one, &other, margin, manifold);
+    for (u32 i = 0; i < manifold->count; i++) {
+        manifold->points[i].position = vec3_add(a->position, manifold->points[i].position);
+    }
+}

@@ -24,7 +24,7 @@ static const f32 surface_excess = -0.12f;
 /* Residual, as part of its start, at which the solver stops. */
 static const f64 residual_part = 0.02;
 /* Part of the exact solution. */
-static const f32 relaxation = 1.0f;
+static const f32 relaxation = 0.5f;
 /* Added to the diagonal, as part of it: for liquids without any surface. */
 static const f32 ridge = 1e-3f;
 
@@ -275,7 +275,7 @@ static void restrict_cells(void *context, u32 first, u32 end, u32 worker)
         for (u32 k = 0; k < 4; k++) {
             for (u32 i = from[k]; i < to[k]; i++) {
                 f32 part = liquid->factors[liquid->phase_of[i]].part;
-                sum += liquid->active[i] ? part * liquid->wanted[i] : 0.0f;
+                sum += liquid->active[i] ? part * liquid->change[i].w : 0.0f;
             }
         }
         liquid->coarse[c].residual = sum;

@@ -12,11 +12,9 @@
 #define KERNEL_REACH     2.0f
 /* Neighbours are searched this much farther, for their motion within a tick. */
 #define NEIGHBOUR_MARGIN 0.1f
-/* 1/π, and 2 % more: the sum of a liquid at rest, which is no lattice, at spacing⁻³ (measured). */
-#define KERNEL_FULL  1.02f
-#define KERNEL_SCALE (KERNEL_FULL * 0.31830989f)
+#define KERNEL_SCALE     0.31830989f /* 1/π */
 /* Particles beside a plane keep half a spacing from it if it begins this much farther. */
-#define KERNEL_WALL  0.04f
+#define KERNEL_WALL      0.075f
 
 /* W at distance q: W = (¼ (2 − q)³ − (1 − q)³) / π, parts above zero only. */
 SIMD_INLINE f32x8 kernel_wide(f32x8 q)
@@ -53,14 +51,14 @@ static inline f32 kernel_half_space(f32 s)
 {
     f32 a = fabsf(s + KERNEL_WALL);
     f32 b = 2.0f * (0.25f * half_space_part(2.0f, a) - half_space_part(1.0f, a));
-    return KERNEL_FULL * (s + KERNEL_WALL >= 0.0f ? b : 1.0f - b);
+    return s + KERNEL_WALL >= 0.0f ? b : 1.0f - b;
 }
 
 /* −d/ds of it, ≥ 0. */
 static inline f32 kernel_half_space_slope(f32 s)
 {
     f32 a = fabsf(s + KERNEL_WALL);
-    return 2.0f * KERNEL_FULL * (0.25f * half_space_slope_part(2.0f, a) - half_space_slope_part(1.0f, a));
+    return 2.0f * (0.25f * half_space_slope_part(2.0f, a) - half_space_slope_part(1.0f, a));
 }
 
 #endif

@@ -19,6 +19,11 @@ static const f32 relaxation = 0.35f;
 /* Part of a step's change of pressure that acts again in the next step. More overshoots: a pressure
  * that answers to density and keeps what it answered is an integral without damping. */
 static const f32 kept_part = 0.05f;
+/* Greatest excess of long waves that a step resolves at once. */
+static const f32 long_excess = 0.1f;
+/* Part of the slip of a pair of grains that a step stops, and how near they are to touch, spacings. */
+static const f32 slip_part = 0.06f;
+static const f32 touch_reach = 1.5f;
 /* An item with this little density has no pressure from earlier. */
 static const f32 alone_excess = -0.2f;
 /* Least kinematic viscosity, spacings² per step: it stills the noise of a rough arrangement. */
@@ -173,6 +178,25 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
     return sum;
 }
 
+/* Friction between grains: along their contact, as much as stops the slip and at most μ times what
+ * their pressures push them apart with; N s, against the item. */
+SIMD_INLINE Vec3x8 friction_of(const Liquid *liquid, u32 i, const Near8 *n, Vec3x8 against,
+                               const f32x8 trait[4])
+{
+    const Four *own = &liquid->trait[i];
+    f32x8 zero = f32x8_set(0.0f), mu = f32x8_min(trait[2], f32x8_set(own->z));
+    f32x8 mass = f32x8_set(own->x * own->x / own->y);
+    f32x8 other = trait[0] * trait[0] / f32x8_max(trait[1], f32x8_set(1e-20f));
+    f32x8 normal = -n->over * n->r * (trait[0] * liquid->place[i].w + own->x * n->w);
+    f32x8 per = 1.0f / f32x8_max(n->r * n->r, f32x8_set(1e-18f));
+    Vec3x8 slip = vec3x8_sub_scaled(against, vec3x8_dot(against, n->off) * per, n->off);
+    f32x8 speed = f32x8_sqrt(vec3x8_dot(slip, slip));
+    f32x8 most = mu * normal / f32x8_max(speed, f32x8_set(1e-9f));
+    f32x8 stops = f32x8_min(mass, other) * slip_part;
+    f32x8 strength = f32x8_select(n->q < f32x8_set(touch_reach), f32x8_min(most, stops), zero);
+    return vec3x8_scale(slip, strength);
+}
+
 SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
 {
     const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
@@ -180,26 +204,33 @@ SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
     const Four *at = &liquid->place[i], *v = &liquid->motion[i];
     f32 d = liquid->def.spacing, per_d = 1.0f / d;
     f32x8 zero = f32x8_set(0.0f), rates = zero, own = f32x8_set(v->w);
-    Vec3x8 drag = {zero, zero, zero};
+    Vec3x8 drag = {zero, zero, zero}, rub = drag;
+    f32 rough = mixed ? liquid->trait[i].z : 0.0f;
     for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
         Near8 n = near_of(liquid, at, near + k, per_d);
         f32x8 motion[4];
         gather_fours(liquid->motion, near + k, motion);
         Vec3x8 against = {v->x - motion[0], v->y - motion[1], v->z - motion[2]};
-        f32x8 over = n.over, thick = motion[3] + own;
+        f32x8 over = n.over, thick = motion[3] + own, trait[4];
         if (mixed) {
-            f32x8 trait[4];
             gather_fours(liquid->trait, near + k, trait);
             over = over * trait[0];
         }
         rates += over * vec3x8_dot(against, n.off);
         drag = vec3x8_add_scaled(drag, over * thick, against);
+        if (mixed && rough > 0.0f) {
+            rub = vec3x8_add(rub, friction_of(liquid, i, &n, against, trait));
+        }
     }
     f32 rate = sum_lanes(rates), h = liquid->h;
     Vec3 change = vec3_scale(sum_vectors(drag), h * phase->lightness * d * d * d);
+    change = vec3_add_scaled(change, -1.0f / phase->mass, sum_vectors(rub));
     change = vec3_add(change, wall_drag(liquid, i, &rate, vec3_of(v)));
-    liquid->wanted[i] = rate + liquid->excess[i] / h;
-    liquid->change[i] = (Four){change.x, change.y, change.z, 0.0f};
+    f32 excess = liquid->excess[i];
+    liquid->wanted[i] = rate + excess / h;
+    /* Of long waves: a deep tank that expanded in one step would be thrown up. */
+    f32 grows = f32_min(excess, long_excess) / h;
+    liquid->change[i] = (Four){change.x, change.y, change.z, rate + grows};
 }
 
 Vec3 liquid_wall_slope(const Liquid *liquid, u32 i)

@@ -101,7 +101,7 @@ static void load_items(void *context, u32 first, u32 end, u32 worker)
         liquid->motion[i] = (Four){v.x, v.y, v.z, liquid->factors[p].viscosity};
         liquid->trait[i] =
             (Four){liquid->factors[p].part, liquid->factors[p].part * liquid->factors[p].lightness,
-                   liquid->factors[p].grains ? 1.0f : 0.0f, liquid->factors[p].cohesion};
+                   liquid->factors[p].friction, liquid->factors[p].cohesion};
         liquid->pressure[i] = liquid->wanted[i] = liquid->pressures[s];
         if (liquid->grains) {
             memcpy(&liquid->stress[(size_t)i * LIQUID_STRESS_PARTS],

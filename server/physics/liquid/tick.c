@@ -7,14 +7,14 @@
 
 enum {
     SLOT_SORT_TICKS = 64,
-    STEPS_MAX = 16, /* of a substep */
-    STEPS_UNKNOWN = 3, /* while no pressure is known */
+    STEPS_MAX = 16,    /* of a substep */
+    STEPS_UNKNOWN = 4, /* while no pressure is known */
     STIR_BLOCK = 128,
     THINGS_MAX = 256,
 };
 
 /* Greatest mean of p h² / (ρ spacing²) of a step: explicit pressures shake particles beyond. */
-static const f32 pressure_most = 0.07f;
+static const f32 pressure_most = 0.035f;
 /* Things that move this fast wake the liquid. */
 #define STIR_M_S 0.01f
 /* Greatest viscosity of a step, spacings². */

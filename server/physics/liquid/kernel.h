@@ -14,7 +14,7 @@
 #define NEIGHBOUR_MARGIN 0.1f
 #define KERNEL_SCALE     0.31830989f /* 1/π */
 /* Particles beside a plane keep half a spacing from it if it begins this much farther. */
-#define KERNEL_WALL      0.075f
+#define KERNEL_WALL      0.0f
 
 /* W at distance q: W = (¼ (2 − q)³ − (1 − q)³) / π, parts above zero only. */
 SIMD_INLINE f32x8 kernel_wide(f32x8 q)

@@ -143,7 +143,7 @@ struct Liquid {
     bool touched; /* something that moves is in contact */
     /* ---- step ---- */
     Jobs *jobs;
-    f32 tick_s, h;
+    f32 tick_s, span, h; /* s: of the tick, the substep, the step */
     Vec3 gravity;
     f32 *sums; /* [ranges][2] of density errors */
     u32 sums_capacity;

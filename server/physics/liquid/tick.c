@@ -133,6 +133,7 @@ void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity)
         return;
     }
     liquid->gravity = gravity;
+    liquid->span = h;
     u32 steps = steps_of(liquid, h);
     f32 step = h / (f32)steps;
     for (u32 c = 0; c < liquid->collider_count; c++) {

@@ -28,6 +28,8 @@ static const f32 touch_reach = 1.5f;
 static const f32 alone_excess = -0.2f;
 /* Least kinematic viscosity, spacings² per step: it stills the noise of a rough arrangement. */
 static const f32 viscosity_least = 0.005f;
+/* Of that least viscosity, what rubs on walls. */
+static const f32 wall_part = 0.3f;
 /* Greatest, with which the explicit step is stable. */
 static const f32 viscosity_most = 0.1f;
 
@@ -166,8 +168,8 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
             f32 slipped = vec3_length(slip);
             part = slipped > 1e-9f ? f32_min(0.5f, holds / slipped) : 0.0f;
         } else {
-            f32 c = liquid->h * liquid->motion[i].w * phase->lightness * d * d /
-                    f32_max(pair->far, 0.25f * d);
+            f32 thick = f32_max(phase->viscosity, wall_part * liquid->motion[i].w);
+            f32 c = liquid->h * thick * phase->lightness * d * d / f32_max(pair->far, 0.25f * d);
             part = c / (1.0f + c);
         }
         sum = vec3_add_scaled(sum, -part, slip);

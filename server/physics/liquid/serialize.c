@@ -76,6 +76,19 @@ static void serialize_hands(Liquid *liquid, State *state)
     }
 }
 
+/* After a failed load the slots hold anything. */
+static void forget(Liquid *liquid)
+{
+    memset(liquid->generations, 0, liquid->slots * sizeof *liquid->generations);
+    memset(liquid->positions, 0, liquid->slots * sizeof *liquid->positions);
+    memset(liquid->velocities, 0, liquid->slots * sizeof *liquid->velocities);
+    memset(liquid->pressures, 0, liquid->slots * sizeof *liquid->pressures);
+    memset(liquid->stresses, 0, liquid->slots * LIQUID_STRESS_PARTS * sizeof *liquid->stresses);
+    memset(liquid->live, 0, sizeof liquid->live);
+    liquid->count = liquid->ticks = 0;
+    liquid_clear(liquid);
+}
+
 void liquid_serialize(Liquid *liquid, State *state)
 {
     state_part(state, "liquid");
@@ -92,7 +105,9 @@ void liquid_serialize(Liquid *liquid, State *state)
         serialize_phase(liquid, state, p);
     }
     serialize_hands(liquid, state);
-    if (state->mode == STATE_LOAD && !state->failed) {
+    if (state->mode == STATE_LOAD && state->failed) {
+        forget(liquid);
+    } else if (state->mode == STATE_LOAD) {
         liquid->count = 0;
         for (u32 p = 0; p < liquid->def.phase_count; p++) {
             liquid->count += liquid->live[p];

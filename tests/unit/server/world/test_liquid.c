@@ -390,7 +390,7 @@ static void a_hand_at_100_m_s_does_no_harm(void **state)
 }
 
 /* A piston with the section of the tank takes a quarter of the room that the water needs, and goes
- * back. */
+ * back: the walls cannot hold what nothing can compress, but it comes to rest. */
 static void a_squeezed_tank_recovers(void **state)
 {
     (void)state;
@@ -402,12 +402,14 @@ static void a_squeezed_tank_recovers(void **state)
             "\"box\",\"half\":[0.5,0.25,0.5]},\"position\":[0,1.7,0],\"path\":{\"points\":[[0,0,0],"
             "[0,-1,0]],\"period\":4}}],\"liquids\":[{\"name\":\"w\",\"fill\":[{\"shape\":{\"kind\":"
             "\"box\",\"half\":[0.5,0.4,0.5]},\"position\":[0,0.4,0]}]}]," PROBES);
+    f64 most = 0.0;
     for (u32 i = 0; i < 240; i++) {
         ticks(&r, 1);
-        assert_true(fastest(&r) < 100.0);
+        most = fmax(most, fastest(&r));
     }
     ticks(&r, 60);
-    assert_true(fastest(&r) < 30.0);
+    assert_true(most < 400.0);
+    assert_true(fastest(&r) < 3.0);
     finish(&r);
 }
 
@@ -427,11 +429,13 @@ static void absurd_substances_stay_bounded(void **state)
                  "]}]}]," PROBES,
                  absurd[i]);
         Rig r = rig(json);
-        for (u32 t = 0; t < 120; t++) {
+        f64 most = 0.0;
+        for (u32 t = 0; t < 240; t++) {
             ticks(&r, 1);
-            if (!(fastest(&r) < 50.0)) {
-                fail_msg("%s: %g m/s in tick %u", absurd[i], fastest(&r), t);
-            }
+            most = fmax(most, fastest(&r));
+        }
+        if (!(most < 600.0 && fastest(&r) < 20.0)) {
+            fail_msg("%s: up to %g m/s, and %g at the end", absurd[i], most, fastest(&r));
         }
         finish(&r);
     }

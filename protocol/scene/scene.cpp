@@ -61,6 +61,19 @@ bool Builder::solver(const JsonPath &at, const fb::Scene *in)
            number(at, "baumgarte", in->baumgarte(), 0.0f, 1.0f, &out_->baumgarte);
 }
 
+// Each option alone, by its row: bodies copy those they use.
+bool Builder::material_options(const JsonPath &at, const fb::Material *in)
+{
+    struct {
+#define MEMBER(type, name) type name;
+#include "shared/rows/material.def"
+    } checked = {}, *out = &checked;
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/material.def"
+    return good;
+}
+
 bool Builder::materials(const JsonPath &at, const fb::Scene *in)
 {
     u32 total;
@@ -72,12 +85,7 @@ bool Builder::materials(const JsonPath &at, const fb::Scene *in)
         JsonPath here = {&at, "materials", i};
         char text[NAME_BYTES_MAX];
         f32 checked[4];
-        if (!name(here, "name", material->name(), text) ||
-            !number(here, "density", material->density(), 0.01f, 1e5f, checked) ||
-            !number(here, "friction", material->friction(), 0.0f, 10.0f, checked) ||
-            !number(here, "restitution", material->restitution(), 0.0f, 1.0f, checked) ||
-            !number(here, "rolling", material->rolling(), 0.0f, 10.0f, checked) ||
-            !number(here, "roughness", material->roughness(), 0.0f, 1.0f, checked) ||
+        if (!name(here, "name", material->name(), text) || !material_options(here, material) ||
             !color(here, "color", material->color(), checked) ||
             !color(here, "color2", material->color2(), checked)) {
             return false;
@@ -333,14 +341,19 @@ bool Builder::probes(const JsonPath &at, const fb::Scene *in)
 bool Builder::camera(const JsonPath &root, const fb::Camera *in)
 {
     SceneCamera *out = &out_->camera;
-    *out = SceneCamera{{8.0f, 5.0f, 12.0f}, {0.0f, 1.0f, 0.0f}, 50.0f};
+#define ROW_NUMBER(key, member, unit, scale, initial, ...) out->member = (initial) * (scale);
+#include "shared/rows/camera.def"
+    out->eye = vec3(8.0f, 5.0f, 12.0f);
+    out->target = vec3(0.0f, 1.0f, 0.0f);
     if (in == nullptr) {
         return true;
     }
     JsonPath at = {&root, "camera", -1};
-    if (!vector(at, "eye", in->eye(), out->eye, WORLD_EXTENT_MAX_M, &out->eye) ||
-        !vector(at, "target", in->target(), out->target, WORLD_EXTENT_MAX_M, &out->target) ||
-        !number(at, "fov_degrees", in->fov_degrees(), 5.0f, 150.0f, &out->fov_degrees)) {
+    bool good = vector(at, "eye", in->eye(), out->eye, WORLD_EXTENT_MAX_M, &out->eye) &&
+                vector(at, "target", in->target(), out->target, WORLD_EXTENT_MAX_M, &out->target);
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/camera.def"
+    if (!good) {
         return false;
     }
     return vec3_distance(out->eye, out->target) > 1e-3f ||
@@ -372,17 +385,17 @@ bool Builder::sky(const JsonPath &root, const fb::Sky *in)
 bool Builder::hands(const JsonPath &root, const fb::Hands *in)
 {
     SceneHands *out = &out_->hands;
-    *out = SceneHands{2000.0f, 100.0f, 5.0f, 1.0f, 50.0f, 200};
+#define ROW_NUMBER(key, member, unit, scale, initial, ...) out->member = (initial) * (scale);
+#define ROW_WHOLE(key, member, initial, ...)               out->member = initial;
+#include "shared/rows/hands.def"
     if (in == nullptr) {
         return true;
     }
     JsonPath at = {&root, "hands", -1};
-    return number(at, "force_max", in->force_max(), 0.0f, 1e9f, &out->force_max) &&
-           number(at, "reach", in->reach(), 0.1f, 1e5f, &out->reach) &&
-           number(at, "frequency", in->frequency(), 0.1f, 30.0f, &out->frequency) &&
-           number(at, "damping", in->damping(), 0.0f, 10.0f, &out->damping) &&
-           number(at, "impulse_max", in->impulse_max(), 0.0f, 1e9f, &out->impulse_max) &&
-           integer(at, "spawn_max", in->spawn_max(), 0, BODIES_MAX, &out->spawn_max);
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/hands.def"
+    return good;
 }
 
 bool Builder::build(const fb::Scene *in)

@@ -163,9 +163,10 @@ typedef struct SceneProbe {
     char matter[NAME_BYTES_MAX], quantity[NAME_BYTES_MAX];
 } SceneProbe;
 
+/* The options of shared/rows/camera.def. */
 typedef struct SceneCamera {
-    Vec3 eye, target; /* m */
-    f32 fov_degrees;  /* vertical */
+#define MEMBER(type, name) type name;
+#include "shared/rows/camera.def"
 } SceneCamera;
 
 typedef struct SceneSky {
@@ -174,13 +175,10 @@ typedef struct SceneSky {
     f32 fog_m;              /* distance of 63 % fog, 0 none */
 } SceneSky;
 
+/* The options of shared/rows/hands.def, in SI units. */
 typedef struct SceneHands {
-    f32 force_max;   /* N */
-    f32 reach;       /* m */
-    f32 frequency;   /* Hz */
-    f32 damping;     /* ratio */
-    f32 impulse_max; /* N s */
-    u32 spawn_max;   /* per user */
+#define MEMBER(type, name) type name;
+#include "shared/rows/hands.def"
 } SceneHands;
 
 enum {

@@ -154,6 +154,7 @@ class Builder
 
     // ---- parts ----
     bool world(const JsonPath &at, const fb::Scene *in);
+    bool material_options(const JsonPath &at, const fb::Material *in);
     bool materials(const JsonPath &at, const fb::Scene *in);
     bool solver(const JsonPath &at, const fb::Scene *in);
     bool shape_fields(const JsonPath &at, const fb::Shape *in, ShapeKind kind);

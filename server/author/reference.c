@@ -88,25 +88,41 @@ static const ReferenceRow grains_rows[] = {
 #include "shared/rows/grains.def"
 };
 
+static const ReferenceRow material_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/material.def"
+};
+static const ReferenceRow camera_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/camera.def"
+};
+static const ReferenceRow hands_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/hands.def"
+};
+
 static const ReferenceTable tables[] = {
     {"Body", "bodies", "{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}", body_rows,
-     PL_COUNT(body_rows)},
+     PL_COUNT(body_rows), false},
     {"Joint", "joints", "{\"name\":\"x\",\"kind\":\"ball\",\"a\":\"a\"", joint_rows,
-     PL_COUNT(joint_rows)},
+     PL_COUNT(joint_rows), false},
     {"Soft", "soft_bodies",
      "{\"name\":\"x\",\"shape\":{\"kind\":\"box\",\"size\":[1,1,1],\"cells\":[1,1,1],"
      "\"solid\":true}",
-     soft_rows, PL_COUNT(soft_rows)},
+     soft_rows, PL_COUNT(soft_rows), false},
     {"Cloth", "cloths", "{\"name\":\"x\",\"points\":[3,3],\"size\":[1,1]", cloth_rows,
-     PL_COUNT(cloth_rows)},
+     PL_COUNT(cloth_rows), false},
     {"Liquid", "liquids",
      "{\"name\":\"x\",\"fill\":[{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]", liquid_rows,
-     PL_COUNT(liquid_rows)},
+     PL_COUNT(liquid_rows), false},
     {"Grains", "grains",
      "{\"name\":\"x\",\"fill\":[{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]", grains_rows,
-     PL_COUNT(grains_rows)},
+     PL_COUNT(grains_rows), false},
     {"ParticleSystem", "particle_systems", "{\"name\":\"x\"", particle_rows,
-     PL_COUNT(particle_rows)},
+     PL_COUNT(particle_rows), false},
+    {"Material", "materials", "{\"name\":\"x\"", material_rows, PL_COUNT(material_rows), false},
+    {"Camera", "camera", "{", camera_rows, PL_COUNT(camera_rows), true},
+    {"Hands", "hands", "{", hands_rows, PL_COUNT(hands_rows), true},
 };
 
 static const ReferenceEnum enums[] = {
@@ -264,7 +280,8 @@ static void print_probes(FILE *out)
         {"GAS", "a closed soft body or a ring"},
         {"JOINT", "a joint"},
         {"LIQUID", "a liquid or grains"},
-        {"FILLED", "a closed soft body, a ring, a liquid or grains"}};
+        {"FILLED", "a closed soft body, a ring, a liquid or grains"},
+        {"RAY", "a ray: `from`, `direction`, `length`"}};
     fputs("\n### probes\n\n| kind | unit | of | |\n| --- | --- | --- | --- |\n", out);
     for (u32 i = 0; i < PL_COUNT(probes); i++) {
         const char *of = "";

@@ -47,6 +47,7 @@ typedef struct ReferenceTable {
     const char *least; /* JSON of the minimal object of this table, without its closing brace */
     const ReferenceRow *rows;
     u32 count;
+    bool single; /* the field is one such object, not a list */
 } ReferenceTable;
 
 /* An enum of scene.fbs. */

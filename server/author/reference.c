@@ -101,6 +101,11 @@ static const ReferenceRow hands_rows[] = {
 #include "shared/rows/hands.def"
 };
 
+static const ReferenceRow shape_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/shape.def"
+};
+
 static const ReferenceTable tables[] = {
     {"Body", "bodies", "{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}", body_rows,
      PL_COUNT(body_rows), false},
@@ -120,6 +125,7 @@ static const ReferenceTable tables[] = {
      PL_COUNT(grains_rows), false},
     {"ParticleSystem", "particle_systems", "{\"name\":\"x\"", particle_rows,
      PL_COUNT(particle_rows), false},
+    {"Shape", "shape", "{\"kind\":\"sphere\"", shape_rows, PL_COUNT(shape_rows), true},
     {"Material", "materials", "{\"name\":\"x\"", material_rows, PL_COUNT(material_rows), false},
     {"Camera", "camera", "{", camera_rows, PL_COUNT(camera_rows), true},
     {"Hands", "hands", "{", hands_rows, PL_COUNT(hands_rows), true},

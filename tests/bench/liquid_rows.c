@@ -1,5 +1,6 @@
 /* liquid_rows.c: what a tick of a dam break costs: 5000, 20 000 and 100 000 particles, and a plain
  * scalar solver of as many iterations (Macklin & Müller 2013 as written) for comparison. */
+#include "server/physics/contact/cells.h"
 #include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/support/liquid_kit.h"

@@ -404,6 +404,28 @@ static const Wrong wrongs[] = {
     {HEAD "\"probes\":[{\"name\":\"p\",\"kind\":\"heat\"}]}", "one of kinetic_energy, "},
     {HEAD "\"probes\":[{\"name\":\"p\",\"kind\":\"height\",\"of\":\"b\"}]}", "no entity \"b\""},
     {HEAD "\"probes\":[{\"name\":\"p\",\"kind\":\"height\"}]}", "probes[0].of: missing"},
+    {HEAD "\"prefabs\":[{\"name\":\"p\"}]}", "prefabs[0].body"},
+    {HEAD "\"prefabs\":[{\"name\":\"p\",\"matter\":\"cloud\",\"body\":{" BALL "}}]}",
+     "prefabs[0].body"},
+    {HEAD "\"prefabs\":[{\"name\":\"p\",\"soft\":{\"name\":\"s\",\"shape\":{\"kind\":\"sphere\","
+          "\"radius\":1,\"level\":1},\"pins\":[{\"point\":[0]}]}}]}",
+     "prefabs[0].soft.pins"},
+    {HEAD "\"prefabs\":[{\"name\":\"p\",\"soft\":{\"name\":\"s\",\"shape\":{\"kind\":\"sphere\","
+          "\"radius\":1,\"level\":1},\"repeat\":{\"count\":[2,1,1],\"spacing\":[3,3,3]}}}]}",
+     "prefabs[0].soft.repeat"},
+    {HEAD "\"prefabs\":[{\"name\":\"p\",\"spares\":65,\"soft\":{\"name\":\"s\",\"shape\":{\"kind\":"
+          "\"sphere\",\"radius\":1,\"level\":1}}}]}",
+     "prefabs[0].spares"},
+    {HEAD "\"prefabs\":[{\"name\":\"p\",\"spares\":64,\"soft\":{\"name\":\"s\",\"shape\":{\"kind\":"
+          "\"sphere\",\"radius\":1,\"level\":6}}}]}",
+     "prefabs[0].spares"},
+    {HEAD "\"probes\":[{\"name\":\"p\",\"kind\":\"range\",\"from\":[0,0,0]}]}",
+     "probes[0].direction"},
+    {HEAD
+     "\"probes\":[{\"name\":\"p\",\"kind\":\"range\",\"from\":[0,0,0],\"direction\":[0,0,0]}]}",
+     "probes[0].direction"},
+    {HEAD "\"probes\":[{\"name\":\"p\",\"kind\":\"energy\",\"from\":[0,0,0]}]}", "probes[0].from"},
+    {HEAD "\"probes\":[{\"name\":\"p\",\"kind\":\".speed\"}]}", "probes[0].kind"},
     {HEAD "\"prefabs\":[{\"name\":\"p\",\"body\":{" BALL ",\"motion\":\"static\"}}]}",
      "prefabs[0].body.motion"},
     {HEAD "\"tick_rate\":10}", "t.json:2: tick_rate: 10 is out of range"},

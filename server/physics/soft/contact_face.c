@@ -377,16 +377,11 @@ static void push_apart(Soft *soft, Rigid *rigid, const SoftFace *face, const Fac
     }
 }
 
-/* Friction after a push of so many m/s, which itself changes the slip: it turns the body. */
+/* Friction after a push of so many m/s. `slip`: m/s, of the place against the body. */
 static void rub(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePoint *place, Vec3 arm,
-                f32 push)
+                Vec3 slip, f32 push)
 {
     const SoftDef *def = &soft->bodies[face->body].def;
-    Vec3 against = vec3_neg(rigid_velocity_at(rigid, face->slot, arm));
-    for (u32 k = 0; k < 3; k++) {
-        against = vec3_add_scaled(against, place->weight[k], soft->points[face->point[k]].velocity);
-    }
-    Vec3 slip = vec3_add_scaled(against, -vec3_dot(against, face->normal), face->normal);
     f32 slipped = vec3_length(slip);
     if (slipped > 1e-6f) {
         f32 mu = rigid_friction(rigid, face->slot);
@@ -404,7 +399,8 @@ static f32 solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePoint
 {
     /* Impulses act through the point of the triangle: equal and opposite moments. */
     Vec3 arm = vec3_sub(place->at, rigid_centre(rigid, face->slot));
-    Vec3 against = vec3_sub(place->velocity, rigid_velocity_at(rigid, face->slot, arm));
+    Vec3 moving = rigid_velocity_at(rigid, face->slot, arm);
+    Vec3 against = vec3_sub(place->velocity, moving);
     f32 gap = vec3_dot(vec3_sub(place->at, at), face->normal) - place->keep;
     ContactNormal of = {gap, -vec3_dot(against, face->normal), 0.0f};
     if (face->mover != SOFT_NONE) {
@@ -426,7 +422,11 @@ static f32 solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePoint
         push_apart(soft, rigid, face, place, arm, apart);
     }
     if (push > 0.0f && place->keep > 0.0f) {
-        rub(soft, rigid, face, place, arm, push);
+        /* The push has turned the body. */
+        Vec3 slip = vec3_add_scaled(against, of.approach, face->normal);
+        Vec3 since = vec3_sub(rigid_velocity_at(rigid, face->slot, arm), moving);
+        Vec3 along = vec3_scale(face->normal, vec3_dot(since, face->normal));
+        rub(soft, rigid, face, place, arm, vec3_sub(slip, vec3_sub(since, along)), push);
     }
     return h * push;
 }

@@ -27,8 +27,8 @@ static f64 level_of(const LiquidKit *kit)
     return liquid_kit_level(kit, vec3(-9.0f, -9.0f, -9.0f), vec3(9.0f, 9.0f, 9.0f), 0.0f);
 }
 
-/* Density within 1 % in the mean and 10 % anywhere; the level that of the volume within 3 %, and the
- * same in the rest of the time; then it sleeps, and wakes when pushed. */
+/* Density within 1 % in the mean and 10 % anywhere; the level that of the volume within 3 %, and it
+ * stays; then it sleeps, and wakes when pushed. */
 static void tank_keeps_its_level(void **state)
 {
     PL_UNUSED(state);

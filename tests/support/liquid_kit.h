@@ -32,7 +32,7 @@ void liquid_kit_tank(LiquidKit *kit, Vec3 size);
 void liquid_kit_fill(LiquidKit *kit, u32 phase, Vec3 low, u32 x, u32 y, u32 z);
 void liquid_kit_tick(LiquidKit *kit);
 void liquid_kit_run(LiquidKit *kit, f32 seconds);
-/* Height of the free surface over a region, m: that of its particles' centre, doubled, from `floor`. */
+/* Height of the free surface over `floor` in a region, m: twice that of its particles' centre. */
 f64 liquid_kit_level(const LiquidKit *kit, Vec3 low, Vec3 high, f32 floor);
 /* Hash of the liquid's state. */
 u64 liquid_kit_hash(LiquidKit *kit);

@@ -3,9 +3,9 @@
  * in a step; the weight of a deep tank, or a blow, would compress it first. So once in a step the
  * residual is summed over cells of about 64 items, and a pressure constant in each cell solves the
  * sums (aggregation multigrid of two levels, additive; Vaněk et al. 1996 without smoothing, which
- * understates the corrections and so is stable). The operator between cells is that of the items for
- * such pressures (Galerkin), of active items: those with the density of the inside. Others have no
- * pressure, as beyond a free surface.
+ * understates the corrections and so is stable). The operator between cells is that of the items
+ * for such pressures (Galerkin), of active items: those with the density of the inside. Others
+ * have no pressure, as beyond a free surface.
  */
 #include "server/physics/liquid/near8.h"
 #include "shared/base/memory.h"
@@ -339,7 +339,7 @@ void liquid_coarse_solve(Liquid *liquid)
     solve(liquid);
 }
 
-/* Linear between the centres of the eight nearest cells: steps of pressure would shear the liquid. */
+/* Linear between the centres of the eight nearest cells: steps would shear the liquid. */
 f32 liquid_coarse_pressure(const Liquid *liquid, u32 i)
 {
     if (liquid->coarse_count == 0 || !liquid->active[i] || liquid->excess[i] < surface_excess) {

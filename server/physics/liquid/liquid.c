@@ -116,8 +116,8 @@ u64 liquid_bytes(const LiquidDef *def)
     return sizeof(Liquid) + lay_out(NULL, NULL, slots) + slots * sizeof(LiquidPair);
 }
 
-/* Force of a pair, N, per surface tension and spacing, such that the pair forces of a uniform liquid
- * have that tension (Kirkwood & Buff 1949): σ = π/8 n² ∫ F r⁴ dr = 1.5035 F / spacing. */
+/* Force of a pair, N, per surface tension and spacing, such that the pair forces of a uniform
+ * liquid have that tension (Kirkwood & Buff 1949): σ = π/8 n² ∫ F r⁴ dr = 1.5035 F / spacing. */
 static const f32 cohesion_per_tension = 1.0f / 1.5035f;
 
 void liquid_factors(Liquid *liquid)

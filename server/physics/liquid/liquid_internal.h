@@ -159,13 +159,13 @@ void liquid_boundary_begin(Liquid *liquid);
 void liquid_boundary_step(Liquid *liquid);
 /* Of an item: half-spaces of its things with weights; returns the density they add. */
 f32 liquid_boundary_item(Liquid *liquid, u32 i);
-/* Impulses of pressures (N s m, per item) on the things that move, and what they take of friction. */
+/* Impulses of the items' pressures, and then of their friction, on the things that move. */
 void liquid_boundary_press(Liquid *liquid, bool warm);
 void liquid_boundary_load(Liquid *liquid);
 void liquid_boundary_contact(Liquid *liquid, u32 first, u32 end);
 void liquid_boundary_contact_movers(Liquid *liquid);
-/* coarse.c: pressures of cells: their operator, once a tick; their solution for the items' `wanted`;
- * what it adds to an item, N s m. */
+/* coarse.c: pressures of cells: their operator, once a tick; their solution; what it adds to an
+ * item, N s m. */
 void liquid_coarse_build(Liquid *liquid);
 void liquid_coarse_solve(Liquid *liquid);
 f32 liquid_coarse_pressure(const Liquid *liquid, u32 i);

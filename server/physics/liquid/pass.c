@@ -4,9 +4,9 @@
  * not depend on threads. What i does to j, j does to i with the opposite sign to the last bit.
  *
  * 1 predict: the pressures of the last step act again (warm start), with gravity; density.
- * 2 project: the density at the end of the step (Macklin & Müller 2013, eq. 8), and the pressure that
- *   makes it that at rest, not below zero: of each item alone (Jacobi) and of cells (coarse.c);
- *   viscosity (Morris et al. 1997).
+ * 2 project: the density at the end of the step (Macklin & Müller 2013, eq. 8), and the pressure
+ *   that makes it that at rest, not below zero: of each item alone (Jacobi) and of cells
+ *   (coarse.c); viscosity (Morris et al. 1997).
  * 3 correct: velocities by the change of pressure.
  * Positions move by the corrected velocities. The force of a wall is the gradient of the density
  * that it adds: anything else is not conservative and heats the liquid.
@@ -14,14 +14,16 @@
 #include "server/physics/liquid/near8.h"
 
 /* Relaxation of Jacobi's method for pressures: the spectrum of the operator over its diagonal
- * reaches about 2.5. */
+ * reaches about 2.5, and deep narrow columns bear little of that (measured). */
 static const f32 relaxation = 0.2f;
 /* Part of a step's change of pressure that acts again in the next step. More overshoots: a pressure
  * that answers to density and keeps what it answered is an integral without damping. */
 static const f32 kept_part = 0.05f;
 /* Greatest excess of long waves that a step resolves at once. */
 static const f32 long_excess = 0.1f;
-/* Part of the slip of a pair of grains that a step stops, and how near they are to touch, spacings. */
+/* Greatest pressure of an item, ρ spacing² / h²: a bound on what a step can do. */
+static const f32 pressure_most = 0.3f;
+/* Part of the slip of a pair of grains that a step stops, and how near they touch, spacings. */
 static const f32 slip_part = 0.06f;
 static const f32 touch_reach = 1.5f;
 /* An item with this little density has no pressure from earlier. */
@@ -162,7 +164,7 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
             continue;
         }
         Vec3 slip = vec3_add_scaled(against, -approach, pair->normal);
-        f32 part;
+        f32 part, stops = 0.0f;
         if (phase->grains) {
             f32 holds = mu * liquid->place[i].w * pair->slope / phase->mass;
             f32 slipped = vec3_length(slip);
@@ -171,10 +173,13 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
             f32 thick = f32_max(phase->viscosity, wall_part * liquid->motion[i].w);
             f32 c = liquid->h * thick * phase->lightness * d * d / f32_max(pair->far, 0.25f * d);
             part = c / (1.0f + c);
+            stops = 2.0f * liquid->h * liquid->motion[i].w * phase->lightness * d;
+            stops /= 1.0f + stops;
         }
-        sum = vec3_add_scaled(sum, -part, slip);
+        Vec3 drag = vec3_add_scaled(vec3_scale(slip, -part), -stops * approach, pair->normal);
+        sum = vec3_add(sum, drag);
         if (pair->mover != LIQUID_STATIC) {
-            liquid->movers[pair->mover].drag = vec3_scale(slip, -part * phase->mass);
+            liquid->movers[pair->mover].drag = vec3_scale(drag, phase->mass);
         }
     }
     return sum;
@@ -256,7 +261,9 @@ static void press(void *context, u32 first, u32 end, u32 worker)
         f32 inertia = liquid->inertia[i] + part * wall_of(liquid, i).yields;
         f32 before = liquid->place[i].w / part;
         f32 change = relaxation * liquid->wanted[i] / inertia + liquid_coarse_pressure(liquid, i);
-        f32 now = f32_max(before + change, 0.0f);
+        f32 most =
+            pressure_most * d * d / (liquid->h * liquid->factors[liquid->phase_of[i]].lightness);
+        f32 now = f32_clamp(before + change, 0.0f, most);
         liquid->place[i].w = (now - before) * part;
         f32 kept = liquid->excess[i] < alone_excess ? f32_min(before, now)
                                                     : before + kept_part * (now - before);

@@ -13,13 +13,13 @@ enum {
     THINGS_MAX = 256,
 };
 
-/* Greatest mean of p h² / (ρ spacing²) of a step: explicit pressures shake particles beyond. */
-static const f32 pressure_most = 0.022f;
+/* Greatest mean of p h² / (ρ spacing²) in a step. */
+static const f32 pressure_most = 0.035f;
 /* Things that move this fast wake the liquid. */
 #define STIR_M_S 0.01f
 /* Greatest viscosity of a step, spacings². */
 static const f32 viscosity_most = 0.1f;
-/* Kinetic energy per mass at rest, over g · spacing; less for thick liquids, whose noise is less. */
+/* Kinetic energy per mass at rest, over g · spacing; less for thick liquids with less noise. */
 static const f32 rest_part = 1e-4f;
 /* Viscosity over ρ sqrt(g spacing³) from which a liquid is thick. */
 static const f32 thick_from = 0.06f;

@@ -1,5 +1,5 @@
-/* test_liquid.c: the store of liquids: definitions, slots, spawn and remove, state, validation, hands
- * and abuse. */
+/* test_liquid.c: the store of liquids: definitions, slots, spawn and remove, state, validation,
+ * hands and abuse. */
 #include "server/physics/liquid/liquid_internal.h"
 #include "tests/support/liquid_kit.h"
 

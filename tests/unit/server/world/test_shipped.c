@@ -77,9 +77,9 @@ static f64 probe(World *world, const char *name)
 /*
  * Kinetic, potential and elastic energy of a scene, J, less the work of moving bodies and belts on
  * rigid bodies. Nothing may rise higher above the least that it was so far, nor above its start,
- * than what is not measured gives it: motors, wind, emitters, moving bodies that touch soft ones; springs of
- * joints; and overlap, which contacts take back (energy.c bounds that in each tick of debug
- * builds).
+ * than what is not measured gives it: motors, wind, emitters, sources, moving bodies that touch
+ * soft ones; springs of joints; and overlap, which contacts take back (energy.c bounds that in each
+ * tick of debug builds).
  * Where all of these are nothing the bounds are rounding and the least part of a bounce. A third
  * more than was measured.
  */

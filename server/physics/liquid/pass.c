@@ -18,7 +18,7 @@
 static const f32 relaxation = 0.2f;
 /* Part of a step's change of pressure that acts again in the next step. More overshoots: a pressure
  * that answers to density and keeps what it answered is an integral without damping. */
-static const f32 kept_part = 0.05f;
+static const f32 kept_part = 0.008f;
 /* Greatest excess of long waves that a step resolves at once. */
 static const f32 long_excess = 0.1f;
 /* Greatest pressure of an item, ρ spacing² / h²: a bound on what a step can do. */

@@ -180,6 +180,12 @@ static Collider collider(Matter *matter, u32 user)
     return m->liquid != NULL ? liquid_collider(m->liquid, user) : (Collider){0};
 }
 
+static u32 entity_of(const Matter *matter, u32 thing)
+{
+    const MatterLiquid *m = liquid_of_const(matter);
+    return m->entities[liquid_thing_phase(m->liquid, thing)];
+}
+
 static void substep(Matter *matter, f32 h)
 {
     MatterLiquid *m = liquid_of(matter);
@@ -349,6 +355,7 @@ const MatterOps matter_liquid = {
     .stir = stir,
     .begin = begin,
     .collider = collider,
+    .entity_of = entity_of,
     .substep = substep,
     .finish = finish,
     .report = report,

@@ -1,5 +1,6 @@
 /* collider.c: particles as what later kinds meet: balls without spin. They have moved through the
  * whole substep already; others see them where they were at their own time of it. */
+#include "server/physics/contact/distance.h"
 #include "server/physics/liquid/liquid_internal.h"
 
 typedef struct LiquidUser LiquidUser;
@@ -110,6 +111,23 @@ static Vec3 velocity(const void *of, u32 thing, Vec3 point)
     return velocity_of(((const LiquidUser *)of)->liquid, thing);
 }
 
+static bool touches(const void *of, u32 thing, const struct ShapePose *shape)
+{
+    const LiquidUser *user = of;
+    Vec3 normal;
+    return contact_distance(shape, place_of(user, thing), radius_of(user), &normal) <
+           radius_of(user);
+}
+
+/* Balls around cubes of the spacing: no ray passes between the particles of a full lattice. */
+static bool ray_hits(const void *of, u32 thing, Ray ray, f32 max, f32 *distance, Vec3 *normal)
+{
+    const LiquidUser *user = of;
+    const f32 root3 = 1.7320508f;
+    Shape ball = {.kind = SHAPE_SPHERE, .radius = root3 * radius_of(user)};
+    return shape_ray(&ball, place_of(user, thing), quat_identity(), ray, max, distance, normal);
+}
+
 static f32 friction(const void *of, u32 thing)
 {
     const Liquid *liquid = ((const LiquidUser *)of)->liquid;
@@ -183,6 +201,8 @@ static const ColliderOps liquid_balls_ops = {
     .distance = distance,
     .velocity = velocity,
     .friction = friction,
+    .touches = touches,
+    .ray = ray_hits,
     .may_meet = may_meet,
     .meet = meet,
     .inverse_mass = inverse_mass,
@@ -190,6 +210,11 @@ static const ColliderOps liquid_balls_ops = {
     .wake = wake,
     .asleep = asleep,
 };
+
+u32 liquid_thing_phase(const Liquid *liquid, u32 thing)
+{
+    return liquid->phase_of[thing];
+}
 
 Collider liquid_collider(Liquid *liquid, u32 user)
 {

@@ -119,6 +119,8 @@ void liquid_finish(Liquid *liquid);
 /* As balls of the spacing's diameter, for later kinds; user < LIQUID_USERS_MAX, one for each kind
  * that meets it. Stays valid until destroyed. */
 Collider liquid_collider(Liquid *liquid, u32 user);
+/* The phase of a thing of that collider. */
+u32 liquid_thing_phase(const Liquid *liquid, u32 thing);
 bool liquid_awake(const Liquid *liquid);
 void liquid_wake(Liquid *liquid);
 

@@ -102,6 +102,51 @@ static void range_probes_measure(void **state)
     scene_destroy(scene);
 }
 
+/* A block of water 1 m high on a floor: a ray from above ends at its surface, to a spacing; a
+ * sensor in it notices it, one beside it does not. */
+static void water_is_hit_and_noticed(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"name\":\"water\",\"gravity\":[0,0,0],\"bodies\":["
+        "{\"name\":\"in\",\"shape\":{\"kind\":\"sphere\",\"radius\":0.3},\"motion\":\"static\","
+        "\"sensor\":true,\"position\":[0,0.5,0]},"
+        "{\"name\":\"beside\",\"shape\":{\"kind\":\"sphere\",\"radius\":0.3},\"motion\":\"static\","
+        "\"sensor\":true,\"position\":[2,0.5,0]}],"
+        "\"liquids\":[{\"name\":\"pool\",\"fill\":[{\"shape\":{\"kind\":\"box\",\"half\":"
+        "[0.5,0.5,0.5]},\"position\":[0,0.5,0]}]}],"
+        "\"probes\":[{\"name\":\"depth\",\"kind\":\"range\",\"from\":[0,4,0],\"direction\":[0,-1,0]"
+        "}]}";
+    ErrorText error = {0};
+    Scene *scene = scene_parse(text, strlen(text), "water", &error);
+    if (scene == NULL) {
+        fail_msg("%s", error.text);
+    }
+    World *world = world_create(scene, NULL, &error);
+    if (world == NULL) {
+        fail_msg("%s", error.text);
+    }
+    world_tick(world, NULL, 0);
+    Frame *frame = world_frame(world);
+    assert_non_null(frame);
+    u32 entered = 0;
+    for (u32 i = 0; i < frame->event_count; i++) {
+        const Event *event = &frame->events[i];
+        if (event->kind == EVENT_ENTER) {
+            assert_int_equal(event->a, 1);
+            assert_string_equal(world_entity(world, event->b)->name, "pool");
+            entered++;
+        }
+    }
+    frame_release(frame);
+    assert_int_equal(entered, 1);
+    f64 depth = NAN;
+    assert_true(world_probe(world, "depth", &depth));
+    expect_within("m to the water", depth, 2.9, 3.15);
+    world_destroy(world);
+    scene_destroy(scene);
+}
+
 /* A ray that is asked between ticks changes nothing in those that follow. */
 static void asking_changes_nothing(void **state)
 {
@@ -135,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_hit),
         cmocka_unit_test(range_probes_measure),
+        cmocka_unit_test(water_is_hit_and_noticed),
         cmocka_unit_test(asking_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

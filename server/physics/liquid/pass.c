@@ -15,7 +15,7 @@
 
 /* Relaxation of Jacobi's method for pressures: the spectrum of the operator over its diagonal
  * reaches about 2.5, and deep narrow columns bear little of that (measured). */
-static const f32 relaxation = 0.2f;
+static const f32 relaxation = 0.3f;
 /* Part of a step's change of pressure that acts again in the next step. More overshoots: a pressure
  * that answers to density and keeps what it answered is an integral without damping. */
 static const f32 kept_part = 0.008f;

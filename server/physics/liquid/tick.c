@@ -14,7 +14,7 @@ enum {
 };
 
 /* Greatest mean of p h² / (ρ spacing²) in a step. */
-static const f32 pressure_most = 0.035f;
+static const f32 pressure_most = 0.04f;
 /* Things that move this fast wake the liquid. */
 #define STIR_M_S 0.01f
 /* Greatest viscosity of a step, spacings². */

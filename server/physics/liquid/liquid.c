@@ -120,6 +120,9 @@ u64 liquid_bytes(const LiquidDef *def)
  * liquid have that tension (Kirkwood & Buff 1949): σ = π/8 n² ∫ F r⁴ dr = 1.5035 F / spacing. */
 static const f32 cohesion_per_tension = 1.0f / 1.5035f;
 
+/* Of the solver's least viscosity, what the strongest vorticity takes away: more heats it. */
+static const f32 vorticity_part = 0.6f;
+
 void liquid_factors(Liquid *liquid)
 {
     f32 d = liquid->def.spacing, volume = d * d * d;
@@ -132,6 +135,7 @@ void liquid_factors(Liquid *liquid)
             .part = part,
             .mass = phase->density * volume * part,
             .lightness = 1.0f / (phase->density * volume),
+            .damping = 1.0f - vorticity_part * phase->vorticity,
             .viscosity = grains ? 0.0f : phase->viscosity,
             .cohesion = grains ? 0.0f : cohesion_per_tension * phase->surface_tension * d,
             .friction = grains ? f32_max(phase->friction, phase->static_friction) : 0.0f,

@@ -44,7 +44,7 @@ typedef struct LiquidPhaseDef {
     f32 density;          /* kg/m³, 1..20000; of grains: of the solid itself */
     f32 viscosity;        /* Pa s, 0..1000: water 0.001, oil 0.1, honey 10; ignored for grains */
     f32 surface_tension;  /* N/m, 0..10: water 0.072; ignored for grains */
-    f32 vorticity;        /* strength of vorticity confinement, 0..1: 0 none */
+    f32 vorticity;        /* 0..1: how much less the solver damps swirls of thin liquids */
     f32 friction;         /* between grains, 0..2: tan of the friction angle; ignored for liquids */
     f32 static_friction;  /* used if larger than friction */
     f32 contact_friction; /* of grains with other matter, 0..2; a liquid sticks by viscosity */

@@ -31,6 +31,7 @@ typedef struct PhaseFactors {
     f32 mass;      /* kg */
     f32 lightness; /* β = φ / mass = 1 / (ρ spacing³), 1/kg */
     f32 viscosity; /* Pa s */
+    f32 damping;   /* part of the least viscosity: swirls are damped less */
     f32 cohesion;  /* N, scale of the pair force of surface tension */
     f32 friction;  /* tan φ; 0 for fluids */
     f32 radius;    /* m, of hard contact */

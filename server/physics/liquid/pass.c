@@ -380,8 +380,8 @@ static void prepare(void *context, u32 first, u32 end, u32 worker)
         const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
         f32 unit = 1.0f / (phase->lightness * d * h);
         liquid->place[i].w = liquid->pressure[i] * (h * d * d * d) * phase->part;
-        liquid->motion[i].w =
-            f32_clamp(phase->viscosity, viscosity_least * unit, viscosity_most * unit);
+        liquid->motion[i].w = f32_clamp(phase->viscosity, viscosity_least * phase->damping * unit,
+                                        viscosity_most * unit);
     }
 }
 

@@ -130,11 +130,11 @@ void liquid_factors(Liquid *liquid)
     for (u32 p = 0; p < liquid->def.phase_count; p++) {
         const LiquidPhaseDef *phase = &liquid->def.phases[p];
         bool grains = phase->kind == LIQUID_GRAINS;
-        f32 part = grains ? LIQUID_GRAIN_PART : 1.0f;
+        f32 packed = grains ? LIQUID_GRAIN_PACKED : 1.0f;
         liquid->factors[p] = (PhaseFactors){
-            .part = part,
-            .mass = phase->density * volume * part,
-            .lightness = 1.0f / (phase->density * volume),
+            .part = 1.0f,
+            .mass = phase->density * volume * packed,
+            .lightness = 1.0f / (phase->density * volume * packed),
             .damping = 1.0f - vorticity_part * phase->vorticity,
             .viscosity = grains ? 0.0f : phase->viscosity,
             .cohesion = grains ? 0.0f : cohesion_per_tension * phase->surface_tension * d,

@@ -17,8 +17,8 @@ enum {
     LIQUID_STRESS_PARTS = 6 /* xx yy zz xy xz yz */
 };
 
-/* Volume of a grain, as part of spacing³: a ball of that diameter. */
-#define LIQUID_GRAIN_PART 0.5235988f
+/* Part of the volume of sand that is solid: a grain stands for spacing³ of loose dry sand. */
+#define LIQUID_GRAIN_PACKED 0.6f
 
 /* Four numbers, loaded as one. */
 typedef struct Four {

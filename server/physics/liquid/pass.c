@@ -24,7 +24,7 @@ static const f32 long_excess = 0.1f;
 /* Greatest pressure of an item, ρ spacing² / h²: a bound on what a step can do. */
 static const f32 pressure_most = 0.3f;
 /* Part of the slip of a pair of grains that a step stops, and how near they touch, spacings. */
-static const f32 slip_part = 0.06f;
+static const f32 slip_part = 0.08f;
 static const f32 touch_reach = 1.5f;
 /* An item with this little density has no pressure from earlier. */
 static const f32 alone_excess = -0.2f;

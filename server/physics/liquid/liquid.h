@@ -41,7 +41,7 @@ typedef enum LiquidKind {
 typedef struct LiquidPhaseDef {
     LiquidKind kind;
     u32 capacity;         /* slots, 1..LIQUID_PARTICLES_MAX */
-    f32 density;          /* kg/m³, 1..20000; of grains: of the solid itself */
+    f32 density;          /* kg/m³, 1..20000; of grains: of the solid, 60 % of the volume */
     f32 viscosity;        /* Pa s, 0..1000: water 0.001, oil 0.1, honey 10; ignored for grains */
     f32 surface_tension;  /* N/m, 0..10: water 0.072; ignored for grains */
     f32 vorticity;        /* 0..1: how much less the solver damps swirls of thin liquids */

@@ -79,6 +79,7 @@ typedef struct LiquidHand {
     X(u32, coarse_of, 1)                                                                           \
     X(u8, active, 1)                                                                               \
     X(f32, wanted, 1)                                                                              \
+    X(f32, full, 1)                                                                                \
     X(u32, rank, 1)                                                                                \
     X(u32, cell_of, 1)                                                                             \
     X(u8, phase_of, 1)                                                                             \

@@ -166,7 +166,7 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
         Vec3 slip = vec3_add_scaled(against, -approach, pair->normal);
         f32 part, stops = 0.0f;
         if (phase->grains) {
-            f32 holds = mu * liquid->place[i].w * pair->slope / phase->mass;
+            f32 holds = mu * liquid->full[i] * pair->slope / phase->mass;
             f32 slipped = vec3_length(slip);
             part = slipped > 1e-9f ? f32_min(0.5f, holds / slipped) : 0.0f;
         } else {
@@ -187,14 +187,18 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
 
 /* Friction between grains: along their contact, as much as stops the slip and at most μ times what
  * their pressures push them apart with; N s, against the item. */
-SIMD_INLINE Vec3x8 friction_of(const Liquid *liquid, u32 i, const Near8 *n, Vec3x8 against,
-                               const f32x8 trait[4])
+SIMD_INLINE Vec3x8 friction_of(const Liquid *liquid, u32 i, const u32 *near, const Near8 *n,
+                               Vec3x8 against, const f32x8 trait[4])
 {
     const Four *own = &liquid->trait[i];
     f32x8 zero = f32x8_set(0.0f), mu = f32x8_min(trait[2], f32x8_set(own->z));
     f32x8 mass = f32x8_set(own->x * own->x / own->y);
     f32x8 other = trait[0] * trait[0] / f32x8_max(trait[1], f32x8_set(1e-20f));
-    f32x8 normal = -n->over * n->r * (trait[0] * liquid->place[i].w + own->x * n->w);
+    f32x8 pressure = f32x8_set(liquid->full[i]);
+    for (u32 l = 0; l < SIMD_LANES; l++) {
+        pressure[l] += liquid->full[near[l]];
+    }
+    f32x8 normal = -n->over * n->r * pressure * trait[0] * own->x;
     f32x8 per = 1.0f / f32x8_max(n->r * n->r, f32x8_set(1e-18f));
     Vec3x8 slip = vec3x8_sub_scaled(against, vec3x8_dot(against, n->off) * per, n->off);
     f32x8 speed = f32x8_sqrt(vec3x8_dot(slip, slip));
@@ -226,7 +230,7 @@ SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
         rates += over * vec3x8_dot(against, n.off);
         drag = vec3x8_add_scaled(drag, over * thick, against);
         if (mixed && rough > 0.0f) {
-            rub = vec3x8_add(rub, friction_of(liquid, i, &n, against, trait));
+            rub = vec3x8_add(rub, friction_of(liquid, i, near + k, &n, against, trait));
         }
     }
     f32 rate = sum_lanes(rates), h = liquid->h;
@@ -269,6 +273,7 @@ static void press(void *context, u32 first, u32 end, u32 worker)
                                                     : before + kept_part * (now - before);
         liquid->pressure[i] = kept / impulse;
         liquid->wanted[i] = now / impulse;
+        liquid->full[i] = now;
     }
 }
 

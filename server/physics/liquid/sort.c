@@ -103,6 +103,7 @@ static void load_items(void *context, u32 first, u32 end, u32 worker)
             (Four){liquid->factors[p].part, liquid->factors[p].part * liquid->factors[p].lightness,
                    liquid->factors[p].friction, liquid->factors[p].cohesion};
         liquid->pressure[i] = liquid->wanted[i] = liquid->pressures[s];
+        liquid->full[i] = 0.0f; /* until the first step has found it */
         if (liquid->grains) {
             memcpy(&liquid->stress[(size_t)i * LIQUID_STRESS_PARTS],
                    &liquid->stresses[(size_t)s * LIQUID_STRESS_PARTS],
@@ -146,6 +147,7 @@ void liquid_sort(Liquid *liquid)
     /* The dummy: too far for any kernel, near enough for finite squares. */
     for (u32 i = liquid->items; i < liquid->items + LIQUID_PAD; i++) {
         liquid->place[i] = (Four){3e7f, 3e7f, 3e7f, 0.0f};
+        liquid->full[i] = 0.0f;
         liquid->motion[i] = liquid->trait[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
         liquid->change[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
     }

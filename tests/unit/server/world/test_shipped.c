@@ -140,12 +140,12 @@ static const EnergyBound energy_bounds[] = {
     {"swarm", 0.001, 0.001},
     {"flock", 0.001, 0.001},
     {"dam_break", 210, 160},
-    {"double_dam", 420, 420},
+    {"double_dam", 620, 620},
     {"floating", 190, 110},
     {"hourglass", 20, 0.001},
     {"honey", 70, 70},
     {"pouring_glass", 220, 220},
-    {"pool", 750, 750},
+    {"pool", 1100, 1100},
     {"sand_water", 130, 130},
     {"sand_wheel", 9.1, 9.1},
     {"water_fountain", 970, 970},
@@ -288,7 +288,7 @@ static const SoftBound soft_bounds[] = {
     {"plasticine", 9.0f, 0.01, 0.01, 0.01, 1e-3},  {"rabbits", 10.0f, 0.01, 0.01, 0.01, 0.06},
     {"rope_bridge", 8.0f, 0.01, 0.02, 0.01, 0.3},  {"sheet", 6.0f, 0.2, 0.08, 0.04, 1e-3},
     {"stick_figure", 8.0f, 0.01, 0.2, 0.01, 1e-3}, {"towel", 7.5f, 0.01, 0.14, 0.02, 1e-3},
-    {"pool", 2.0f, 0.03, 0.3, 0.3, INFINITY},
+    {"pool", 2.0f, 0.2, 0.3, 0.3, INFINITY},
 };
 
 static f64 stretch_of(const World *world)

@@ -146,11 +146,11 @@ static const EnergyBound energy_bounds[] = {
     {"honey", 70, 70},
     {"pouring_glass", 220, 220},
     {"pool", 1100, 1100},
-    {"sand_water", 130, 130},
-    {"sand_wheel", 9.1, 9.1},
+    {"sand_water", 180, 180},
+    {"sand_wheel", 50, 50},
     {"water_fountain", 970, 970},
     {"water_wheel", 3600, 3600},
-    {"liquids", 530, 93},
+    {"liquids", 800, 150},
 };
 
 static const EnergyBound *energy_bound(const char *name)

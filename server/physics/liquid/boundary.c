@@ -6,8 +6,6 @@
 #include "server/physics/liquid/liquid_internal.h"
 #include "shared/base/memory.h"
 
-#include <stdlib.h>
-
 enum {
     BLOCK = 32,         /* items that share a search */
     THINGS_MAX = 1024,  /* of one collider near a block */
@@ -122,17 +120,39 @@ static void add_pairs(Liquid *liquid, u32 block, const Find *finds, u32 count)
     }
 }
 
-static int compare_movers(const void *a, const void *b)
+/* Movers by collider, thing, item: unique keys of which the index of the pair is the low half. */
+static u64 mover_key(const Liquid *liquid, u32 pair)
 {
-    const LiquidMover *m = a, *n = b;
-    const u32 x[3] = {m->place.mover, m->place.thing, m->pair};
-    const u32 y[3] = {n->place.mover, n->place.thing, n->pair};
-    for (u32 k = 0; k < 3; k++) {
-        if (x[k] != y[k]) {
-            return x[k] < y[k] ? -1 : 1;
+    const LiquidPair *of = &liquid->pairs[pair];
+    return (u64)of->collider << 60 | (u64)of->thing << 28 | pair;
+}
+
+static void sift_down(u64 *keys, u32 at, u32 count)
+{
+    u64 key = keys[at];
+    for (u32 child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count && keys[child + 1] > keys[child];
+        if (keys[child] <= key) {
+            break;
         }
+        keys[at] = keys[child];
+        at = child;
     }
-    return 0;
+    keys[at] = key;
+}
+
+/* Heapsort: in place, unlike qsort, which allocates. */
+static void sort_keys(u64 *keys, u32 count)
+{
+    for (u32 k = count / 2; k > 0; k--) {
+        sift_down(keys, k - 1, count);
+    }
+    for (u32 k = count; k > 1; k--) {
+        u64 last = keys[k - 1];
+        keys[k - 1] = keys[0];
+        keys[0] = last;
+        sift_down(keys, 0, k - 1);
+    }
 }
 
 static void gather_movers(Liquid *liquid)
@@ -143,19 +163,19 @@ static void gather_movers(Liquid *liquid)
     }
     liquid->mover_count = 0;
     if (!memory_grow((void **)&liquid->movers, &liquid->mover_capacity, count,
-                     sizeof *liquid->movers)) {
+                     sizeof *liquid->movers) ||
+        !memory_grow((void **)&liquid->mover_keys, &liquid->mover_key_capacity, count,
+                     sizeof *liquid->mover_keys)) {
         return;
     }
     for (u32 k = 0; k < liquid->pair_count; k++) {
         if (liquid->pairs[k].mover != LIQUID_STATIC) {
-            LiquidMover mover = {.pair = k};
-            mover.place.mover = liquid->pairs[k].collider; /* as keys of the order */
-            mover.place.thing = liquid->pairs[k].thing;
-            liquid->movers[liquid->mover_count++] = mover;
+            liquid->mover_keys[liquid->mover_count++] = mover_key(liquid, k);
         }
     }
-    if (count != 0) {
-        qsort(liquid->movers, count, sizeof *liquid->movers, compare_movers);
+    sort_keys(liquid->mover_keys, liquid->mover_count);
+    for (u32 m = 0; m < liquid->mover_count; m++) {
+        liquid->movers[m] = (LiquidMover){.pair = (u32)(liquid->mover_keys[m] & ((1u << 28) - 1))};
     }
     for (u32 m = 0; m < liquid->mover_count; m++) {
         const LiquidPair *pair = &liquid->pairs[liquid->movers[m].pair];
@@ -164,6 +184,11 @@ static void gather_movers(Liquid *liquid)
         liquid->movers[m].group = same ? liquid->movers[m - 1].group : m;
         liquid->pairs[liquid->movers[m].pair].mover = m;
     }
+}
+
+bool liquid_boundary_reserve(Liquid *liquid, u32 finds)
+{
+    return memory_grow(&liquid->finds, &liquid->find_capacity, finds, sizeof(Find));
 }
 
 void liquid_boundary_begin(Liquid *liquid)

@@ -2,12 +2,14 @@
 #include "server/physics/liquid/liquid_internal.h"
 
 #include "shared/base/check.h"
+#include "shared/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    ALIGN = 64
+    ALIGN = 64,
+    SMALL_STORE = 8192, /* particles */
 };
 
 LiquidPhaseDef liquid_phase_default(LiquidKind kind)
@@ -113,7 +115,27 @@ u64 liquid_bytes(const LiquidDef *def)
     for (u32 p = 0; p < def->phase_count && p < LIQUID_PHASES_MAX; p++) {
         slots += def->phases[p].capacity;
     }
-    return sizeof(Liquid) + lay_out(NULL, NULL, slots) + slots * sizeof(LiquidPair);
+    return sizeof(Liquid) + lay_out(NULL, NULL, slots) +
+           slots * (sizeof(LiquidPair) + 8 * sizeof(u32)) +
+           (slots / 2 + 2 * SMALL_STORE) * (2 * sizeof(LiquidPair) + sizeof(LiquidMover));
+}
+
+/* Room for what a tick finds, so that it rarely needs more: pairs with things, with those that may
+ * move, and the largest tables of cells. In a small store every particle may touch several. */
+static bool reserve(Liquid *liquid)
+{
+    u32 slots = liquid->slots, small = u32_min(slots, SMALL_STORE);
+    return memory_grow((void **)&liquid->pairs, &liquid->pair_capacity, slots + 3 * small,
+                       sizeof *liquid->pairs) &&
+           memory_grow((void **)&liquid->movers, &liquid->mover_capacity, slots / 2 + 2 * small,
+                       sizeof *liquid->movers) &&
+           memory_grow((void **)&liquid->mover_keys, &liquid->mover_key_capacity,
+                       slots / 2 + 2 * small, sizeof *liquid->mover_keys) &&
+           memory_grow((void **)&liquid->cell_starts, &liquid->cell_capacity,
+                       liquid_cells_most(slots), sizeof *liquid->cell_starts) &&
+           memory_grow((void **)&liquid->coarse_table, &liquid->coarse_table_capacity,
+                       liquid_cells_most(slots) / 8, sizeof *liquid->coarse_table) &&
+           liquid_boundary_reserve(liquid, (slots + small) / 4);
 }
 
 /* Force of a pair, N, per surface tension and spacing, such that the pair forces of a uniform
@@ -171,6 +193,11 @@ Liquid *liquid_create(const LiquidDef *def, ErrorText *error)
     }
     memset(liquid->memory, 0, bytes);
     lay_out(liquid, liquid->memory, liquid->slots);
+    if (!reserve(liquid)) {
+        error_set(error, ERROR_MEMORY, "out of memory for %u particles", liquid->slots);
+        liquid_destroy(liquid);
+        return NULL;
+    }
     liquid_factors(liquid);
     liquid->awake = 1;
     liquid_clear(liquid);
@@ -184,6 +211,7 @@ void liquid_destroy(Liquid *liquid)
         free(liquid->cell_starts);
         free(liquid->pairs);
         free(liquid->movers);
+        free(liquid->mover_keys);
         free(liquid->finds);
         free(liquid->coarse);
         free(liquid->coarse_table);

@@ -135,6 +135,8 @@ struct Liquid {
     u32 pair_count, pair_capacity;
     LiquidMover *movers; /* by collider, thing, item */
     u32 mover_count, mover_capacity;
+    u64 *mover_keys;
+    u32 mover_key_capacity;
     void *finds; /* scratch of the search */
     u32 find_count, find_capacity;
     struct LiquidUser {
@@ -157,6 +159,8 @@ void liquid_factors(Liquid *liquid);
 /* hand.c: drags items in a step of h s. */
 void liquid_hands_step(Liquid *liquid, f32 h);
 /* boundary.c: finds the pairs of a tick; in each step their half-spaces. */
+/* Room for so many blocks of items near things. */
+bool liquid_boundary_reserve(Liquid *liquid, u32 finds);
 void liquid_boundary_begin(Liquid *liquid);
 void liquid_boundary_step(Liquid *liquid);
 /* Of an item: half-spaces of its things with weights; returns the density they add. */
@@ -178,6 +182,8 @@ f32 liquid_wall_yields(const Liquid *liquid, u32 i);
 void liquid_step(Liquid *liquid, f32 h);
 /* sort.c: items of this tick in the order of cells, and their neighbours. */
 void liquid_sort(Liquid *liquid);
+/* Items of the largest table of cells. */
+u32 liquid_cells_most(u32 particles);
 f32 liquid_cell_size(const Liquid *liquid); /* m */
 void liquid_neighbours(Liquid *liquid);
 void liquid_publish(Liquid *liquid);

@@ -31,14 +31,25 @@ f32 liquid_cell_size(const Liquid *liquid)
 
 /* ---- items ---- */
 
+static u32 table_bits(u32 particles)
+{
+    u32 bits = TABLE_BITS_MIN;
+    while (bits < 24 && 1u << bits < 2 * particles) {
+        bits++;
+    }
+    return bits;
+}
+
+u32 liquid_cells_most(u32 particles)
+{
+    return (1u << table_bits(particles)) + 1;
+}
+
 /* Powers of two that cover the extent, the widest axes reduced until the table is proportional to
  * the number of particles. */
 static bool choose_grid(Liquid *liquid, const i32 least[3], const i32 most[3])
 {
-    u32 bits = TABLE_BITS_MIN, total = 0;
-    while (bits < 24 && 1u << bits < 2 * liquid->count) {
-        bits++;
-    }
+    u32 bits = table_bits(liquid->count), total = 0;
     for (u32 k = 0; k < 3; k++) {
         u64 extent = (u64)((i64)most[k] - (i64)least[k] + 3);
         liquid->cell_bits[k] = BITS_LEAST;

@@ -386,23 +386,28 @@ static void clear_slot(Particles *p, u32 slot)
     p->ages[slot] = p->lifetimes[slot] = p->masses[slot] = 0.0f;
 }
 
-/* A held particle neither ages out nor leaves the bounds. */
+/* A held particle neither ages out nor leaves the bounds, nor does one of a swarm: each of these
+ * shows a place of its search. */
 static bool lives_on(Particles *p, u32 slot)
 {
     Vec3 *x = &p->positions[slot], *v = &p->velocities[slot];
+    bool swarm = p->systems[p->system_of[slot]].def.behavior == PARTICLE_SWARM;
+    if (swarm && !(vec3_is_finite(*x) && vec3_is_finite(*v))) {
+        *x = *v = vec3_zero();
+    }
     f32 speed2 = vec3_length_squared(*v);
     bool good = inside(p->bounds, *x) && speed2 <= SPEED_MAX_M_S * SPEED_MAX_M_S;
-    bool old = p->lifetimes[slot] > 0.0f && p->ages[slot] >= p->lifetimes[slot];
+    bool old = !swarm && p->lifetimes[slot] > 0.0f && p->ages[slot] >= p->lifetimes[slot];
     if (good && !old) {
         return true;
     }
     if (!vec3_is_finite(*x) || !(speed2 < INFINITY)) {
-        return false;
+        return swarm;
     }
     if (speed2 > SPEED_MAX_M_S * SPEED_MAX_M_S) {
         *v = vec3_scale(*v, SPEED_MAX_M_S / sqrtf(speed2));
     }
-    if (is_held(p, slot)) {
+    if (swarm || is_held(p, slot)) {
         *x = vec3_min(vec3_max(*x, p->bounds.min), p->bounds.max);
         return true;
     }

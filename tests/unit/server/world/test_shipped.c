@@ -142,7 +142,7 @@ static const EnergyBound energy_bounds[] = {
     {"dam_break", 210, 160},
     {"double_dam", 620, 620},
     {"floating", 190, 110},
-    {"hourglass", 20, 0.001},
+    {"hourglass", 0.85, 0.85},
     {"honey", 70, 70},
     {"pouring_glass", 220, 220},
     {"pool", 1100, 1100},
@@ -150,7 +150,7 @@ static const EnergyBound energy_bounds[] = {
     {"sand_wheel", 50, 50},
     {"water_fountain", 970, 970},
     {"water_wheel", 3600, 3600},
-    {"liquids", 800, 150},
+    {"liquids", 810, 220},
 };
 
 static const EnergyBound *energy_bound(const char *name)

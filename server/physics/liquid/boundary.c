@@ -294,7 +294,7 @@ f32 liquid_boundary_item(Liquid *liquid, u32 i)
         for (u32 l = 0; l < near; l++) {
             if (l != k) {
                 f32 part = 1.0f - shared_part(at[k]->normal, at[l]->normal, b[l]);
-                bool before = b[l] > b[k] || (b[l] == b[k] && l < k);
+                bool before = l < k ? b[l] >= b[k] : b[l] > b[k];
                 above *= before ? part : 1.0f;
                 whole *= before || vec3_dot(at[k]->normal, at[l]->normal) < 0.9f ? part : 1.0f;
             }

@@ -292,9 +292,10 @@ u32 liquid_phase_of(const Liquid *liquid, u32 slot)
 
 u32 liquid_count(const Liquid *liquid, u32 phase)
 {
-    return phase < liquid->def.phase_count ? liquid->live[phase]
-           : phase == LIQUID_ANY           ? liquid->count
-                                           : 0;
+    if (phase == LIQUID_ANY) {
+        return liquid->count;
+    }
+    return phase < liquid->def.phase_count ? liquid->live[phase] : 0;
 }
 
 const Vec3 *liquid_positions(const Liquid *liquid)

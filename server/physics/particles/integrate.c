@@ -106,8 +106,8 @@ static void step_uniform(void *context, u32 first, u32 end, u32 worker)
     f32 h = pass->h, half = 0.5f * h * pass->drag, keep = (1.0f - half) / (1.0f + half);
     Vec3 add = vec3_add_scaled(pass->fall, pass->drag, p->wind);
     add = vec3_scale(add, h / (1.0f + half));
-    f32 *restrict x = &p->positions[pass->system->first + first].x;
-    f32 *restrict v = &p->velocities[pass->system->first + first].x;
+    f32 *restrict x = (f32 *)(p->positions + pass->system->first + first);
+    f32 *restrict v = (f32 *)(p->velocities + pass->system->first + first);
     f32 pattern[3 * PARTICLE_SLOT_ALIGN];
     PL_UNUSED(worker);
     for (u32 i = 0; i < 3 * PARTICLE_SLOT_ALIGN; i++) {

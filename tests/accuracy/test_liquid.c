@@ -1,5 +1,5 @@
 /* test_liquid.c: liquids against hydrostatics: level and density at rest, pressure on walls,
- * draught of floating boxes, communicating vessels; sleep, momentum, threads. */
+ * draught of floating boxes, communicating vessels; sleep, momentum. */
 #include "tests/support/liquid_kit.h"
 
 #include <math.h>
@@ -307,33 +307,12 @@ static void momentum_is_exchanged(void **state)
     liquid_kit_free(&kit);
 }
 
-static u64 hash_with_threads(u32 threads)
-{
-    LiquidKit kit = tank_of(0.02f, 12, 12);
-    kit.jobs = jobs_create(threads);
-    BodyDef def = kit_ball(vec3(0.12f, 0.5f, 0.12f), 0.06f);
-    kit_add(kit.rigid, &def);
-    liquid_kit_run(&kit, 1.2f);
-    u64 hash = liquid_kit_hash(&kit);
-    jobs_destroy(kit.jobs);
-    liquid_kit_free(&kit);
-    return hash;
-}
-
-static void threads_change_nothing(void **state)
-{
-    PL_UNUSED(state);
-    u64 one = hash_with_threads(1);
-    assert_true(one == hash_with_threads(2));
-    assert_true(one == hash_with_threads(4));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tank_keeps_its_level),      cmocka_unit_test(pressure_grows_with_depth),
         cmocka_unit_test(box_floats_at_its_draught), cmocka_unit_test(vessels_level_out),
-        cmocka_unit_test(momentum_is_exchanged),     cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(momentum_is_exchanged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

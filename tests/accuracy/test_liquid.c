@@ -12,6 +12,14 @@
 
 static const f32 g = 9.81f;
 
+enum {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    FLOATS = 1, /* of the boxes that float: sanitizers are slow */
+#else
+    FLOATS = 3,
+#endif
+};
+
 /* A tank of n × deep × n spacings filled with water. */
 static LiquidKit tank_of(f32 d, u32 n, u32 deep)
 {
@@ -221,8 +229,8 @@ static void pressure_grows_with_depth(void **state)
 static void box_floats_at_its_draught(void **state)
 {
     PL_UNUSED(state);
-    static const f32 densities[] = {0.3f, 0.5f, 0.8f};
-    for (u32 r = 0; r < PL_COUNT(densities); r++) {
+    static const f32 densities[] = {0.5f, 0.3f, 0.8f};
+    for (u32 r = 0; r < FLOATS; r++) {
         f32 d = 0.02f, half = 0.1f, wide = 0.14f;
         u32 n = 22, deep = 16;
         LiquidKit kit = tank_of(d, n, deep);

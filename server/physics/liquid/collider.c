@@ -14,7 +14,7 @@ static Vec3 velocity_of(const Liquid *liquid, u32 i)
 static Vec3 place_of(const LiquidUser *user, u32 i)
 {
     const Four *x = &user->liquid->place[i];
-    return vec3_add_scaled(vec3(x->x, x->y, x->z), -user->left, velocity_of(user->liquid, i));
+    return vec3_add_scaled(vec3(x->x, x->y, x->z), -user->lag.left, velocity_of(user->liquid, i));
 }
 
 static f32 radius_of(const LiquidUser *user)
@@ -30,7 +30,7 @@ static void begin(void *of, Jobs *jobs, f32 tick_s)
     for (u32 i = 0; i < liquid->items; i++) {
         fastest = f32_max(fastest, vec3_length_squared(velocity_of(liquid, i)));
     }
-    user->left = 0.0f;
+    user->lag.left = 0.0f;
     user->tick_s = tick_s;
     user->fastest = sqrtf(fastest);
     if (!cells_reserve(&user->cells, liquid->items)) {
@@ -76,24 +76,7 @@ static bool take(void *of, u32 thing)
 static void substep_begin(void *of, f32 h)
 {
     LiquidUser *user = of;
-    user->left = user->liquid->in_tick ? h : 0.0f;
-}
-
-static void step_begin(void *of, f32 h)
-{
-    PL_UNUSED(of);
-    PL_UNUSED(h);
-}
-
-static void step_end(void *of, f32 h)
-{
-    LiquidUser *user = of;
-    user->left = f32_max(user->left - h, 0.0f);
-}
-
-static void substep_end(void *of)
-{
-    ((LiquidUser *)of)->left = 0.0f;
+    user->lag.left = user->liquid->in_tick ? h : 0.0f; /* what sleeps has not moved */
 }
 
 static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *normal)
@@ -172,7 +155,7 @@ static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
     Vec3 change = vec3_scale(impulse, 1.0f / liquid->factors[liquid->phase_of[i]].mass);
     Four *x = &liquid->place[i], *v = &liquid->motion[i];
     *v = (Four){v->x + change.x, v->y + change.y, v->z + change.z, v->w};
-    f32 left = user->left;
+    f32 left = user->lag.left;
     *x = (Four){x->x + left * change.x, x->y + left * change.y, x->z + left * change.z, x->w};
 }
 
@@ -195,9 +178,8 @@ static const ColliderOps liquid_balls_ops = {
     .overlaps = overlaps,
     .take = take,
     .substep_begin = substep_begin,
-    .step_begin = step_begin,
-    .step_end = step_end,
-    .substep_end = substep_end,
+    .step_end = contact_lag_step,
+    .substep_end = contact_lag_end,
     .distance = distance,
     .velocity = velocity,
     .friction = friction,

@@ -372,8 +372,6 @@ void liquid_remove(Liquid *liquid, u32 slot)
     liquid->generations[slot] = 0;
     liquid->positions[slot] = liquid->velocities[slot] = vec3_zero();
     liquid->pressures[slot] = 0.0f;
-    memset(&liquid->stresses[(size_t)slot * LIQUID_STRESS_PARTS], 0,
-           LIQUID_STRESS_PARTS * sizeof(f32));
     liquid->lowest[phase] = u32_min(liquid->lowest[phase], slot);
     liquid->live[phase]--;
     liquid->count--;

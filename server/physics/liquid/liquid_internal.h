@@ -12,9 +12,8 @@
 #include "shared/base/jobs.h"
 
 enum {
-    LIQUID_GRAIN = 256,     /* items of a parallel range */
-    LIQUID_PAD = 8,         /* items behind the last: the first is the far dummy neighbour */
-    LIQUID_STRESS_PARTS = 6 /* xx yy zz xy xz yz */
+    LIQUID_GRAIN = 256, /* items of a parallel range */
+    LIQUID_PAD = 8,     /* items behind the last: the first is the far dummy neighbour */
 };
 
 /* Part of the volume of sand that is solid: a grain stands for spacing³ of loose dry sand. */
@@ -71,7 +70,6 @@ typedef struct LiquidHand {
     X(Vec3, positions, 1)                                                                          \
     X(Vec3, velocities, 1)                                                                         \
     X(f32, pressures, 1)                                                                           \
-    X(f32, stresses, LIQUID_STRESS_PARTS)                                                          \
     X(u16, generations, 1)                                                                         \
     X(u16, issued, 1)                                                                              \
     X(u32, slot_of, 1)                                                                             \
@@ -90,8 +88,6 @@ typedef struct LiquidHand {
     X(f32, pressure, 1)                                                                            \
     X(f32, excess, 1)                                                                              \
     X(f32, inertia, 1)                                                                             \
-    X(f32, stress, LIQUID_STRESS_PARTS)                                                            \
-    X(f32, stress_change, LIQUID_STRESS_PARTS)                                                     \
     X(u32, pair_first, 1)                                                                          \
     X(u8, near_count, 1)                                                                           \
     X(u8, crowded, 1)                                                                              \
@@ -140,9 +136,10 @@ struct Liquid {
     void *finds; /* scratch of the search */
     u32 find_count, find_capacity;
     struct LiquidUser {
+        ContactLag lag; /* first: contact_lag_step */
         Liquid *liquid;
         Cells cells;
-        f32 fastest, tick_s, left;
+        f32 fastest, tick_s;
     } users[LIQUID_USERS_MAX];
     bool touched; /* something that moves is in contact */
     /* ---- step ---- */

@@ -31,10 +31,6 @@ static void check_slots(Liquid *liquid, State *state, u32 first, u32 count)
                     pressure >= 0.0f && pressure <= STATE_VALUE_MAX;
         good = good && (live ? liquid->generations[s] == liquid->issued[s]
                              : far == 0.0f && fast == 0.0f && pressure == 0.0f);
-        for (u32 k = 0; k < LIQUID_STRESS_PARTS; k++) {
-            f32 stress = liquid->stresses[(size_t)s * LIQUID_STRESS_PARTS + k];
-            good = good && state_value_is_bounded(stress) && (live || stress == 0.0f);
-        }
         bound(state, good);
     }
 }
@@ -53,10 +49,6 @@ static void serialize_phase(Liquid *liquid, State *state, u32 p)
     state_bytes(state, liquid->positions + first, n * sizeof(Vec3));
     state_bytes(state, liquid->velocities + first, n * sizeof(Vec3));
     state_bytes(state, liquid->pressures + first, n * sizeof(f32));
-    if (liquid->factors[p].grains) {
-        state_bytes(state, liquid->stresses + (size_t)first * LIQUID_STRESS_PARTS,
-                    n * LIQUID_STRESS_PARTS * sizeof(f32));
-    }
     check_slots(liquid, state, first, (u32)n);
     liquid->live[p] = state->mode == STATE_LOAD ? 0 : liquid->live[p];
     for (u32 s = first; s < first + n && state->mode == STATE_LOAD; s++) {
@@ -83,7 +75,6 @@ static void forget(Liquid *liquid)
     memset(liquid->positions, 0, liquid->slots * sizeof *liquid->positions);
     memset(liquid->velocities, 0, liquid->slots * sizeof *liquid->velocities);
     memset(liquid->pressures, 0, liquid->slots * sizeof *liquid->pressures);
-    memset(liquid->stresses, 0, liquid->slots * LIQUID_STRESS_PARTS * sizeof *liquid->stresses);
     memset(liquid->live, 0, sizeof liquid->live);
     liquid->count = liquid->ticks = 0;
     liquid_clear(liquid);

@@ -62,14 +62,12 @@ static void sort_by_key(Liquid *liquid, u32 count)
 /* The arrays of a slot. */
 typedef struct Slot {
     Vec3 position, velocity;
-    f32 pressure, stress[LIQUID_STRESS_PARTS];
+    f32 pressure;
 } Slot;
 
 static Slot take_out(const Liquid *liquid, u32 s)
 {
-    Slot slot = {liquid->positions[s], liquid->velocities[s], liquid->pressures[s], {0}};
-    memcpy(slot.stress, &liquid->stresses[(size_t)s * LIQUID_STRESS_PARTS], sizeof slot.stress);
-    return slot;
+    return (Slot){liquid->positions[s], liquid->velocities[s], liquid->pressures[s]};
 }
 
 static void put_in(Liquid *liquid, u32 s, const Slot *slot)
@@ -77,7 +75,6 @@ static void put_in(Liquid *liquid, u32 s, const Slot *slot)
     liquid->positions[s] = slot->position;
     liquid->velocities[s] = slot->velocity;
     liquid->pressures[s] = slot->pressure;
-    memcpy(&liquid->stresses[(size_t)s * LIQUID_STRESS_PARTS], slot->stress, sizeof slot->stress);
     u16 next = (u16)(liquid->issued[s] + 1);
     liquid->issued[s] = next != 0 ? next : 1;
     liquid->generations[s] = liquid->issued[s];

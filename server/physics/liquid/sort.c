@@ -115,11 +115,6 @@ static void load_items(void *context, u32 first, u32 end, u32 worker)
                    liquid->factors[p].friction, liquid->factors[p].cohesion};
         liquid->pressure[i] = liquid->wanted[i] = liquid->pressures[s];
         liquid->full[i] = 0.0f; /* until the first step has found it */
-        if (liquid->grains) {
-            memcpy(&liquid->stress[(size_t)i * LIQUID_STRESS_PARTS],
-                   &liquid->stresses[(size_t)s * LIQUID_STRESS_PARTS],
-                   LIQUID_STRESS_PARTS * sizeof(f32));
-        }
     }
 }
 
@@ -321,11 +316,6 @@ static void store_items(void *context, u32 first, u32 end, u32 worker)
         liquid->positions[s] = vec3(liquid->place[i].x, liquid->place[i].y, liquid->place[i].z);
         liquid->velocities[s] = vec3(liquid->motion[i].x, liquid->motion[i].y, liquid->motion[i].z);
         liquid->pressures[s] = liquid->pressure[i];
-        if (liquid->grains) {
-            memcpy(&liquid->stresses[(size_t)s * LIQUID_STRESS_PARTS],
-                   &liquid->stress[(size_t)i * LIQUID_STRESS_PARTS],
-                   LIQUID_STRESS_PARTS * sizeof(f32));
-        }
     }
 }
 

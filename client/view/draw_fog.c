@@ -1,110 +1,182 @@
 /*
- * draw_fog.c: draws voxels in back-to-front order by traversing the grid along each axis from both
- * ends to the slab that contains the eye, so no sorting is needed. Lit by the density gradient,
- * like the surface of something dense. In large grids a few voxels share one disc: more and fainter
- * ones would cost more and vanish in the rounding of 8-bit colours.
+ * draw_fog.c: each fog is the back of its box; a fragment marches from the eye's side of the box,
+ * or the eye, to its end or to what stands in it (front to back; Levoy 1990), with a start that
+ * differs from pixel to pixel, so that slices do not show as bands.
  */
 #include "client/view/draw_fog.h"
 
 #include "client/view/draw_rigid.h"
+#include "client/view/fog_form.h"
+#include "client/view/projection.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    SIDE_MAX = 40 /* discs along an axis */
+    SIDE_MAX = 128, /* texels along an axis */
+    SIDE_MAX_COARSE = 48,
+    UNIT_VOXELS = FREE_UNIT,
+    UNIT_SCENE_DEPTH,
+    UNIT_COARSE,
 };
 
-typedef struct FogInstance {
-    u16 cell[3];
-    u16 reserved;
-    u8 opacity, heat, light, reserved2;
-} FogInstance;
+/* Steps through a fog at most, and their length in texels. */
+typedef struct FogQuality {
+    f32 steps_max, step;
+    u32 side_max, divisor;
+} FogQuality;
 
-/* Of one entity. */
+static const FogQuality quality_plain = {128.0f, 0.8f, SIDE_MAX, 1},
+                        quality_coarse = {28.0f, 1.3f, SIDE_MAX_COARSE, 2};
+
+/* Of one entity; kept for its texture and memory. */
 typedef struct Fog {
-    u32 entity; /* index in the picture's entities */
-    const ShownGrid *shown;
-    Grid grid; /* of the discs: opacities; its values only during gather */
-    f32 away;  /* m, distance of its centre from the eye */
-    u32 first, count;
-    f32 color[3], color2[3], glow[3];
+    FogForm form;
+    GLuint texture;
+    u32 made[3]; /* size of the texture */
+    f32 away;    /* m, distance of its centre from the eye */
+    f32 color[3], color2[3], highlight[3], fire;
 } Fog;
 
 struct DrawFog {
-    FogInstance *instances; /* [count] */
+    Fog *fogs;  /* [count] in use of [capacity] */
+    u32 *order; /* [count] from far to near; [capacity] */
     u32 count, capacity;
-    f32 *opacities, *heats; /* [cell_capacity] of the discs of one fog */
-    size_t cell_capacity;
-    Fog *fogs; /* [fog_count] farthest first */
-    u32 fog_count, fog_capacity;
-    GLuint vao, program;
-    GLint origin, spacing, radius, color, color2, glow;
-    StreamBuffer stream;
+    FogQuality quality;
+    f32 lens[2];
+    GLuint vao, program, spread;
+    GLint low, size, color, color2, glow, march, lens_at, divisor;
+    GLuint framebuffer, coarse; /* of less resolution */
+    u32 width, height;          /* of it, texels */
 };
 
 static const char fog_vertex[] =
-    "layout(location = 0) in vec3 i_cell;\n"
-    "layout(location = 1) in vec3 i_holds;\n" /* opacity, heat, light */
-    "uniform vec3 origin, spacing, color, color2, glow;\n"
-    "uniform float radius;\n"
-    "out vec2 v_corner;\n"
-    "flat out vec4 v_color;\n"
-    "flat out float v_number;\n"
+    "uniform vec3 low, size;\n"
+    "out vec3 v_world;\n"
     "void main() {\n"
-    "    v_number = float(gl_InstanceID & 1023);\n"
-    "    v_corner = vec2(gl_VertexID & 1, gl_VertexID >> 1) * 2.0 - 1.0;\n"
-    "    vec3 p = origin + spacing * i_cell, to_eye = eye.xyz - p;\n"
-    "    vec3 v = normalize(to_eye), r = normalize(cross(up.xyz, v)), u = cross(v, r);\n"
-    "    vec3 albedo = mix(color, color2, i_holds.y);\n"
-    "    vec3 ambient = 0.82 * mix(sky_horizon.rgb, sky_top.rgb, 0.4);\n"
-    "    vec3 c = albedo * (sun_color.rgb * (0.8 * i_holds.z) + ambient) + glow;\n"
-    "    c = mix(c, 1.25 * sky_horizon.rgb, 1.0 - exp(-length(to_eye) * eye.w));\n"
-    "    v_color = vec4(tone(c), i_holds.x);\n"
-    "    gl_Position = view_proj * vec4(p + radius * (v_corner.x * r + v_corner.y * u), 1.0);\n"
+    /* The cube as one strip of triangles. */
+    "    int bit = 1 << gl_VertexID;\n"
+    "    vec3 corner = vec3((0x287a & bit) != 0, (0x02af & bit) != 0, (0x31e3 & bit) != 0);\n"
+    "    v_world = low + size * corner;\n"
+    "    gl_Position = view_proj * vec4(v_world, 1.0);\n"
+    "    gl_Position.z = 0.0;\n" /* never clipped by the far plane */
     "}\n";
 
-/* The weights of discs one voxel apart add up to about one. Dithering by half a colour step,
- * different for each disc (Jimenez 2014), keeps faint contributions from being rounded away. */
+/* Heat h is about 900 + 1600 h K: linear sRGB of a black body there, by its red (Planck's law). */
 static const char fog_fragment[] =
-    "in vec2 v_corner;\n"
-    "flat in vec4 v_color;\n"
-    "flat in float v_number;\n"
+    "uniform sampler3D voxels;\n"
+    "uniform sampler2D scene_depths;\n"
+    "uniform vec3 low, size, color, color2, glow;\n"
+    "uniform vec4 march;\n" /* extinction 1/m, step m, steps at most, fire */
+    "uniform vec2 lens;\n"
+    "uniform float divisor;\n"
+    "in vec3 v_world;\n"
     "out vec4 o_color;\n"
+    "vec3 black_body(float h) {\n"
+    "    return vec3(1.0, 0.02 + 0.52 * h, 0.18 * h * h * h) * (6.0 * h * h * h);\n"
+    "}\n"
     "void main() {\n"
-    "    float w = max(1.0 - dot(v_corner, v_corner), 0.0);\n"
-    "    float a = v_color.a * w * w;\n"
-    "    vec2 p = gl_FragCoord.xy + 5.588238 * v_number;\n"
-    "    float noise = fract(52.9829189 * fract(dot(p, vec2(0.06711056, 0.00583715))));\n"
-    "    o_color = vec4(v_color.rgb * a + (noise - 0.5) / 255.0, a);\n"
+    "    vec3 d = normalize(v_world - eye.xyz), per = 1.0 / (d + vec3(equal(d, vec3(0.0))) * "
+    "1e-6);\n"
+    "    vec3 a = (low - eye.xyz) * per, b = (low + size - eye.xyz) * per;\n"
+    "    vec3 first = min(a, b), last = max(a, b);\n"
+    "    float from = max(max(max(first.x, first.y), first.z), 0.0);\n"
+    "    float to = min(min(last.x, last.y), last.z);\n"
+    "    ivec2 at = ivec2(gl_FragCoord.xy * divisor);\n"
+    "    float scene = texelFetch(scene_depths, at, 0).r;\n"
+    "    float z = lens.y / (scene * 2.0 - 1.0 - lens.x);\n"
+    "    to = min(to, z / max(dot(d, forward.xyz), 1e-3));\n"
+    "    if (to <= from) discard;\n"
+    "    float steps = clamp(ceil((to - from) / march.y), 1.0, march.z), m = (to - from) / steps;\n"
+    /* Jimenez 2014 */
+    "    float noise = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, "
+    "0.00583715))));\n"
+    "    vec3 ambient = 0.82 * mix(sky_horizon.rgb, sky_top.rgb, 0.4), sum = vec3(0.0);\n"
+    "    float ahead = dot(d, sun.xyz), lobe = 0.75 + 0.6 * max(ahead, 0.0) * max(ahead, 0.0);\n"
+    "    float through = 1.0;\n"
+    "    for (int i = 0; i < int(steps) && through > 0.01; i++) {\n"
+    "        vec3 p = eye.xyz + d * (from + (float(i) + noise) * m);\n"
+    "        vec4 held = texture(voxels, (p - low) / size);\n"
+    "        float smoke = held.r * march.x, flame = march.w * held.g * held.g;\n"
+    "        float thick = smoke + flame;\n"
+    "        if (thick <= 0.0) continue;\n"
+    "        float caught = through * (1.0 - exp(-thick * m));\n"
+    "        vec3 albedo = mix(color, color2, march.w > 0.0 ? 0.0 : held.g);\n"
+    "        vec3 c = albedo * (sun_color.rgb * (lobe * held.b) +\n"
+    "                           ambient * (0.55 + 0.45 * held.b)) + glow;\n"
+    "        if (march.w > 0.0) c = (c * smoke + black_body(held.g) * thick) / thick;\n"
+    "        sum += caught * c;\n"
+    "        through *= exp(-thick * m);\n"
+    "    }\n"
+    "    float opacity = 1.0 - through;\n"
+    "    if (opacity < 0.002) discard;\n"
+    "    vec3 c = mix(sum / opacity, 1.25 * sky_horizon.rgb, 1.0 - exp(-from * eye.w));\n"
+    "    o_color = vec4(tone(c) * opacity + (noise - 0.5) / 255.0, opacity);\n"
     "}\n";
 
-DrawFog *draw_fog_create(ErrorText *error)
+static const char spread_vertex[] = "out vec2 v_uv;\n"
+                                    "void main() {\n"
+                                    "    v_uv = vec2((gl_VertexID << 1) & 2, gl_VertexID & 2);\n"
+                                    "    gl_Position = vec4(v_uv * 2.0 - 1.0, 0.0, 1.0);\n"
+                                    "}\n";
+
+static const char spread_fragment[] = "uniform sampler2D picture;\n"
+                                      "in vec2 v_uv;\n"
+                                      "out vec4 o_color;\n"
+                                      "void main() { o_color = texture(picture, v_uv); }\n";
+
+static void sampler_unit(GLuint program, const char *name, GLint unit)
+{
+    glUseProgram(program);
+    glUniform1i(glGetUniformLocation(program, name), unit);
+    glUseProgram(0);
+}
+
+static int programs_init(DrawFog *draw, u32 chunks, ErrorText *error)
+{
+    draw->program = shader_create("fog", chunks | SHADER_LIT, fog_vertex, fog_fragment, error);
+    draw->spread = draw->program ? shader_create("fog spread", SHADER_PLAIN, spread_vertex,
+                                                 spread_fragment, error)
+                                 : 0;
+    if (!draw->spread) {
+        return ERROR_UNSUPPORTED;
+    }
+    draw->low = glGetUniformLocation(draw->program, "low");
+    draw->size = glGetUniformLocation(draw->program, "size");
+    draw->color = glGetUniformLocation(draw->program, "color");
+    draw->color2 = glGetUniformLocation(draw->program, "color2");
+    draw->glow = glGetUniformLocation(draw->program, "glow");
+    draw->march = glGetUniformLocation(draw->program, "march");
+    draw->lens_at = glGetUniformLocation(draw->program, "lens");
+    draw->divisor = glGetUniformLocation(draw->program, "divisor");
+    sampler_unit(draw->program, "voxels", UNIT_VOXELS);
+    sampler_unit(draw->program, "scene_depths", UNIT_SCENE_DEPTH);
+    sampler_unit(draw->spread, "picture", UNIT_COARSE);
+    return 0;
+}
+
+DrawFog *draw_fog_create(u32 chunks, bool coarse, ErrorText *error)
 {
     DrawFog *draw = calloc(1, sizeof *draw);
     if (!draw) {
         error_set(error, ERROR_MEMORY, "out of memory for drawing");
         return NULL;
     }
-    draw->program = shader_create("fog", SHADER_TONE, fog_vertex, fog_fragment, error);
-    if (!draw->program) {
+    draw->quality = coarse ? quality_coarse : quality_plain;
+    if (programs_init(draw, chunks, error) != 0) {
         draw_fog_destroy(draw);
         return NULL;
     }
-    draw->origin = glGetUniformLocation(draw->program, "origin");
-    draw->spacing = glGetUniformLocation(draw->program, "spacing");
-    draw->radius = glGetUniformLocation(draw->program, "radius");
-    draw->color = glGetUniformLocation(draw->program, "color");
-    draw->color2 = glGetUniformLocation(draw->program, "color2");
-    draw->glow = glGetUniformLocation(draw->program, "glow");
     glGenVertexArrays(1, &draw->vao);
-    glBindVertexArray(draw->vao);
-    glGenBuffers(1, &draw->stream.name);
-    glEnableVertexAttribArray(0);
-    glEnableVertexAttribArray(1);
-    glVertexAttribDivisor(0, 1);
-    glVertexAttribDivisor(1, 1);
-    glBindVertexArray(0);
+    if (coarse) {
+        glActiveTexture(GL_TEXTURE0 + UNIT_COARSE);
+        draw->coarse = texture_create(GL_LINEAR);
+        glGenFramebuffers(1, &draw->framebuffer);
+        glBindFramebuffer(GL_FRAMEBUFFER, draw->framebuffer);
+        glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, draw->coarse,
+                               0);
+        glBindFramebuffer(GL_FRAMEBUFFER, 0);
+    }
     gl_check("draw_fog_create");
     return draw;
 }
@@ -114,169 +186,21 @@ void draw_fog_destroy(DrawFog *draw)
     if (!draw) {
         return;
     }
+    for (u32 i = 0; i < draw->capacity; i++) {
+        fog_form_finish(&draw->fogs[i].form);
+        glDeleteTextures(1, &draw->fogs[i].texture);
+    }
     glDeleteVertexArrays(1, &draw->vao);
-    glDeleteBuffers(1, &draw->stream.name);
+    glDeleteFramebuffers(1, &draw->framebuffer);
+    glDeleteTextures(1, &draw->coarse);
     glDeleteProgram(draw->program);
-    free(draw->instances);
-    free(draw->opacities);
-    free(draw->heats);
+    glDeleteProgram(draw->spread);
     free(draw->fogs);
+    free(draw->order);
     free(draw);
 }
 
 /* ---- gathering ---- */
-
-static u8 to_byte(f32 share)
-{
-    return share > 0.0f ? (u8)(f32_min(share, 1.0f) * 255.0f + 0.5f) : 0; /* NaN: 0 */
-}
-
-/* Order of an axis's slabs: from both ends towards the eye. */
-typedef struct Slabs {
-    u32 count, eye; /* slabs [0, eye) come first, ascending, then the others, descending */
-} Slabs;
-
-static Slabs slabs_of(u32 count, f32 origin, f32 spacing, f32 eye)
-{
-    f32 at = (eye - origin) / spacing;
-    at = at > 0.0f ? f32_min(at, (f32)count) : 0.0f;
-    return (Slabs){count, u32_min((u32)at, count)};
-}
-
-static u32 slab_at(const Slabs *slabs, u32 i)
-{
-    return i < slabs->eye ? i : slabs->count - 1 - (i - slabs->eye);
-}
-
-/* Cosine of the gradient at a disc to the sun, [0, 1]; the surroundings count as empty. */
-static f32 light_at(const Grid *grid, const u32 at[3], Vec3 sun)
-{
-    const u32 steps[3] = {1, grid->dims[0], grid->dims[0] * grid->dims[1]};
-    size_t i = at[0] + (size_t)steps[1] * at[1] + (size_t)steps[2] * at[2];
-    f32 slope[3];
-    for (u32 k = 0; k < 3; k++) {
-        f32 before = at[k] > 0 ? grid->values[i - steps[k]] : 0.0f;
-        f32 after = at[k] + 1 < grid->dims[k] ? grid->values[i + steps[k]] : 0.0f;
-        slope[k] = before - after;
-    }
-    Vec3 out = vec3_normalize_or(vec3(slope[0], slope[1], slope[2]), vec3_zero());
-    return 0.5f + 0.5f * vec3_dot(out, sun);
-}
-
-static bool cells_reserve(DrawFog *draw, size_t cells)
-{
-    if (cells <= draw->cell_capacity) {
-        return true;
-    }
-    f32 *opacities = realloc(draw->opacities, cells * sizeof *opacities);
-    if (!opacities) {
-        return false;
-    }
-    draw->opacities = opacities;
-    f32 *heats = realloc(draw->heats, cells * sizeof *heats);
-    if (!heats) {
-        return false;
-    }
-    draw->heats = heats;
-    draw->cell_capacity = cells;
-    return true;
-}
-
-/* Reduces voxels to discs: mean density of `step` voxels along each axis, and the opacity of all
- * those along the view; heat weighted by density. */
-static bool fog_reduce(DrawFog *draw, Fog *fog, f32 alpha)
-{
-    const Grid *voxels = &fog->shown->grid;
-    Grid *grid = &fog->grid;
-    u32 longest = u32_max(u32_max(voxels->dims[0], voxels->dims[1]), voxels->dims[2]);
-    u32 step = (longest + SIDE_MAX - 1) / SIDE_MAX;
-    for (u32 k = 0; k < 3; k++) {
-        grid->dims[k] = (voxels->dims[k] + step - 1) / step;
-    }
-    grid->spacing = vec3_scale(voxels->spacing, (f32)step);
-    grid->origin = vec3_add_scaled(voxels->origin, 0.5f * (f32)(step - 1), voxels->spacing);
-    size_t cells = (size_t)grid->dims[0] * grid->dims[1] * grid->dims[2], i = 0;
-    if (!cells_reserve(draw, cells)) {
-        return false;
-    }
-    memset(draw->opacities, 0, cells * sizeof *draw->opacities);
-    memset(draw->heats, 0, cells * sizeof *draw->heats);
-    size_t voxel_count = (size_t)voxels->dims[0] * voxels->dims[1] * voxels->dims[2];
-    const f32 *heats = fog->shown->channels > 1 ? voxels->values + voxel_count : NULL;
-    f32 low = fog->shown->low;
-    for (u32 z = 0; z < voxels->dims[2]; z++) {
-        for (u32 y = 0; y < voxels->dims[1]; y++) {
-            size_t row = ((size_t)(z / step) * grid->dims[1] + y / step) * grid->dims[0];
-            for (u32 x = 0; x < voxels->dims[0]; x++, i++) {
-                f32 holds = voxels->values[i] - low;
-                draw->opacities[row + x / step] += holds;
-                draw->heats[row + x / step] += heats ? holds * heats[i] : 0.0f;
-            }
-        }
-    }
-    f32 scale = alpha / ((fog->shown->high - low) * (f32)(step * step * step));
-    for (size_t cell = 0; cell < cells; cell++) {
-        f32 held = draw->opacities[cell], through = 1.0f;
-        for (u32 k = 0; k < step; k++) {
-            through *= 1.0f - f32_clamp(held * scale, 0.0f, 1.0f);
-        }
-        draw->heats[cell] = held > 0.0f ? draw->heats[cell] / held : 0.0f;
-        draw->opacities[cell] = 1.0f - through;
-    }
-    grid->values = draw->opacities;
-    return true;
-}
-
-static bool fog_reserve(DrawFog *draw, u64 more)
-{
-    u64 needed = draw->count + more;
-    if (needed <= draw->capacity) {
-        return true;
-    }
-    FogInstance *grown =
-        needed <= UINT32_MAX ? realloc(draw->instances, needed * sizeof *grown) : NULL;
-    if (!grown) {
-        return false;
-    }
-    draw->instances = grown;
-    draw->capacity = (u32)needed;
-    return true;
-}
-
-static void fog_fill(DrawFog *draw, Fog *fog, const Picture *picture)
-{
-    const Grid *grid = &fog->grid;
-    const u32 *dims = grid->dims;
-    Vec3 eye = picture->camera.eye, sun = vec3_normalize_or(picture->scene->sky.sun, vec3_zero());
-    fog->first = draw->count;
-    if (!fog_reduce(draw, fog, picture->entities[fog->entity].appearance.color[3]) ||
-        !fog_reserve(draw, (u64)dims[0] * dims[1] * dims[2])) {
-        return;
-    }
-    Slabs slabs[3] = {slabs_of(dims[0], grid->origin.x, grid->spacing.x, eye.x),
-                      slabs_of(dims[1], grid->origin.y, grid->spacing.y, eye.y),
-                      slabs_of(dims[2], grid->origin.z, grid->spacing.z, eye.z)};
-    for (u32 k = 0; k < dims[2]; k++) {
-        u32 at[3] = {0, 0, slab_at(&slabs[2], k)};
-        for (u32 j = 0; j < dims[1]; j++) {
-            at[1] = slab_at(&slabs[1], j);
-            size_t row = (at[1] + (size_t)dims[1] * at[2]) * dims[0];
-            for (u32 i = 0; i < dims[0]; i++) {
-                at[0] = slab_at(&slabs[0], i);
-                u8 opacity = to_byte(grid->values[row + at[0]]);
-                if (opacity == 0) {
-                    continue;
-                }
-                draw->instances[draw->count++] =
-                    (FogInstance){.cell = {(u16)at[0], (u16)at[1], (u16)at[2]},
-                                  .opacity = opacity,
-                                  .heat = to_byte(draw->heats[row + at[0]]),
-                                  .light = to_byte(light_at(grid, at, sun))};
-            }
-        }
-    }
-    fog->count = draw->count - fog->first;
-}
 
 static bool is_fog(const Entity *entity, const Picture *picture)
 {
@@ -285,90 +209,182 @@ static bool is_fog(const Entity *entity, const Picture *picture)
            picture->grids[entity->field].grid.values;
 }
 
-/* Inserts a fog, sorted from far to near. */
+static bool fogs_reserve(DrawFog *draw)
+{
+    if (draw->count < draw->capacity) {
+        return true;
+    }
+    u32 capacity = draw->capacity ? 2 * draw->capacity : 4;
+    Fog *grown = realloc(draw->fogs, capacity * sizeof *grown);
+    if (!grown) {
+        return false;
+    }
+    draw->fogs = grown;
+    memset(grown + draw->capacity, 0, (capacity - draw->capacity) * sizeof *grown);
+    u32 *order = realloc(draw->order, capacity * sizeof *order);
+    if (!order) {
+        return false;
+    }
+    draw->order = order;
+    draw->capacity = capacity;
+    return true;
+}
+
+static void fog_upload(Fog *fog)
+{
+    const FogForm *form = &fog->form;
+    const u32 *dims = form->dims;
+    glActiveTexture(GL_TEXTURE0 + UNIT_VOXELS);
+    if (!fog->texture) {
+        glGenTextures(1, &fog->texture);
+        glBindTexture(GL_TEXTURE_3D, fog->texture);
+        static const GLenum around[3] = {GL_TEXTURE_WRAP_S, GL_TEXTURE_WRAP_T, GL_TEXTURE_WRAP_R};
+        for (u32 k = 0; k < 3; k++) {
+            glTexParameteri(GL_TEXTURE_3D, around[k], GL_CLAMP_TO_EDGE);
+        }
+        glTexParameteri(GL_TEXTURE_3D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+        glTexParameteri(GL_TEXTURE_3D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+        glTexParameteri(GL_TEXTURE_3D, GL_TEXTURE_MAX_LEVEL, 0);
+    }
+    glBindTexture(GL_TEXTURE_3D, fog->texture);
+    GLsizei wide = (GLsizei)dims[0], high = (GLsizei)dims[1], deep = (GLsizei)dims[2];
+    if (memcmp(fog->made, dims, sizeof fog->made) != 0) {
+        glTexImage3D(GL_TEXTURE_3D, 0, GL_RGBA16, wide, high, deep, 0, GL_RGBA, GL_UNSIGNED_SHORT,
+                     form->texels);
+        memcpy(fog->made, dims, sizeof fog->made);
+    } else {
+        glTexSubImage3D(GL_TEXTURE_3D, 0, 0, 0, 0, wide, high, deep, GL_RGBA, GL_UNSIGNED_SHORT,
+                        form->texels);
+    }
+}
+
 static void fog_add(DrawFog *draw, const Picture *picture, u32 index)
 {
-    if (draw->fog_count == draw->fog_capacity) {
-        u32 capacity = draw->fog_capacity ? 2 * draw->fog_capacity : 8;
-        Fog *grown = realloc(draw->fogs, capacity * sizeof *grown);
-        if (!grown) {
-            return;
-        }
-        draw->fogs = grown;
-        draw->fog_capacity = capacity;
-    }
     const Entity *entity = &picture->entities[index];
-    Fog fog = {.entity = index, .shown = &picture->grids[entity->field]};
-    const Grid *grid = &fog.shown->grid;
-    Vec3 half = vec3_scale(vec3((f32)grid->dims[0], (f32)grid->dims[1], (f32)grid->dims[2]), 0.5f);
-    Vec3 middle = vec3_add(grid->origin, vec3_mul(half, grid->spacing));
-    fog.away = vec3_distance(middle, picture->camera.eye);
-    picture_colors(picture, index, fog.color, fog.color2);
+    if (!fogs_reserve(draw)) {
+        return;
+    }
+    Fog *fog = &draw->fogs[draw->count];
+    Vec3 sun = vec3_normalize_or(picture->scene->sky.sun, vec3(0.4f, 0.8f, 0.45f));
+    if (!fog_form_fill(&fog->form, &picture->grids[entity->field], &entity->appearance, sun,
+                       draw->quality.side_max) ||
+        !(fog->form.densest > 0.0f)) {
+        return;
+    }
+    fog_upload(fog);
+    const FogForm *form = &fog->form;
+    Vec3 half = vec3_scale(vec3((f32)form->dims[0], (f32)form->dims[1], (f32)form->dims[2]), 0.5f);
+    fog->away =
+        vec3_distance(vec3_add(form->low, vec3_mul(half, form->spacing)), picture->camera.eye);
+    picture_colors(picture, index, fog->color, fog->color2);
+    fog->fire = entity->appearance.glow * form->extinction;
     bool held = entity->id == picture->held && entity->id != 0;
     bool hovered = entity->id == picture->hovered && entity->id != 0;
-    for (u32 k = 0; k < 3 && (held || hovered); k++) {
-        fog.glow[k] = 0.12f * (held ? highlight_held : highlight_hovered)[k];
+    for (u32 k = 0; k < 3; k++) {
+        f32 mark = (held ? highlight_held : highlight_hovered)[k];
+        fog->highlight[k] = held || hovered ? 0.12f * mark : 0.0f;
     }
-    u32 at = draw->fog_count++;
-    for (; at > 0 && draw->fogs[at - 1].away < fog.away; at--) {
-        draw->fogs[at] = draw->fogs[at - 1];
+    u32 at = draw->count++;
+    for (; at > 0 && draw->fogs[draw->order[at - 1]].away < fog->away; at--) {
+        draw->order[at] = draw->order[at - 1];
     }
-    draw->fogs[at] = fog;
+    draw->order[at] = draw->count - 1;
 }
 
 void draw_fog_gather(DrawFog *draw, const Picture *picture)
 {
-    draw->count = draw->fog_count = 0;
+    draw->count = 0;
+    camera_lens(&picture->camera, draw->lens);
     for (u32 i = 0; i < picture->entity_count; i++) {
         if (is_fog(&picture->entities[i], picture)) {
             fog_add(draw, picture, i);
         }
     }
-    for (u32 i = 0; i < draw->fog_count; i++) {
-        fog_fill(draw, &draw->fogs[i], picture);
-    }
-    if (draw->count > 0) {
-        stream_buffer_write(&draw->stream, draw->instances, draw->count * sizeof *draw->instances);
-    }
+}
+
+bool draw_fog_wanted(const DrawFog *draw)
+{
+    return draw->count > 0;
 }
 
 /* ---- drawing ---- */
 
 static void fog_show(const DrawFog *draw, const Fog *fog)
 {
-    const Grid *grid = &fog->grid;
-    size_t at = fog->first * sizeof(FogInstance);
-    glVertexAttribPointer(0, 3, GL_UNSIGNED_SHORT, GL_FALSE, sizeof(FogInstance),
-                          (const void *)(at + offsetof(FogInstance, cell)));
-    glVertexAttribPointer(1, 3, GL_UNSIGNED_BYTE, GL_TRUE, sizeof(FogInstance),
-                          (const void *)(at + offsetof(FogInstance, opacity)));
-    glUniform3f(draw->origin, grid->origin.x, grid->origin.y, grid->origin.z);
-    glUniform3f(draw->spacing, grid->spacing.x, grid->spacing.y, grid->spacing.z);
-    glUniform1f(draw->radius, f32_max(f32_max(grid->spacing.x, grid->spacing.y), grid->spacing.z));
+    const FogForm *form = &fog->form;
+    Vec3 size =
+        vec3_mul(form->spacing, vec3((f32)form->dims[0], (f32)form->dims[1], (f32)form->dims[2]));
+    f32 texel = f32_min(f32_min(form->spacing.x, form->spacing.y), form->spacing.z);
+    glActiveTexture(GL_TEXTURE0 + UNIT_VOXELS);
+    glBindTexture(GL_TEXTURE_3D, fog->texture);
+    glUniform3f(draw->low, form->low.x, form->low.y, form->low.z);
+    glUniform3f(draw->size, size.x, size.y, size.z);
     glUniform3fv(draw->color, 1, fog->color);
     glUniform3fv(draw->color2, 1, fog->color2);
-    glUniform3fv(draw->glow, 1, fog->glow);
-    glDrawArraysInstanced(GL_TRIANGLE_STRIP, 0, 4, (GLsizei)fog->count);
+    glUniform3fv(draw->glow, 1, fog->highlight);
+    glUniform4f(draw->march, form->extinction, draw->quality.step * texel, draw->quality.steps_max,
+                fog->fire);
+    glDrawArrays(GL_TRIANGLE_STRIP, 0, 14);
 }
 
-void draw_fog_show(DrawFog *draw)
+/* Binds the target of less resolution, as large as the window needs it. */
+static void coarse_begin(DrawFog *draw, const Surface *surface)
 {
-    if (draw->count == 0) {
-        return;
+    static const f32 nothing[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    u32 divisor = draw->quality.divisor;
+    u32 width = (surface->width + divisor - 1) / divisor;
+    u32 height = (surface->height + divisor - 1) / divisor;
+    if (width != draw->width || height != draw->height) {
+        draw->width = width;
+        draw->height = height;
+        glActiveTexture(GL_TEXTURE0 + UNIT_COARSE);
+        glBindTexture(GL_TEXTURE_2D, draw->coarse);
+        glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, (GLsizei)width, (GLsizei)height, 0, GL_RGBA,
+                     GL_UNSIGNED_BYTE, NULL);
+    }
+    glBindFramebuffer(GL_FRAMEBUFFER, draw->framebuffer);
+    glViewport(0, 0, (GLsizei)width, (GLsizei)height);
+    glClearBufferfv(GL_COLOR, 0, nothing);
+}
+
+static void coarse_end(DrawFog *draw, const Surface *surface)
+{
+    glBindFramebuffer(GL_FRAMEBUFFER, surface->picture);
+    glViewport(0, 0, (GLsizei)surface->width, (GLsizei)surface->height);
+    glActiveTexture(GL_TEXTURE0 + UNIT_COARSE);
+    glBindTexture(GL_TEXTURE_2D, draw->coarse);
+    glUseProgram(draw->spread);
+    glDrawArrays(GL_TRIANGLES, 0, 3);
+}
+
+void draw_fog_show(DrawFog *draw, const Surface *surface)
+{
+    bool coarse = draw->quality.divisor > 1;
+    if (coarse) {
+        coarse_begin(draw, surface);
     }
     glUseProgram(draw->program);
+    glUniform2f(draw->lens_at, draw->lens[0], draw->lens[1]);
+    glUniform1f(draw->divisor, (f32)draw->quality.divisor);
+    glActiveTexture(GL_TEXTURE0 + UNIT_SCENE_DEPTH);
+    glBindTexture(GL_TEXTURE_2D, surface->copy_depth);
     glBindVertexArray(draw->vao);
-    glBindBuffer(GL_ARRAY_BUFFER, draw->stream.name);
+    glDisable(GL_DEPTH_TEST);
+    glEnable(GL_CULL_FACE);
+    glCullFace(GL_FRONT); /* the back of a box is there for an eye within, too */
     glEnable(GL_BLEND);
     glBlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
-    glDepthMask(GL_FALSE);
-    for (u32 i = 0; i < draw->fog_count; i++) {
-        if (draw->fogs[i].count > 0) {
-            fog_show(draw, &draw->fogs[i]);
-        }
+    for (u32 i = 0; i < draw->count; i++) {
+        fog_show(draw, &draw->fogs[draw->order[i]]);
     }
-    glDepthMask(GL_TRUE);
+    glDisable(GL_CULL_FACE);
+    glCullFace(GL_BACK);
+    if (coarse) {
+        coarse_end(draw, surface);
+    }
     glDisable(GL_BLEND);
+    glEnable(GL_DEPTH_TEST);
     glBindVertexArray(0);
+    glActiveTexture(GL_TEXTURE0 + SUN_UNIT);
     gl_check("draw_fog_show");
 }

@@ -1,7 +1,8 @@
 /*
- * draw_fog.h: GRID3 entities: non-empty voxels as soft discs facing the eye, with opacity from
- * density and the colour's alpha, drawn back to front. Colours change from the first to the second
- * with channel 1.
+ * draw_fog.h: GRID3 entities as volumes that are marched through: what they hold absorbs what is
+ * behind, is lit by the sun through the fog before it and by the sky, and glows where it is hot.
+ * Colours change from the first to the second with channel 1. In windows CPU renderers march at
+ * half the resolution.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_DRAW_FOG_H
@@ -11,10 +12,14 @@
 
 typedef struct DrawFog DrawFog;
 
-DrawFog *draw_fog_create(ErrorText *error);
+/* coarse: at half the resolution with fewer steps, for CPU renderers. */
+DrawFog *draw_fog_create(u32 chunks, bool coarse, ErrorText *error);
 void draw_fog_destroy(DrawFog *draw); /* NULL is fine */
 void draw_fog_gather(DrawFog *draw, const Picture *picture);
-/* Call after all opaque drawing, including the sky. */
-void draw_fog_show(DrawFog *draw);
+/* True if there is something to show, for which `surface_copy` is needed. */
+bool draw_fog_wanted(const DrawFog *draw);
+/* Call after all opaque drawing, including the sky; the surface has a copy of its depths. Binds
+ * the picture again. */
+void draw_fog_show(DrawFog *draw, const Surface *surface);
 
 #endif

@@ -5,6 +5,7 @@
 #include "client/view/draw_soft.h"
 
 #include "client/view/draw_rigid.h"
+#include "client/view/draw_water.h"
 #include "client/view/height_form.h"
 #include "client/view/soft_form.h"
 
@@ -159,11 +160,12 @@ void draw_soft_destroy(DrawSoft *draw)
     free(draw);
 }
 
-/* Height surfaces: all of a GRID2. */
+/* Height surfaces: all of a GRID2, unless light passes through them. */
 static bool soft_is_heights(const Entity *entity, const Picture *picture)
 {
     return entity->appearance.kind != APPEARANCE_NONE && entity->field < picture->fields->count &&
-           picture->fields->fields[entity->field].kind == FIELD_GRID2;
+           picture->fields->fields[entity->field].kind == FIELD_GRID2 &&
+           !draw_water_is(entity, picture->fields);
 }
 
 /* Entities with a form whose elements lie inside a POINTS field. */

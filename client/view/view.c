@@ -1,6 +1,6 @@
 /*
- * view.c: one picture: gather, the two depth maps, objects, sky, liquids, fog, billboards, marks,
- * resolve.
+ * view.c: one picture: gather, the two depth maps, objects, sky, waters, liquids, fog, billboards,
+ * marks, resolve.
  */
 #include "client/view/draw_billboards.h"
 #include "client/view/draw_fog.h"
@@ -10,6 +10,7 @@
 #include "client/view/draw_rigid.h"
 #include "client/view/draw_sky.h"
 #include "client/view/draw_soft.h"
+#include "client/view/draw_water.h"
 #include "client/view/projection.h"
 #include "client/view/shadow.h"
 
@@ -29,6 +30,7 @@ struct View {
     DrawRigid *rigid;
     DrawSoft *soft;
     DrawPoints *points;
+    DrawWater *water;
     DrawLiquid *liquid;
     DrawFog *fog;
     DrawBillboards *billboards;
@@ -61,8 +63,9 @@ View *view_create(const ViewOptions *options, ErrorText *error)
     view->points = view->soft ? draw_points_create(chunks, error) : NULL;
     /* A CPU renderer has time for stills, which are multisampled. */
     bool coarse = software && view->surface.samples == 0;
-    view->liquid = view->points ? draw_liquid_create(chunks, coarse, error) : NULL;
-    view->fog = view->liquid ? draw_fog_create(error) : NULL;
+    view->water = view->points ? draw_water_create(chunks, error) : NULL;
+    view->liquid = view->water ? draw_liquid_create(chunks, coarse, error) : NULL;
+    view->fog = view->liquid ? draw_fog_create(chunks, coarse, error) : NULL;
     view->billboards = view->fog ? draw_billboards_create(chunks, error) : NULL;
     view->marks = view->billboards ? draw_marks_create(error) : NULL;
     if (!view->marks || ball_cast_init(&view->balls, error) != 0 ||
@@ -81,6 +84,7 @@ void view_destroy(View *view)
     draw_rigid_destroy(view->rigid);
     draw_soft_destroy(view->soft);
     draw_points_destroy(view->points);
+    draw_water_destroy(view->water);
     draw_liquid_destroy(view->liquid);
     draw_fog_destroy(view->fog);
     draw_billboards_destroy(view->billboards);
@@ -150,6 +154,33 @@ static void view_draw_map(View *view, const DepthMap *map)
     glDisable(GL_POLYGON_OFFSET_FILL);
 }
 
+/* What light passes through, over a copy of what lies behind: the copy is renewed for what sees
+ * through the one before it. */
+static void view_draw_clear(View *view, const FrameUniforms *frame)
+{
+    Surface *surface = &view->surface;
+    bool liquid = draw_liquid_wanted(view->liquid), fog = draw_fog_wanted(view->fog);
+    bool boards = draw_billboards_wanted(view->billboards), water = draw_water_wanted(view->water);
+    glActiveTexture(GL_TEXTURE0 + FREE_UNIT);
+    if (water || liquid || fog || boards) {
+        surface_copy(surface);
+    }
+    if (water) {
+        draw_water_show(view->water, surface);
+        if (liquid || fog || boards) {
+            glActiveTexture(GL_TEXTURE0 + FREE_UNIT);
+            surface_copy(surface);
+        }
+    }
+    if (liquid) {
+        draw_liquid_show(view->liquid, surface, frame);
+    }
+    if (fog) {
+        draw_fog_show(view->fog, surface);
+    }
+    draw_billboards_show(view->billboards, surface);
+}
+
 void view_draw(View *view, const Picture *picture)
 {
     Surface *surface = &view->surface;
@@ -163,6 +194,7 @@ void view_draw(View *view, const Picture *picture)
     draw_rigid_gather(view->rigid, picture, frame.forward[3]);
     draw_soft_gather(view->soft, picture);
     draw_points_gather(view->points, picture);
+    draw_water_gather(view->water, picture);
     draw_liquid_gather(view->liquid, picture, &frame);
     draw_fog_gather(view->fog, picture);
     draw_billboards_gather(view->billboards, picture);
@@ -185,15 +217,7 @@ void view_draw(View *view, const Picture *picture)
     draw_soft_show(view->soft);
     draw_points_show(view->points);
     draw_sky_show(&view->sky);
-    if (draw_liquid_wanted(view->liquid) || draw_billboards_wanted(view->billboards)) {
-        glActiveTexture(GL_TEXTURE0 + FREE_UNIT);
-        surface_copy(surface);
-    }
-    if (draw_liquid_wanted(view->liquid)) {
-        draw_liquid_show(view->liquid, surface, &frame);
-    }
-    draw_fog_show(view->fog);
-    draw_billboards_show(view->billboards, surface);
+    view_draw_clear(view, &frame);
     draw_marks_show(view->marks, picture, &frame.view_proj, surface->width, surface->height);
     surface_frame_end(surface);
     gl_check("view_draw");

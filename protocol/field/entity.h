@@ -20,7 +20,8 @@ typedef enum AppearanceKind {
     APPEARANCE_CLOTH = 2,   /* POINTS: two-sided smooth surface of its soft mesh, or of its grid */
     APPEARANCE_SPRITES = 3, /* POINTS: balls of `radius` */
     APPEARANCE_LIQUID = 4,  /* POINTS: one smooth transparent surface around all of them */
-    APPEARANCE_WATER = 5,   /* GRID2: a surface; also the default for GRID2 except NONE */
+    APPEARANCE_WATER = 5,   /* GRID2: a surface, transparent if clear_m > 0 (channel 1: foam); also
+                               the default for GRID2 except NONE */
     APPEARANCE_SMOKE = 6,   /* GRID3: a fog; also the default for GRID3 except NONE */
     APPEARANCE_ROPE = 7, /* POINTS: tubes of `radius` along the sticks of its soft mesh, or through
                              consecutive points */
@@ -57,22 +58,26 @@ typedef struct Appearance {
     Shape shape;   /* APPEARANCE_SHAPE; its geometry is NULL until resolved by scene_resolve */
     u32 geometry;  /* index in the scene's geometries + 1; 0: the shape needs none */
     u32 soft;      /* index in the scene's soft_meshes + 1, to which the points belong; 0: none */
-    f32 color[4];  /* linear RGBA in [0, 1]; LIQUID: what `clear_m` of it lets pass of white
-                      light; BILLBOARDS: at birth, A is the opacity */
-    f32 color2[4]; /* of patterns and of a cloth's back; LIQUID: of light scattered back from its
-                      depth; BILLBOARDS: at the end of life */
+    f32 color[4];  /* linear RGBA in [0, 1]; LIQUID, WATER: what `clear_m` of it lets pass of white
+                      light; BILLBOARDS: at birth, A is the opacity; SMOKE: A is the opacity of a
+                      voxel of full density, if clear_m is 0 */
+    f32 color2[4]; /* of patterns and of a cloth's back; LIQUID, WATER: of light scattered back from
+                      its depth; BILLBOARDS: at the end of life; SMOKE: where channel 1 is 1, if
+                      glow is 0 */
     f32 roughness; /* [0, 1] */
     f32 radius;  /* m, of points; LIQUID: half their spacing at rest: each is (2 radius)³ of it */
     u32 grid[2]; /* APPEARANCE_CLOTH of a regular grid: points along u and v (row-major, u
                       fastest), both ≥ 2; 0 if the triangles are explicit */
-    /* LIQUID */
-    f32 clear_m; /* see color; 0: 1 m */
+    /* LIQUID, WATER, SMOKE */
+    f32 clear_m; /* see color; LIQUID: 0: 1 m; WATER: 0: opaque; SMOKE: m of full density that let
+                    1/e of the light pass */
     /* BILLBOARDS */
     BillboardImage image;
     f32 growth;    /* ≥ -1: at the end of life the radius is (1 + growth) times that at birth */
     f32 fade_in;   /* [0, 1] of life during which opacity rises from 0 */
     f32 glow;      /* [0, 1] of the colour that is its own light, added to what is behind; the rest
-                      is lit and covers it */
+                      is lit and covers it; SMOKE: of the light of a black body as hot as channel 1
+                      says, 900 to 2500 K */
     f32 stretch_s; /* ≥ 0 s: it is longer by velocity times this, along its motion */
 } Appearance;
 

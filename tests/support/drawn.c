@@ -1,6 +1,7 @@
 /* drawn.c: see drawn.h. */
 #include "tests/support/drawn.h"
 
+#include "client/link/shown.h"
 #include "shared/math/random.h"
 
 #include <math.h>
@@ -47,6 +48,7 @@ u32 drawn_box(Drawn *drawn, Vec3 middle, Vec3 half, u32 rgb)
 void drawn_clear(Drawn *drawn)
 {
     drawn->count = drawn->shapes = drawn->point_count = 0;
+    drawn->fields.count = 2;
     drawn->scene = (Scene){0};
     f32 top[4], horizon[4];
     drawn_color(top, 0x5B8FD0);
@@ -60,7 +62,8 @@ void drawn_clear(Drawn *drawn)
         .fields = &drawn->fields,
         .entities = drawn->entities,
         .poses = drawn->pose_fields,
-        .points = drawn->point_fields};
+        .points = drawn->point_fields,
+        .grids = drawn->grids};
     drawn_shape(drawn, (Shape){.kind = SHAPE_PLANE}, vec3_zero(), 0x9A9FA6);
     drawn->entities[0].appearance.roughness = 0.9f;
 }
@@ -98,6 +101,9 @@ void drawn_destroy(Drawn *drawn)
     if (drawn != NULL) {
         view_destroy(drawn->view);
         free(drawn->points);
+        for (u32 f = 0; f < DRAWN_FIELDS; f++) {
+            free(drawn->values[f]);
+        }
         free(drawn->rgb);
         free(drawn);
     }
@@ -141,6 +147,35 @@ u32 drawn_fill(Drawn *drawn, Vec3 low, Vec3 high, f32 jitter, f32 wave_m)
         }
     }
     return drawn->point_count - before;
+}
+
+Entity *drawn_grid(Drawn *drawn, const u32 dims[3], Vec3 low, Vec3 spacing, f32 **values)
+{
+    u32 f = drawn->fields.count, cells = dims[0] * dims[1] * dims[2];
+    if (f == DRAWN_FIELDS) {
+        return NULL;
+    }
+    bool heights = dims[1] == 1;
+    free(drawn->values[f]);
+    drawn->values[f] = calloc(2 * (size_t)cells, sizeof(f32));
+    if (drawn->values[f] == NULL) {
+        return NULL;
+    }
+    drawn->fields.fields[f] = (FieldDesc){
+        .id = (u8)f,
+        .kind = heights ? FIELD_GRID2 : FIELD_GRID3,
+        .channels = 2,
+        .capacity = cells,
+        .dims = {(u16)dims[0], (u16)(heights ? dims[2] : dims[1]), (u16)(heights ? 1 : dims[2])},
+        .origin = low,
+        .quantum = heights ? 1.0f / 16384.0f : 1.0f / 255.0f,
+        .spacing = spacing};
+    drawn->grids[f] = shown_grid(&drawn->fields.fields[f], drawn->values[f]);
+    drawn->fields.count = f + 1;
+    Entity *entity = drawn_entity(drawn, (u8)f, 0, cells);
+    entity->appearance.kind = heights ? APPEARANCE_WATER : APPEARANCE_SMOKE;
+    *values = drawn->values[f];
+    return entity;
 }
 
 bool drawn_take(Drawn *drawn, const char *keep)

@@ -10,18 +10,22 @@
 
 enum {
     DRAWN_SHAPES = 64,
-    DRAWN_ENTITIES = 80
+    DRAWN_ENTITIES = 80,
+    DRAWN_GRIDS = 3,
+    DRAWN_FIELDS = 2 + DRAWN_GRIDS
 };
 
 typedef struct Drawn {
     Scene scene;
-    FieldSet fields; /* poses, points */
+    FieldSet fields; /* poses, points, grids */
     Entity entities[DRAWN_ENTITIES];
     ShownPose poses[DRAWN_SHAPES];
     ShownPoint *points; /* [capacity] */
     u32 point_count;    /* in use by entities */
-    const ShownPose *pose_fields[2];
-    const ShownPoint *point_fields[2];
+    const ShownPose *pose_fields[DRAWN_FIELDS];
+    const ShownPoint *point_fields[DRAWN_FIELDS];
+    ShownGrid grids[DRAWN_FIELDS];
+    f32 *values[DRAWN_FIELDS]; /* of grids */
     Picture picture;
     u32 count, shapes;
     View *view;
@@ -45,6 +49,10 @@ void drawn_point(Drawn *drawn, Vec3 position, Vec3 velocity, f32 scalar);
 /* Fills a box with points 2 radii apart, displaced by up to `jitter` radii, below a surface of
  * waves of this height. Returns how many. */
 u32 drawn_fill(Drawn *drawn, Vec3 low, Vec3 high, f32 jitter, f32 wave_m);
+/* An entity of a grid of two channels, all zero, of this kind and its number of cells along x, y
+ * (1 for heights) and z, with the first cell's centre at `low`. Its values: channel 0, then 1;
+ * owned. NULL: no room. */
+Entity *drawn_grid(Drawn *drawn, const u32 dims[3], Vec3 low, Vec3 spacing, f32 **values);
 /* Draws; `keep`: a file to keep the picture in, or NULL. False if it could not be read back. */
 bool drawn_take(Drawn *drawn, const char *keep);
 /* The pixel where a point of the world is drawn; NULL: outside. */

@@ -1,0 +1,37 @@
+/*
+ * fog_form.h: the voxels of a fog as a texture to march through: extinction, heat, and the sunlight
+ * that reaches each through the fog before it. No OpenGL.
+ * Layer: client/view.
+ */
+#ifndef PLENUM_CLIENT_VIEW_FOG_FORM_H
+#define PLENUM_CLIENT_VIEW_FOG_FORM_H
+
+#include "client/view/picture.h"
+
+typedef struct FogTexel {
+    u16 extinction; /* 65535: FogForm.extinction */
+    u16 heat;       /* of channel 1, mean weighted by density */
+    u16 light;      /* share of the sun's light that arrives */
+    u16 reserved;
+} FogTexel;
+
+typedef struct FogForm {
+    u32 dims[3];       /* texels along x, y, z */
+    Vec3 low, spacing; /* m: lowest corner of the first texel; size of a texel */
+    f32 extinction;    /* 1/m, greatest that a texel can hold */
+    f32 densest;       /* greatest share of it that one holds; 0: nothing to see */
+    FogTexel *texels;  /* [dims[0] · dims[1] · dims[2]], x fastest, then y; owned */
+    f32 *thickness;    /* 1/m, scratch */
+    f32 *arriving;     /* two slices, scratch */
+    size_t capacity, slice_capacity;
+} FogForm;
+
+/* Fills the texels from a complete GRID3, with at most side_max texels along a side: several voxels
+ * share a texel of larger grids. `sun`: unit, towards it. A zero-initialized form is valid. False:
+ * out of memory. Light: one sweep of slices away from the sun, each taking what the slice before it
+ * lets pass (short characteristics; Kunasz, Auer 1988). */
+bool fog_form_fill(FogForm *form, const ShownGrid *shown, const Appearance *appearance, Vec3 sun,
+                   u32 side_max);
+void fog_form_finish(FogForm *form);
+
+#endif

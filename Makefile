@@ -208,11 +208,11 @@ demo: deps
 docs: $(B)/plenum-tool
 	@sed -i -e '/^<!-- rows: from here/,/^<!-- rows: to here/{//!d}' protocol/SCENES.md
 	@$(B)/plenum-tool schema | sed -i -e '/^<!-- rows: from here/r /dev/stdin' protocol/SCENES.md
-# Writes shared/assets anew; what ships is what it wrote.
+# Writes shared/scenes/assets anew; what ships is what it wrote.
 $(B)/make-models: $(B)/obj/tests/assets/make_models.c.o $(call lib,shared)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 models: $(B)/make-models
-	@$(B)/make-models shared/assets
+	@$(B)/make-models shared/scenes/assets
 # When packets came, in real time, through bad networks: never twice the same.
 $(B)/make-arrivals: $(B)/obj/tests/assets/make_arrivals.c.o $(call lib,support protocol shared)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -251,10 +251,10 @@ format:
 
 # ---- install --------------------------------------------------------------------------------
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/plenum/scenes $(DESTDIR)$(PREFIX)/share/plenum/assets $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/plenum/scenes $(DESTDIR)$(PREFIX)/share/plenum/scenes/assets $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(addprefix $(B)/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 shared/scenes/*.json $(DESTDIR)$(PREFIX)/share/plenum/scenes
-	install -m 644 $(wildcard shared/assets/*.obj shared/assets/*.ply shared/assets/*.asc) $(DESTDIR)$(PREFIX)/share/plenum/assets
+	install -m 644 $(wildcard shared/scenes/assets/*.obj shared/scenes/assets/*.ply shared/scenes/assets/*.asc) $(DESTDIR)$(PREFIX)/share/plenum/scenes/assets
 	for page in deploy/man/*.1; do \
 		sed '1s/@VERSION@/$(VERSION)/' $$page > $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/} || exit 1; done
 clean:

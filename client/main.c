@@ -9,6 +9,7 @@
 #include "client/link/link_thread.h"
 #include "client/private_server.h"
 #include "shared/base/clock.h"
+#include "shared/base/file.h"
 #include "shared/base/log.h"
 #include "shared/base/options.h"
 
@@ -118,21 +119,18 @@ static bool token_read(Client *client, ErrorText *error)
     if (path == NULL) {
         return true;
     }
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        error_set(error, ERROR_IO, "%s: %s", path, strerror(errno));
+    size_t bytes;
+    char *token = file_read(path, sizeof client->token, &bytes, error);
+    if (token == NULL) {
         return false;
     }
-    size_t bytes = fread(client->token, 1, sizeof client->token, file);
-    bool more = fgetc(file) != EOF;
-    fclose(file);
-    if (bytes == 0 || more) {
-        error_set(error, ERROR_FORMAT, "%s: not a token: %s", path,
-                  more ? "longer than 1024 bytes" : "empty");
-        return false;
-    }
+    memcpy(client->token, token, bytes);
     client->token_bytes = (u32)bytes;
-    return true;
+    free(token);
+    if (bytes == 0) {
+        error_set(error, ERROR_FORMAT, "%s: not a token: empty", path);
+    }
+    return bytes != 0;
 }
 
 /* ---- one connection ---- */

@@ -14,7 +14,7 @@ typedef struct ServerOptions {
     u32 snapshot_rate, threads, clients_max, memory_mib;
     u64 ticks;
     f64 speed;
-    bool paused, fast, hash, verify;
+    bool paused, fast, hash, verify, allow_outside;
 } ServerOptions;
 
 static int exit_code_of(int error)
@@ -37,22 +37,8 @@ static int complain(const ErrorText *error, int exit_code)
 
 /* ---- command line ---- */
 
-/* The configuration file is read first, so that the command line wins. */
-static const char *config_path(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-c") == 0 || strcmp(argv[i], "--config") == 0) {
-            return argv[i + 1];
-        }
-        if (strncmp(argv[i], "--config=", 9) == 0) {
-            return argv[i] + 9;
-        }
-    }
-    return NULL;
-}
-
-static int parse(ServerOptions *options, int argc, char **argv, const char **operand,
-                 ErrorText *error)
+static int parse(ServerOptions *options, OptionState *state, int argc, char **argv,
+                 const char **operand, ErrorText *error)
 {
     const Option rows[] = {
 #define X(name_, letter_, kind_, member_, min_, max_, argument_, help_)                            \
@@ -69,21 +55,16 @@ static int parse(ServerOptions *options, int argc, char **argv, const char **ope
         .count = PL_COUNT(rows),
         .operands_min = 1,
         .operands_max = 1,
+        .state = state,
     };
     char **operands;
     u32 count;
-    const char *config = config_path(argc, argv);
-    if (config != NULL) {
-        int result = options_read_ini(&table, config, NULL, error);
-        if (result < 0) {
-            return result;
-        }
-    }
     int result = options_parse(&table, argc, argv, &operands, &count, error);
-    if (result == 0) {
-        *operand = operands[0];
+    if (result != 0) {
+        return result;
     }
-    return result;
+    *operand = operands[0];
+    return options->config != NULL ? options_read_ini(&table, options->config, NULL, error) : 0;
 }
 
 static int log_level(const char *name, ErrorText *error)
@@ -144,6 +125,7 @@ static Source *source_open(const ServerOptions *options, const char *operand, Er
         .fast = options->fast,
         .paused = options->paused,
         .speed = options->speed,
+        .allow_outside = options->allow_outside,
         .record_path = options->record,
         .hash = options->hash,
         .probe = options->probe,
@@ -208,7 +190,8 @@ int main(int argc, char **argv)
                              .log = "info"};
     const char *operand = NULL;
     ErrorText error = {0};
-    int result = parse(&options, argc, argv, &operand, &error);
+    OptionState state = {0}; /* until the process ends: options point into it */
+    int result = parse(&options, &state, argc, argv, &operand, &error);
     if (result > 0) {
         return EXIT_OK;
     }

@@ -85,7 +85,7 @@ static int dump_file(const char *path, u64 tick, bool json, ErrorText *error)
         }
         resimulation_destroy(resimulation);
     } else {
-        Scene *scene = scene_load(path, error);
+        Scene *scene = scene_load_anywhere(path, error);
         if (scene != NULL) {
             code = dump_scene(scene, tick, json, error);
         }

@@ -130,7 +130,7 @@ static int check_scene(int argc, char **argv, ErrorText *error)
     if (path == NULL) {
         return code;
     }
-    Scene *scene = scene_load(path, error);
+    Scene *scene = scene_load_anywhere(path, error);
     if (scene == NULL) {
         return fail(error);
     }

@@ -4,6 +4,7 @@
  */
 #include "client/hand/script.h"
 
+#include "shared/base/file.h"
 #include "shared/base/log.h"
 
 #include <errno.h>
@@ -530,23 +531,10 @@ Script *script_parse(const char *text, size_t bytes, const char *name, ErrorText
 
 Script *script_load(const char *path, ErrorText *error)
 {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        error_set(error, ERROR_IO, "%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    char *text = malloc(FILE_BYTES_MAX + 1);
-    size_t bytes = text != NULL ? fread(text, 1, FILE_BYTES_MAX + 1, file) : 0;
-    Script *script = NULL;
-    if (text == NULL || ferror(file) != 0) {
-        error_set(error, ERROR_IO, "%s: cannot be read", path);
-    } else if (bytes > FILE_BYTES_MAX) {
-        error_set(error, ERROR_LIMIT, "%s: larger than 16 MiB", path);
-    } else {
-        script = script_parse(text, bytes, path, error);
-    }
+    size_t bytes;
+    char *text = file_read(path, FILE_BYTES_MAX, &bytes, error);
+    Script *script = text != NULL ? script_parse(text, bytes, path, error) : NULL;
     free(text);
-    fclose(file);
     return script;
 }
 

@@ -6,6 +6,7 @@
 #include "client/view/projection.h"
 #include "client/view/water_form.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,38 +85,38 @@ static const char water_vertex[] =
     "    gl_Position = view_proj * vec4(v_world, 1.0);\n"
     "}\n";
 
-#define WATER_COMMON                                                                                   \
-    "uniform sampler2D water, scene, scene_depths;\n"                                                  \
-    "uniform vec4 low, grid;\n"                                                                        \
-    "uniform vec3 absorb, scatter, glow;\n"                                                            \
-    "uniform vec2 lens, pixel;\n" /* pixel: 1 / size of the window */                                  \
-    "out vec4 o_color;\n"                                                                              \
-    "vec4 water_at(vec2 xz) {\n"                                                                       \
-    "    return texture(water, ((xz - low.xz) / grid.zw + 0.5) / grid.xy);\n"                          \
-    "}\n"                                                                                              \
-    "float scene_at(vec2 uv) {\n"                                                                      \
-    "    return lens.y / (texture(scene_depths, uv).r * 2.0 - 1.0 - lens.x);\n"                        \
-    "}\n"                                                                                              \
-    "vec3 place_at(vec2 uv, float z) {\n"                                                              \
-    "    vec2 w = uv * 2.0 - 1.0;\n"                                                                   \
-    "    return eye.xyz + (forward.xyz + right.xyz * (w.x + right.w) + up.xyz * w.y) * z;\n"           \
-    "}\n" /* Sunlight refracted at the surface is gathered where its rays converge: the              \
-             surface's curvature times the depth is, to first order, the change of a bundle's       \
-             cross-section by (1 - 1/n). */ \
-    "float caustic(vec3 q) {\n"                                                                        \
-    "    vec3 s = refract(-sun.xyz, vec3(0.0, 1.0, 0.0), 0.75);\n"                                     \
-    "    float deep = max(low.y + water_at(q.xz).r - q.y, 0.0);\n"                                     \
-    "    vec2 from = q.xz - s.xz / min(s.y, -0.3) * -deep;\n"                                          \
-    "    vec2 g = grid.zw;\n"                                                                          \
-    "    float bend = (water_at(from + vec2(g.x, 0.0)).g - water_at(from - vec2(g.x, 0.0)).g) / "      \
-    "(2.0 * g.x) +\n"                                                                                  \
-    "                 (water_at(from + vec2(0.0, g.y)).b - water_at(from - vec2(0.0, g.y)).b) / "      \
-    "(2.0 * g.y);\n"                                                                                   \
-    "    return clamp(1.0 / max(1.0 + 0.25 * deep * bend, 0.25), 0.4, 3.0);\n"                         \
+/* Sunlight refracted at the surface is gathered where its rays converge: the surface's curvature
+ * times the depth is, to first order, the change of a bundle's cross-section by (1 - 1/n). */
+static const char common[] =
+    "uniform sampler2D water, scene, scene_depths;\n"
+    "uniform vec4 low, grid;\n"
+    "uniform vec3 absorb, scatter, glow;\n"
+    "uniform vec2 lens, pixel;\n"
+    "out vec4 o_color;\n"
+    "vec4 water_at(vec2 xz) {\n"
+    "    return texture(water, ((xz - low.xz) / grid.zw + 0.5) / grid.xy);\n"
     "}\n"
+    "float scene_at(vec2 uv) {\n"
+    "    return lens.y / (texture(scene_depths, uv).r * 2.0 - 1.0 - lens.x);\n"
+    "}\n"
+    "vec3 place_at(vec2 uv, float z) {\n"
+    "    vec2 w = uv * 2.0 - 1.0;\n"
+    "    return eye.xyz + (forward.xyz + right.xyz * (w.x + right.w) + up.xyz * w.y) * z;\n"
+    "}\n"
+    "float caustic(vec3 q) {\n"
+    "    vec3 s = refract(-sun.xyz, vec3(0.0, 1.0, 0.0), 0.75);\n"
+    "    float deep = max(low.y + water_at(q.xz).r - q.y, 0.0);\n"
+    "    vec2 from = q.xz - s.xz / min(s.y, -0.3) * -deep;\n"
+    "    vec2 g = grid.zw;\n"
+    "    float bend = (water_at(from + vec2(g.x, 0.0)).g - water_at(from - vec2(g.x, 0.0)).g) / "
+    "(2.0 * g.x) +\n"
+    "                 (water_at(from + vec2(0.0, g.y)).b - water_at(from - vec2(0.0, g.y)).b) / "
+    "(2.0 * g.y);\n"
+    "    return clamp(1.0 / max(1.0 + 0.25 * deep * bend, 0.25), 0.4, 3.0);\n"
+    "}\n";
 
 /* The scene behind where the refracted ray leaves the water; foam; Fresnel's share of the sky. */
-static const char surface_fragment[] = WATER_COMMON
+static const char surface_fragment[] =
     "uniform float bottom;\n"
     "in vec3 v_world;\n"
     "flat in vec3 v_side;\n"
@@ -205,7 +206,7 @@ static const char within_vertex[] = "out vec2 v_uv;\n"
                                     "}\n";
 
 /* An eye below the surface: water as far as the scene or the surface above. */
-static const char within_fragment[] = WATER_COMMON
+static const char within_fragment[] =
     "uniform float above;\n"
     "in vec2 v_uv;\n"
     "void main() {\n"
@@ -247,10 +248,12 @@ DrawWater *draw_water_create(u32 chunks, ErrorText *error)
         return NULL;
     }
     draw->side_max = (chunks & SHADER_LEAN) != 0 ? SIDE_MAX_LEAN : SIDE_MAX;
-    draw->surface =
-        shader_create("water", chunks | SHADER_LIT, water_vertex, surface_fragment, error);
+    char fragment[sizeof common + sizeof surface_fragment + sizeof within_fragment];
+    snprintf(fragment, sizeof fragment, "%s%s", common, surface_fragment);
+    draw->surface = shader_create("water", chunks | SHADER_LIT, water_vertex, fragment, error);
+    snprintf(fragment, sizeof fragment, "%s%s", common, within_fragment);
     draw->within = draw->surface ? shader_create("under water", chunks | SHADER_LIT, within_vertex,
-                                                 within_fragment, error)
+                                                 fragment, error)
                                  : 0;
     if (!draw->within) {
         draw_water_destroy(draw);

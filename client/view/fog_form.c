@@ -6,7 +6,7 @@
 
 /* Greatest opacity of a voxel: an opaque one would have no finite extinction. */
 static const f32 opacity_most = 0.99f;
-/* Part of a voxel's full density that its heat counts for when it is empty: flames need no smoke. */
+/* Part of full density that the heat of an empty voxel counts for: flames need no smoke. */
 static const f32 empty_weight = 1e-3f;
 /* Light passing this length of full density falls to 1/e, if nothing says more. */
 static const f32 clear_default_m = 1.0f;
@@ -120,17 +120,17 @@ static void fill_densities(FogForm *form, const ShownGrid *shown, const Appearan
 /* ---- light ---- */
 
 /* A sweep of slices along `axis`; `across` are the other two. */
-typedef struct Sweep {
+typedef struct FogSweep {
     u32 axis, across[2];
     u32 stride[3]; /* texels between neighbours along each axis */
     f32 shift[2];  /* texels across to where the light of a texel comes from, |shift| ≤ 1 */
     f32 passed_m;  /* m of its way through a slice */
-} Sweep;
+} FogSweep;
 
-static Sweep sweep_of(const FogForm *form, Vec3 sun)
+static FogSweep sweep_of(const FogForm *form, Vec3 sun)
 {
     const f32 way[3] = {sun.x / form->spacing.x, sun.y / form->spacing.y, sun.z / form->spacing.z};
-    Sweep sweep = {.stride = {1, form->dims[0], form->dims[0] * form->dims[1]}};
+    FogSweep sweep = {.stride = {1, form->dims[0], form->dims[0] * form->dims[1]}};
     for (u32 k = 1; k < 3; k++) {
         sweep.axis = fabsf(way[k]) > fabsf(way[sweep.axis]) ? k : sweep.axis;
     }
@@ -145,7 +145,7 @@ static Sweep sweep_of(const FogForm *form, Vec3 sun)
 }
 
 /* What leaves the slice before towards (a, b) + shift; all light beyond its edges. */
-static f32 arriving_at(const FogForm *form, const Sweep *sweep, const f32 *slice, u32 a, u32 b)
+static f32 arriving_at(const FogForm *form, const FogSweep *sweep, const f32 *slice, u32 a, u32 b)
 {
     u32 wide = form->dims[sweep->across[0]], high = form->dims[sweep->across[1]];
     f32 x = (f32)a + sweep->shift[0], y = (f32)b + sweep->shift[1];
@@ -162,7 +162,7 @@ static f32 arriving_at(const FogForm *form, const Sweep *sweep, const f32 *slice
 
 static void fill_light(FogForm *form, Vec3 sun)
 {
-    Sweep sweep = sweep_of(form, sun);
+    FogSweep sweep = sweep_of(form, sun);
     const f32 towards[3] = {sun.x, sun.y, sun.z};
     u32 wide = form->dims[sweep.across[0]], high = form->dims[sweep.across[1]];
     u32 deep = form->dims[sweep.axis];

@@ -4,9 +4,9 @@
  */
 #include "protocol/record/recording_format.h"
 #include "protocol/stream/entity_list.h"
+#include "shared/base/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -464,10 +464,8 @@ RecordingReader *recording_reader_create(const char *path, ErrorText *error)
         recording_reader_destroy(reader);
         return NULL;
     }
-    reader->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (reader->fd < 0 || fstat(reader->fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-        error_set(error, ERROR_IO, "%s: cannot read: %s", path,
-                  reader->fd < 0 ? strerror(errno) : "not a regular file");
+    reader->fd = file_open(path, UINT64_MAX, error);
+    if (reader->fd < 0 || fstat(reader->fd, &status) != 0) {
         recording_reader_destroy(reader);
         return NULL;
     }

@@ -5,10 +5,10 @@
 #include "protocol/record/recording_format.h"
 
 #include "shared/base/check.h"
+#include "shared/base/file.h"
 #include "shared/base/hash.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -155,9 +155,8 @@ RecordingWriter *recording_writer_create(const char *path, const RecordingHead *
         error_set(error, ERROR_MEMORY, "%s: out of memory", path);
         return NULL;
     }
-    writer->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+    writer->fd = file_create(path, 0644, error);
     if (writer->fd < 0) {
-        error_set(error, ERROR_IO, "%s: cannot write: %s", path, strerror(errno));
         free(writer);
         return NULL;
     }

@@ -1,8 +1,9 @@
 /* token.c: Ed25519 tokens and their key files. */
 #include "protocol/session/token.h"
 
+#include "shared/base/file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,12 +82,14 @@ int token_key_write(const char *path, const u8 *key, u32 bytes, bool secret, Err
     sodium_bin2hex(text, sizeof text, key, bytes);
     text[2 * bytes] = '\n';
     /* An existing key is never overwritten: it may be the only one. */
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, secret ? 0600 : 0644);
-    bool written = fd >= 0 && write(fd, text, 2 * bytes + 1) == (ssize_t)(2 * bytes + 1);
-    int code = errno;
-    if (fd >= 0) {
-        close(fd);
+    int fd = file_create(path, secret ? 0600 : 0644, error);
+    if (fd < 0) {
+        sodium_memzero(text, sizeof text);
+        return fd;
     }
+    bool written = write(fd, text, 2 * bytes + 1) == (ssize_t)(2 * bytes + 1);
+    int code = errno;
+    close(fd);
     sodium_memzero(text, sizeof text);
     return written ? ERROR_OK : error_set(error, ERROR_IO, "%s: %s", path, strerror(code));
 }
@@ -96,12 +99,13 @@ int token_key_read(const char *path, u8 *key, u32 bytes, ErrorText *error)
     char text[2 * TOKEN_SECRET_BYTES + 4] = {0};
     size_t used = 0;
     const char *end = NULL;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        return error_set(error, ERROR_IO, "%s: %s", path, strerror(errno));
+    int fd = file_open(path, sizeof text - 1, error);
+    if (fd < 0) {
+        return fd;
     }
-    size_t length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
+    ssize_t got = read(fd, text, sizeof text - 1);
+    size_t length = got > 0 ? (size_t)got : 0;
+    close(fd);
     while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == '\r')) {
         text[--length] = '\0';
     }

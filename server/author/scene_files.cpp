@@ -6,6 +6,7 @@
 #include "server/author/convex_parts.h"
 #include "server/author/mesh_file.h"
 #include "server/author/scene_json.h"
+#include "shared/base/file.h"
 #include "shared/base/limits.h"
 
 #include <cstdio>
@@ -27,11 +28,12 @@ enum {
 class Inliner
 {
   public:
-    Inliner(const char *path, const char *json, size_t json_bytes, ErrorText *error)
-        : path_(path), json_(json), json_bytes_(json_bytes), error_(error)
+    Inliner(const ScenePlace &place, const char *json, size_t json_bytes, ErrorText *error)
+        : path_(place.path), json_(json), json_bytes_(json_bytes), anywhere_(place.anywhere),
+          error_(error)
     {
-        const char *slash = strrchr(path, '/');
-        folder_ = slash != nullptr ? std::string(path, (size_t)(slash - path) + 1) : std::string();
+        const char *slash = strrchr(path_, '/');
+        folder_ = slash != nullptr ? std::string(path_, (size_t)(slash - path_) + 1) : "./";
     }
     bool scene(fb::SceneT *scene);
 
@@ -42,6 +44,7 @@ class Inliner
         error_set(error_, ERROR_RANGE, "%s:%u: %s: %s", path_, line, at.c_str(), what);
         return false;
     }
+    bool may_read(const std::string &place) const;
     bool read(const std::string &at, const std::string &file, MeshFile *mesh);
     bool triangles(const std::string &at, std::string *file, std::vector<fb::Point> *vertices,
                    std::vector<fb::Triangle> *triangles);
@@ -51,16 +54,36 @@ class Inliner
 
     const char *path_, *json_;
     size_t json_bytes_;
+    bool anywhere_;
     ErrorText *error_;
     std::string folder_;
 };
+
+// In the scene's folder or below it, wherever links lead. What does not exist may be opened: that
+// fails with its own text.
+bool Inliner::may_read(const std::string &place) const
+{
+    char *folder = realpath(folder_.c_str(), nullptr), *real = realpath(place.c_str(), nullptr);
+    bool below = folder == nullptr || real == nullptr;
+    if (!below) {
+        size_t length = strlen(folder);
+        below = strncmp(real, folder, length) == 0 && (length == 1 || real[length] == '/');
+    }
+    free(folder);
+    free(real);
+    return below;
+}
 
 bool Inliner::read(const std::string &at, const std::string &file, MeshFile *mesh)
 {
     std::string place = file[0] == '/' ? file : folder_ + file;
     ErrorText why = {};
     size_t bytes = 0;
-    char *text = scene_file_read(place.c_str(), MESH_FILE_BYTES_MAX, &bytes, &why);
+    if (!anywhere_ && !may_read(place)) {
+        return fail(at, "outside the scene's folder; copy it there, or start the server with "
+                        "--allow-outside");
+    }
+    char *text = file_read(place.c_str(), MESH_FILE_BYTES_MAX, &bytes, &why);
     if (text == nullptr) {
         return fail(at, why.text);
     }
@@ -269,52 +292,13 @@ int inline_files(u8 **bytes, u32 *byte_count, Inliner *inliner, const char *path
 
 } // namespace
 
-extern "C" char *scene_file_read(const char *path, size_t most, size_t *bytes, ErrorText *error)
-{
-    FILE *file = fopen(path, "rb");
-    if (file == nullptr) {
-        error_set(error, ERROR_NOT_FOUND, "%s: cannot open: %m", path);
-        return nullptr;
-    }
-    size_t capacity = 1 << 16, used = 0;
-    char *text = (char *)malloc(capacity);
-    while (text != nullptr) {
-        used += fread(text + used, 1, capacity - used, file);
-        if (used < capacity || used > most) {
-            break;
-        }
-        capacity *= 2;
-        char *bigger = (char *)realloc(text, capacity);
-        if (bigger == nullptr) {
-            free(text);
-        }
-        text = bigger;
-    }
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    if (text == nullptr) {
-        error_set(error, ERROR_MEMORY, "%s: out of memory", path);
-    } else if (failed || used > most) {
-        free(text);
-        text = nullptr;
-        if (failed) {
-            error_set(error, ERROR_IO, "%s: cannot read: %m", path);
-        } else {
-            error_set(error, ERROR_LIMIT, "%s: too large; such a file has at most %zu bytes", path,
-                      most);
-        }
-    }
-    *bytes = used;
-    return text;
-}
-
-extern "C" int scene_files_inline(u8 **bytes, u32 *byte_count, const char *path, const char *json,
-                                  size_t json_bytes, ErrorText *error)
+extern "C" int scene_files_inline(u8 **bytes, u32 *byte_count, const ScenePlace *place,
+                                  const char *json, size_t json_bytes, ErrorText *error)
 {
     try {
-        Inliner inliner(path, json, json_bytes, error);
-        return inline_files(bytes, byte_count, &inliner, path, error);
+        Inliner inliner(*place, json, json_bytes, error);
+        return inline_files(bytes, byte_count, &inliner, place->path, error);
     } catch (const std::bad_alloc &) {
-        return error_set(error, ERROR_MEMORY, "%s: out of memory", path);
+        return error_set(error, ERROR_MEMORY, "%s: out of memory", place->path);
     }
 }

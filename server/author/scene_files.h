@@ -9,12 +9,16 @@
 #include "shared/base/error.h"
 
 PL_BEGIN_C
-/* Reads a file of at most `most` bytes (free()), or NULL with an error. */
-char *scene_file_read(const char *path, size_t most, size_t *bytes, ErrorText *error);
-/* Replaces *bytes (malloc), trusted bytes of the scene whose JSON is at `path`, by a version
+/* Where a scene's text is from. */
+typedef struct ScenePlace {
+    const char *path; /* of the file */
+    bool anywhere;    /* it may name files outside its folder */
+} ScenePlace;
+
+/* Replaces *bytes (malloc), trusted bytes of the scene whose JSON is at `place`, by a version
  * without file references; file paths are relative to the scene file's folder. 0, or a negative
  * Error with "path:line: field: what". */
-int scene_files_inline(u8 **bytes, u32 *byte_count, const char *path, const char *json,
+int scene_files_inline(u8 **bytes, u32 *byte_count, const ScenePlace *place, const char *json,
                        size_t json_bytes, ErrorText *error);
 PL_END_C
 

@@ -4,12 +4,13 @@
 #include "protocol/scene/scene_build.h"
 #include "server/author/scene_files.h"
 #include "server/author/scene_json.h"
+#include "shared/base/file.h"
 #include "shared/base/limits.h"
 
 #include <cstdlib>
 
-// `path`: of the file that the text is from, whose meshes are read; nullptr: it is from elsewhere.
-static Scene *parse_scene(const char *json, size_t bytes, const char *name, const char *path,
+// `place`: of the file that the text is from, whose meshes are read; no path: it is from elsewhere.
+static Scene *parse_scene(const char *json, size_t bytes, const char *name, const ScenePlace &place,
                           ErrorText *error)
 {
     if (bytes > SCENE_FILE_BYTES_MAX) {
@@ -22,8 +23,8 @@ static Scene *parse_scene(const char *json, size_t bytes, const char *name, cons
     if (encoded == nullptr) {
         return nullptr;
     }
-    if (path != nullptr &&
-        scene_files_inline(&encoded, &encoded_bytes, path, json, bytes, error) != ERROR_OK) {
+    if (place.path != nullptr &&
+        scene_files_inline(&encoded, &encoded_bytes, &place, json, bytes, error) != ERROR_OK) {
         free(encoded);
         return nullptr;
     }
@@ -31,19 +32,29 @@ static Scene *parse_scene(const char *json, size_t bytes, const char *name, cons
     return scene_build(encoded, encoded_bytes, name, &text, error);
 }
 
-extern "C" Scene *scene_load(const char *path, ErrorText *error)
+static Scene *load_scene(const char *path, bool anywhere, ErrorText *error)
 {
     size_t bytes = 0;
-    char *text = scene_file_read(path, SCENE_FILE_BYTES_MAX, &bytes, error);
+    char *text = file_read(path, SCENE_FILE_BYTES_MAX, &bytes, error);
     if (text == nullptr) {
         return nullptr;
     }
-    Scene *scene = parse_scene(text, bytes, path, path, error);
+    Scene *scene = parse_scene(text, bytes, path, {path, anywhere}, error);
     free(text);
     return scene;
 }
 
+extern "C" Scene *scene_load(const char *path, ErrorText *error)
+{
+    return load_scene(path, false, error);
+}
+
+extern "C" Scene *scene_load_anywhere(const char *path, ErrorText *error)
+{
+    return load_scene(path, true, error);
+}
+
 extern "C" Scene *scene_parse(const char *json, size_t bytes, const char *name, ErrorText *error)
 {
-    return parse_scene(json, bytes, name, nullptr, error);
+    return parse_scene(json, bytes, name, {nullptr, false}, error);
 }

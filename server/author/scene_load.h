@@ -11,8 +11,11 @@
 PL_BEGIN_C
 
 /* Reads and checks a JSON scene file and the mesh files that it references, which become part of
- * its bytes. NULL on error with "path:line: field: what; what is right". */
+ * its bytes. They must lie in the scene's folder or below it: a scene from a stranger reads nothing
+ * else. NULL on error with "path:line: field: what; what is right". */
 Scene *scene_load(const char *path, ErrorText *error);
+/* The same; it may name any file. */
+Scene *scene_load_anywhere(const char *path, ErrorText *error);
 /* The same from JSON text in memory, which cannot reference files; `name` stands for the path in
  * errors. */
 Scene *scene_parse(const char *json, size_t bytes, const char *name, ErrorText *error);

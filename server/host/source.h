@@ -55,6 +55,7 @@ typedef struct SourceWorldOptions {
     u64 memory_max_bytes; /* a scene that needs more is refused; 0: no limit */
     bool paused;
     f64 speed;
+    bool allow_outside;      /* the scene may name files outside its folder */
     const char *record_path; /* NULL: none */
     bool hash;               /* print "hash TICK HEX" at the end */
     const char *probe;       /* print "probe TICK NAME VALUE" every world second; NULL none */

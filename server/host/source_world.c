@@ -681,7 +681,8 @@ static int build(WorldSource *s, const char *scene_path, ErrorText *error)
     if (s->queue == NULL || s->inputs == NULL) {
         return error_set(error, ERROR_MEMORY, "out of memory for the input queue");
     }
-    s->scene = scene_load(scene_path, error);
+    s->scene = s->options.allow_outside ? scene_load_anywhere(scene_path, error)
+                                        : scene_load(scene_path, error);
     if (s->scene == NULL) {
         return ERROR_FORMAT;
     }

@@ -2,6 +2,7 @@
 #include "shared/base/options.h"
 
 #include "shared/base/check.h"
+#include "shared/base/file.h"
 #include "shared/base/version.h"
 
 #include <errno.h>
@@ -11,8 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
+    INI_BYTES_MAX = 1 << 20,
     CODE_HELP = 1000, /* of getopt_long; rows are CODE_ROW + index */
     CODE_VERSION,
     CODE_ROW,
@@ -363,6 +366,9 @@ static int set_from_ini(IniRead *read, u32 index, const char *value)
         return error_set(read->error, ERROR_USAGE, "%s: given twice; keep one", what);
     }
     read->seen[index] = true;
+    if (row->kind == OPTION_STRING && *(const char *const *)row->value == read->path) {
+        return error_set(read->error, ERROR_USAGE, "%s: only on the command line", what);
+    }
     if (read->set != NULL && read->set[index]) {
         return 0;
     }
@@ -409,9 +415,13 @@ static int take_pair(void *context, const char *section, const char *name, const
 
 int options_read_ini(const OptionTable *table, const char *path, const bool *set, ErrorText *error)
 {
-    FILE *file = fopen(path, "r");
+    int fd = file_open(path, INI_BYTES_MAX, error);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (file == NULL) {
-        return error_set(error, ERROR_IO, "%s: %s", path, strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+        }
+        return fd < 0 ? fd : error_set(error, ERROR_MEMORY, "%s: out of memory", path);
     }
     if (set == NULL && table->state != NULL) {
         set = table->state->set;

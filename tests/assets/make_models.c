@@ -1,6 +1,7 @@
 /*
- * make_models.c: makes the models in shared/assets: a rabbit (.obj), a dog of balloons (.ply) and a
- * rubber duck (.asc), blended from ellipsoids and round cones, given a surface of even triangles.
+ * make_models.c: makes the models in shared/scenes/assets: a rabbit (.obj), a dog of balloons
+ * (.ply) and a rubber duck (.asc), blended from ellipsoids and round cones, given a surface of even
+ * triangles.
  * `make models` runs it; the same program writes the same bytes on every machine.
  */
 #include "shared/soft/soft_mesh.h"
@@ -437,7 +438,7 @@ static void sculpt_duck(Model *m)
 
 int main(int count, char **arguments)
 {
-    const char *folder = count > 1 ? arguments[1] : "shared/assets";
+    const char *folder = count > 1 ? arguments[1] : "shared/scenes/assets";
     static Model rabbit, dog, duck;
     sculpt_rabbit(&rabbit);
     sculpt_dog(&dog);

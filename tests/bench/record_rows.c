@@ -42,6 +42,7 @@ static void record_world(Bench *bench, const Scene *scene, const char *path, u32
     World *world = bench_world(bench, scene);
     RecordingHead head = {.tick_rate = scene->tick_rate};
     world_describe(world, &head.world);
+    unlink(path); /* of the run before */
     RecordingWriter *writer = recording_writer_create(path, &head, &error);
     if (writer == NULL) {
         fail("record", &error);

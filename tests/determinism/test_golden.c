@@ -51,6 +51,7 @@ static void record_tick(void *context, World *world, const Frame *frame, const I
         RecordingHead head = {.tick_rate = 60, .created_unix_s = 1, .build = "golden"};
         world_describe(world, &head.world);
         head.world.epoch = 1;
+        remove(recorder->path); /* of an earlier run */
         recorder->writer = recording_writer_create(recorder->path, &head, &error);
         golden_need(recorder->writer != NULL, error.text);
     }

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Runs to the end and returns stdout or stderr (free). */
 static char *text_of(Process *process, int expected_code, bool err, f64 seconds)
@@ -124,6 +126,71 @@ static void test_usage(void **state)
     }
 }
 
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    fclose(file);
+}
+
+/* Options of every kind come from a file; the command line wins. Files that are none, that exist or
+ * that lie outside the scene's folder are refused with a text. */
+static void test_files(void **state)
+{
+    PL_UNUSED(state);
+    char folder[] = "/tmp/plenum-files-XXXXXX", config[64], record[64], scene[64], fifo[64];
+    char text[1024];
+    assert_non_null(mkdtemp(folder));
+    snprintf(config, sizeof config, "%s/server.ini", folder);
+    snprintf(record, sizeof record, "%s/a.plrec", folder);
+    snprintf(scene, sizeof scene, "%s/mesh.json", folder);
+    snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    snprintf(text, sizeof text,
+             "[plenum-server]\nlisten = 127.0.0.1:0\nrecord = %s\nticks = 3\nfast = yes\n"
+             "speed = 2\nhash = yes\nlog = debug\n",
+             record);
+    write_text(config, text);
+    Process server;
+    const char *empty = source_path("shared/scenes/empty.json");
+    process_start(&server, "plenum-server", "--config", config, "--ticks=5", empty, NULL);
+    char *said = text_of(&server, 0, false, 20.0);
+    assert_non_null(strstr(said, "hash 5 "));
+    free(said);
+    assert_int_equal(access(record, R_OK), 0);
+    process_start(&server, "plenum-server", "-c", config, empty, NULL);
+    said = text_of(&server, 3, true, 20.0);
+    assert_non_null(strstr(said, "never overwritten"));
+    free(said);
+    write_text(config, "config = other.ini\n");
+    process_start(&server, "plenum-server", "-c", config, empty, NULL);
+    assert_int_equal(process_wait(&server, 20.0), 2);
+
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", fifo, NULL);
+    said = text_of(&server, 3, true, 20.0);
+    assert_non_null(strstr(said, "FIFO"));
+    free(said);
+    char *mesh = realpath(source_path("shared/scenes/assets/rabbit.obj"), NULL);
+    assert_non_null(mesh);
+    snprintf(text, sizeof text,
+             "{\"name\": \"m\", \"bodies\": [{\"name\": \"it\", \"motion\": \"static\", \"shape\": "
+             "{\"kind\": \"mesh\", "
+             "\"file\": \"%s\"}}]}",
+             mesh);
+    free(mesh);
+    write_text(scene, text);
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--ticks", "1", scene, NULL);
+    said = text_of(&server, 3, true, 20.0);
+    assert_non_null(strstr(said, "--allow-outside"));
+    free(said);
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--ticks", "1",
+                  "--allow-outside", scene, NULL);
+    assert_int_equal(process_wait(&server, 20.0), 0);
+    snprintf(text, sizeof text, "rm -rf '%s'", folder);
+    assert_int_equal(system(text), 0);
+}
+
 static void test_network_errors(void **state)
 {
     PL_UNUSED(state);
@@ -205,8 +272,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hash_and_probe), cmocka_unit_test(test_scene_errors),
         cmocka_unit_test(test_usage),          cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_network_errors), cmocka_unit_test(test_private_server),
-        cmocka_unit_test(test_bots),           cmocka_unit_test(test_codec_delays),
+        cmocka_unit_test(test_files),          cmocka_unit_test(test_network_errors),
+        cmocka_unit_test(test_private_server), cmocka_unit_test(test_bots),
+        cmocka_unit_test(test_codec_delays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,7 @@ static void record(const char *recording, int number)
     Process server, client;
     const char *script = test_path("play.jsonl");
     write_play(script);
+    remove(recording); /* of an earlier run */
     u32 port = server_start(&server, "--record", recording,
                             source_path("tests/e2e/scenes/drag.json"), NULL);
     process_start(&client, "plenum-client", server_address(port), "--headless", "--duration", "5",
@@ -214,6 +215,7 @@ static u64 forge(const char *from, const char *to, Forge *change)
         MOST = 64
     };
     ErrorText error = {.text = ""};
+    remove(to);
     RecordingReader *reader = recording_reader_create(from, &error);
     RecordingWriter *writer =
         reader != NULL ? recording_writer_create(to, recording_reader_head(reader), &error) : NULL;

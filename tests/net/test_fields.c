@@ -309,6 +309,7 @@ static const char *recorded(FieldSet *fields)
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
+    unlink(path); /* the writer makes it */
     Source *source = field_source_create(&zero, &zero);
     RecordingHead head = {.tick_rate = FIELD_SOURCE_HZ, .build = "test"};
     source->ops->describe(source, &head.world);

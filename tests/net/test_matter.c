@@ -465,6 +465,7 @@ static void is_recorded_and_verified(void **state)
     assert_true(write(scene_fd, scene_text, strlen(scene_text)) == (ssize_t)strlen(scene_text));
     close(scene_fd);
     close(fd);
+    unlink(path); /* the writer makes it */
     record(scene_path, path);
     ErrorText error = {0};
     assert_int_equal(verify_recording(path, &cloud_kinds, 2, &error), EXIT_OK);

@@ -98,6 +98,7 @@ static void write_recording(FieldSet *fields, bool close_cleanly)
                                 .entities = entities,
                                 .entity_count = 1};
     ErrorText error = {0};
+    unlink(path); /* of the test before */
     RecordingWriter *writer = recording_writer_create(path, &head, &error);
     if (writer == NULL) {
         fail_msg("%s", error.text);

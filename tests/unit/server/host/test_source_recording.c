@@ -31,6 +31,7 @@ static int record(void **state)
     static char name[] = "/tmp/plenum-test-source-XXXXXX";
     int fd = mkstemp(name);
     close(fd);
+    unlink(name); /* the writer makes it */
     path = name;
     FieldDesc field = {.kind = FIELD_POSES, .channels = 1, .name = "bodies", .capacity = 8};
     field.quantum = 0.002f;

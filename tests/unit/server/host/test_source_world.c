@@ -495,6 +495,7 @@ static void recording_verifies(void **state)
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
+    unlink(path); /* the writer makes it */
     u32 resets = atomic_load(&resets_applied);
     make_recording(path);
     assert_int_equal(atomic_load(&resets_applied), resets + 1);

@@ -173,8 +173,76 @@ static void file_errors_name_the_line(void **state)
     expect_ini_error(v, "fast = maybe\n", ":1: fast: 'maybe'", "yes or no");
     expect_ini_error(v, "fast = yes\nfast = no\n", ":2: fast", "twice");
     expect_ini_error(v, "fast = yes\nnonsense\n", ":2:", "NAME = VALUE");
-    assert_int_equal(options_read_ini(&v->table, "/nonexistent", NULL, &v->error), ERROR_IO);
+    assert_int_equal(options_read_ini(&v->table, "/nonexistent", NULL, &v->error), ERROR_NOT_FOUND);
+    assert_true(options_read_ini(&v->table, "/dev/zero", NULL, &v->error) < 0);
 }
+
+typedef union Stored {
+    bool flag;
+    u32 u32s[2];
+    u64 whole;
+    f64 real;
+    const char *text;
+} Stored;
+
+/* One option of a program through a file: its value arrives. */
+static void read_one(Values *v, const Option *row, Stored *stored)
+{
+    char line[256];
+    f64 number = row->min != row->max ? 0.5 * (row->min + row->max) : 7.0;
+    static const char *const kinds[] = {
+        [OPTION_FLAG] = "%s = yes\n",         [OPTION_U32] = "%s = %.0f\n",
+        [OPTION_U64] = "%s = %.0f\n",         [OPTION_F64] = "%s = %.17g\n",
+        [OPTION_STRING] = "%s = some text\n", [OPTION_SIZE] = "%s = 640x480\n"};
+    if (row->kind == OPTION_U32 || row->kind == OPTION_U64) {
+        number = (f64)(u64)number;
+    }
+    snprintf(line, sizeof line, kinds[row->kind], row->name, number);
+    if (read_ini(v, line) != 0) {
+        fail_msg("%s: %s", row->name, v->error.text);
+    }
+    bool arrived = row->kind == OPTION_FLAG     ? stored->flag
+                   : row->kind == OPTION_U32    ? stored->u32s[0] == (u32)number
+                   : row->kind == OPTION_U64    ? stored->whole == (u64)number
+                   : row->kind == OPTION_F64    ? stored->real == number
+                   : row->kind == OPTION_STRING ? strcmp(stored->text, "some text") == 0
+                                                : stored->u32s[1] == 480;
+    if (!arrived) {
+        fail_msg("%s: the value of '%s' did not arrive", row->name, line);
+    }
+}
+
+#define X(name_, letter_, kind_, member_, min_, max_, argument_, help_)                            \
+    {name_, letter_, kind_, NULL, min_, max_, argument_, help_},
+
+static void every_option_works_from_a_file(void **state)
+{
+    Values *v = *state;
+    Option server[] = {
+#include "server/options.def"
+    };
+    Option client[] = {
+#include "client/options.def"
+    };
+    const struct {
+        Option *rows;
+        u32 count;
+    } tables[] = {{server, PL_COUNT(server)}, {client, PL_COUNT(client)}};
+    for (u32 t = 0; t < PL_COUNT(tables); t++) {
+        Stored stored[OPTION_ROWS_MAX] = {{0}};
+        for (u32 i = 0; i < tables[t].count; i++) {
+            tables[t].rows[i].value = &stored[i];
+        }
+        v->table.rows = tables[t].rows;
+        v->table.count = tables[t].count;
+        memset(v->state.set, 0, sizeof v->state.set);
+        for (u32 i = 0; i < tables[t].count; i++) {
+            read_one(v, &tables[t].rows[i], &stored[i]);
+        }
+        options_finish(&v->state);
+    }
+}
+#undef X
 
 static void help_and_version_end_the_program(void **state)
 {
@@ -194,6 +262,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_what_is_wrong, setup, teardown),
         cmocka_unit_test_setup_teardown(command_line_wins_over_file, setup, teardown),
         cmocka_unit_test_setup_teardown(file_errors_name_the_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_option_works_from_a_file, setup, teardown),
         cmocka_unit_test_setup_teardown(help_and_version_end_the_program, setup, teardown),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);

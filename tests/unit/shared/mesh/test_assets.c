@@ -55,9 +55,9 @@ static void check_model(const char *path, MeshFormat format, f64 volume)
 static void test_models(void **state)
 {
     PL_UNUSED(state);
-    check_model("shared/assets/rabbit.obj", MESH_FORMAT_OBJ, 0.162);
-    check_model("shared/assets/balloon_dog.ply", MESH_FORMAT_PLY, 0.078);
-    check_model("shared/assets/duck.asc", MESH_FORMAT_ASC, 0.190);
+    check_model("shared/scenes/assets/rabbit.obj", MESH_FORMAT_OBJ, 0.162);
+    check_model("shared/scenes/assets/balloon_dog.ply", MESH_FORMAT_PLY, 0.078);
+    check_model("shared/scenes/assets/duck.asc", MESH_FORMAT_ASC, 0.190);
 }
 
 int main(void)

@@ -1,0 +1,23 @@
+/*
+ * file.h: files that users name. Reading refuses what is not a file of bounded size (a FIFO would
+ * block for ever, a device never ends); creating never overwrites and never follows a link.
+ * Layer: shared/base.
+ */
+#ifndef PLENUM_SHARED_BASE_FILE_H
+#define PLENUM_SHARED_BASE_FILE_H
+
+#include "shared/base/error.h"
+
+PL_BEGIN_C
+/* Opens a regular file of at most `most` bytes for reading. Returns its descriptor, for the caller
+ * to close, or a negative Error whose text begins with the path. */
+int file_open(const char *path, u64 most, ErrorText *error);
+/* Reads a whole file of at most `most` bytes; free() it. A zero byte follows the bytes. NULL with
+ * an error: also if the file grows beyond `most` meanwhile. */
+char *file_read(const char *path, size_t most, size_t *bytes, ErrorText *error);
+/* Creates a file that did not exist, for writing and appending; `mode` as for open(2). Returns its
+ * descriptor or a negative Error. */
+int file_create(const char *path, u32 mode, ErrorText *error);
+PL_END_C
+
+#endif

@@ -22,7 +22,6 @@ constexpr u32 DISTANCE = bit(JOINT_DISTANCE), CONE_TWIST = bit(JOINT_CONE_TWIST)
 constexpr u32 UNIVERSAL = bit(JOINT_UNIVERSAL), MOTOR = bit(JOINT_MOTOR);
 constexpr u32 SPRING = bit(JOINT_SPRING);
 constexpr f32 RADIANS = 3.14159265f / 180.0f;
-constexpr f32 FORCE_MAX = 1e9f;
 
 // Whether the value is given, or left at its default?
 bool is_given(const Floats *numbers, int)

@@ -296,7 +296,9 @@ static void impacts_follow_restitution_and_friction(void **state)
         run(p, 1, 1.0f / 60.0f, &floor.collider);
         f32 along = vec3_dot(v, n), t = gap / -along;
         Vec3 across = vec3_add_scaled(v, -along, n);
-        Vec3 after = vec3_add_scaled(vec3_scale(across, 1.0f - mu), -e * along, n);
+        f64 slip = (f64)vec3_length(across), lost = fmin(slip, mu * (1.0 + e) * -(f64)along);
+        f32 kept = slip > 0.0 ? (f32)(1.0 - lost / slip) : 0.0f;
+        Vec3 after = vec3_add_scaled(vec3_scale(across, kept), (f32)-e * along, n);
         Vec3 end = vec3_add_scaled(start.position, t, v);
         end = vec3_add_scaled(end, 1.0f / 60.0f - t, after);
         f64 wrong_v = (f64)vec3_distance(particles_velocity(p, 0), after);

@@ -130,7 +130,9 @@ static void plain_step(Vec3 *x, Vec3 *v, f32 h)
     f32 along = vec3_dot(*v, n);
     if (depth > 0.0f && along < 0.0f) {
         Vec3 across = vec3_add_scaled(*v, -along, n);
-        *v = vec3_add_scaled(vec3_scale(across, 1.0f - rub), -bounce * along, n);
+        f32 slip = vec3_length(across), lost = f32_min(slip, -rub * (1.0f + bounce) * along);
+        f32 kept = slip > 0.0f ? 1.0f - lost / slip : 0.0f;
+        *v = vec3_add_scaled(vec3_scale(across, kept), -bounce * along, n);
         *x = vec3_add_scaled(*x, depth, n);
     }
 }

@@ -458,14 +458,15 @@ static void meet_thing(const Particles *p, const Flight *f, const NearThing *thi
 
 /* ---- impact ---- */
 
-/* Changes the velocity along a direction by `speed`; the thing takes the opposite impulse. */
-static void exchange(const Collider *other, const ContactPlace *place, Flight *f, Vec3 direction,
-                     f32 speed)
+/* Changes the velocity along a direction by `speed`; the thing takes the opposite impulse. Returns
+ * its size (N s; m/s of massless particles). */
+static f32 exchange(const Collider *other, const ContactPlace *place, Flight *f, Vec3 direction,
+                    f32 speed)
 {
     f32 w = f->inverse_mass;
     if (w <= 0.0f) {
         f->velocity = vec3_add_scaled(f->velocity, speed, direction);
-        return;
+        return speed;
     }
     f32 w_thing = other->ops->inverse_mass(other->of, place, direction);
     f32 impulse = speed / (w + w_thing);
@@ -473,11 +474,29 @@ static void exchange(const Collider *other, const ContactPlace *place, Flight *f
     if (w_thing > 0.0f) {
         other->ops->impulse(other->of, place, vec3_scale(direction, -impulse));
     }
+    return impulse;
 }
 
-/* What is slower than its forces make it in a step rests: no bounce, Coulomb's friction. What they
- * would give it in the rest of the step is taken up at once, so that the thing carries its weight,
- * and it goes on straight. */
+/* Coulomb's friction of a normal impulse: it stops the slip, or is μ times as large. */
+static void rub(const Collider *other, const ContactPlace *place, Flight *f, Vec3 against,
+                f32 impulse)
+{
+    Vec3 slip = vec3_add_scaled(against, -vec3_dot(against, place->normal), place->normal);
+    slip = vec3_add_scaled(slip, -vec3_dot(slip, place->free), place->free);
+    f32 speed = vec3_length(slip), most = f->def->friction * impulse;
+    if (!(most > 0.0f) || !(speed > 1e-9f)) {
+        return;
+    }
+    Vec3 direction = vec3_scale(slip, -1.0f / speed);
+    if (f->inverse_mass > 0.0f) {
+        most *= f->inverse_mass + other->ops->inverse_mass(other->of, place, direction);
+    }
+    exchange(other, place, f, direction, f32_min(speed, most));
+}
+
+/* What is slower than its forces make it in a step rests: no bounce. What they would give it in the
+ * rest of the step is taken up at once, so that the thing carries its weight, and it goes on
+ * straight. */
 static bool come_to_rest(const Collider *other, const ContactPlace *place, Flight *f)
 {
     Vec3 normal = place->normal, end = vec3_add_scaled(f->velocity, f->left, f->pull);
@@ -487,18 +506,13 @@ static bool come_to_rest(const Collider *other, const ContactPlace *place, Fligh
     }
     f->velocity = end;
     f->pull = f->bend = vec3_zero();
-    exchange(other, place, f, normal, approach);
-    Vec3 slip = vec3_sub(f->velocity, place->velocity);
-    slip = vec3_add_scaled(slip, -vec3_dot(slip, normal), normal);
-    slip = vec3_add_scaled(slip, -vec3_dot(slip, place->free), place->free);
-    f32 speed = vec3_length(slip), lost = f32_min(speed, f->def->friction * approach);
-    if (lost > 0.0f && speed > 1e-9f) {
-        exchange(other, place, f, vec3_scale(slip, -1.0f / speed), lost);
-    }
+    f32 impulse = exchange(other, place, f, normal, approach);
+    rub(other, place, f, vec3_sub(f->velocity, place->velocity), impulse);
     return true;
 }
 
-/* v' = −e (v·n) n + (1 − μ) (v − (v·n) n), relative to the thing. */
+/* v' = −e (v·n) n along the normal, and across it v less what friction takes: at most
+ * μ (1 + e) |v·n| on what cannot move. Relative to the thing. */
 static bool strike(const Collider *other, const ContactPlace *place, Flight *f, f32 h)
 {
     Vec3 normal = place->normal, against = vec3_sub(f->velocity, place->velocity);
@@ -509,13 +523,8 @@ static bool strike(const Collider *other, const ContactPlace *place, Flight *f, 
     if (approach <= fabsf(vec3_dot(f->pull, normal)) * h) {
         return come_to_rest(other, place, f);
     }
-    exchange(other, place, f, normal, (1.0f + f->def->restitution) * approach);
-    Vec3 slip = vec3_add_scaled(against, approach, normal);
-    slip = vec3_add_scaled(slip, -vec3_dot(slip, place->free), place->free);
-    f32 speed = vec3_length(slip);
-    if (f->def->friction > 0.0f && speed > 1e-9f) {
-        exchange(other, place, f, vec3_scale(slip, -1.0f / speed), f->def->friction * speed);
-    }
+    f32 impulse = exchange(other, place, f, normal, (1.0f + f->def->restitution) * approach);
+    rub(other, place, f, against, impulse);
     return true;
 }
 

@@ -51,7 +51,7 @@ OPT_release := -O3 -g -falign-functions=64
 OPT_debug := -O1 -g -DPL_VALIDATE
 OPT_asan := -O1 -g -DPL_VALIDATE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_tsan := -O1 -g -fsanitize=thread
-OPT_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=vptr -fno-sanitize-recover=undefined
+OPT_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=vptr,function -fno-sanitize-recover=undefined
 OPT := $(OPT_$(CONFIG)) $(EXTRA)
 WARN := -Wall -Wextra -Werror -Wshadow
 CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE -DPLENUM_DATADIR='"$(PREFIX)/share/plenum"'
@@ -233,7 +233,7 @@ fuzz: test-deps
 			-verbosity=0 build/fuzz/corpus/$$t tests/fuzz/corpus/$$t || exit 1; done
 .SECONDARY: $(patsubst %,$(B)/obj/tests/fuzz/fuzz_%.c.o,$(FUZZ_TARGETS))
 fuzz-programs: $(patsubst %,$(B)/fuzz_%,$(FUZZ_TARGETS))
-$(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(B)/obj/tests/fuzz/target.c.o $(call lib,support hand link host author world physics protocol shared)
+$(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(B)/obj/tests/fuzz/target.c.o $(call lib,support hand view link host author world physics protocol shared)
 	@echo "  LD  $@"
 	@$(CC) $(subst fuzzer-no-link,fuzzer,$(LDFLAGS)) -o $@ $^ $(LIBS)
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 const TruthLaw *const truth_tables[] = {
-    truth_contact, truth_motion, truth_wall, truth_rest, truth_soft,
-    truth_stiff,   truth_shape,  truth_ring, NULL,
+    truth_contact, truth_motion, truth_wall,      truth_rest,   truth_soft,   truth_stiff,
+    truth_shape,   truth_ring,   truth_particles, truth_mutual, truth_liquid, NULL,
 };
 
 f32 truth_range(TruthCase *c, f32 low, f32 high)

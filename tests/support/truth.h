@@ -51,14 +51,17 @@ TruthWorst truth_sweep(const TruthLaw *law, u32 first, u32 count);
 u32 truth_check(const TruthLaw *table);
 
 /* The tables, by area; each ends with a law without name. */
-extern const TruthLaw truth_contact[]; /* truth_contact.c: bodies upon bodies */
-extern const TruthLaw truth_motion[];  /* truth_motion.c: free flight, joints */
-extern const TruthLaw truth_ring[];    /* truth_ring.c: joints that make loops */
-extern const TruthLaw truth_wall[];    /* truth_wall.c: nothing passes */
-extern const TruthLaw truth_rest[];    /* truth_rest.c: rest and sleep */
-extern const TruthLaw truth_soft[];    /* truth_soft.c: soft bodies in contact */
-extern const TruthLaw truth_stiff[];   /* truth_stiff.c: stiffness, drag, dents */
-extern const TruthLaw truth_shape[];   /* truth_shape.c: bodies of any shape, hills, meetings */
+extern const TruthLaw truth_contact[];   /* truth_contact.c: bodies upon bodies */
+extern const TruthLaw truth_motion[];    /* truth_motion.c: free flight, joints */
+extern const TruthLaw truth_ring[];      /* truth_ring.c: joints that make loops */
+extern const TruthLaw truth_wall[];      /* truth_wall.c: nothing passes */
+extern const TruthLaw truth_rest[];      /* truth_rest.c: rest and sleep */
+extern const TruthLaw truth_soft[];      /* truth_soft.c: soft bodies in contact */
+extern const TruthLaw truth_stiff[];     /* truth_stiff.c: stiffness, drag, dents */
+extern const TruthLaw truth_shape[];     /* truth_shape.c: bodies of any shape, hills, meetings */
+extern const TruthLaw truth_particles[]; /* truth_particles.c: particle systems */
+extern const TruthLaw truth_mutual[];    /* truth_mutual.c: orbits, gravitation, flocks, swarms */
+extern const TruthLaw truth_liquid[];    /* truth_liquid.c: liquids */
 /* All of them; NULL ends the list. */
 extern const TruthLaw *const truth_tables[];
 

@@ -11,6 +11,7 @@ enum {
     THINGS_MAX = 512, /* of one collider, near one bunch */
     BOUNCES_MAX = 5,  /* in a step; then it stays where it is for the rest */
     ROOT_STEPS = 16,
+    TRACE_STEPS = 40,
     BUNCH_GRAIN = 8,
     PER_CELL = 10,
     TOUCHED_MAX = 64, /* things that a particle may touch in a step */
@@ -380,7 +381,8 @@ static Vec3 place_at(const Flight *f, f32 t, Vec3 moving)
 }
 
 /* m, negative inside, and on the far side of what `side` points away from: where the particle has
- * passed through something thin, the way out has turned. */
+ * passed through something thin, the way out has turned. A zero
+ * `side` becomes the way out here. */
 static f32 gap_at(const Flight *f, const Collider *other, const NearThing *thing, f32 t,
                   Vec3 moving, Vec3 *side)
 {
@@ -433,6 +435,34 @@ static f32 contact_time(const Flight *f, const Collider *other, const NearThing 
     return low;
 }
 
+/* Follows a fast particle, by no more than its distance from the thing at a time, so that it cannot
+ * get past a corner, a rim or the valley of a mesh that it has just left. False: more steps than
+ * are taken; else the contact is noted if there is one. */
+static bool trace(const Flight *f, const Collider *other, const NearThing *thing, Vec3 moving,
+                  FirstContact *first)
+{
+    Vec3 against = vec3_sub(f->velocity, moving);
+    f32 speed = vec3_length(against) + f->left * vec3_length(f->pull), begun = 0.0f, time = 0.0f;
+    f32 enough = place_m + 1e-6f * vec3_length(f->position);
+    for (u32 i = 0; i < TRACE_STEPS; i++) {
+        Vec3 normal = vec3_zero();
+        f32 gap = gap_at(f, other, thing, time, moving, &normal);
+        begun = i == 0 ? gap : begun;
+        f32 opens = vec3_dot(vec3_add_scaled(against, time, f->pull), normal);
+        if (gap <= enough && opens < 0.0f) {
+            if (first->thing == NULL || time < first->time) {
+                *first = (FirstContact){thing, time, begun};
+            }
+            return true;
+        }
+        time += f32_max(fabsf(gap), 4.0f * enough) / speed;
+        if (time >= f->left) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void meet_thing(const Particles *p, const Flight *f, const NearThing *thing,
                        FirstContact *first)
 {
@@ -441,6 +471,10 @@ static void meet_thing(const Particles *p, const Flight *f, const NearThing *thi
     Vec3 moving = motion_of(other, thing, f->position);
     ContactPlace place;
     ContactParticle particle = particle_at(f, place_at(f, 0.0f, moving), mean, f->left);
+    particle.swept = vec3_distance(mean, moving) * f->left > f->radius;
+    if (particle.swept && trace(f, other, thing, moving, first)) {
+        return;
+    }
     particle.radius -= place_m; /* what rests on it or slides along it does not enter it */
     if (!other->ops->meet(other->of, thing->thing, &particle, f->left, &place)) {
         return;
@@ -528,6 +562,22 @@ static bool strike(const Collider *other, const ContactPlace *place, Flight *f, 
     return true;
 }
 
+/* Moves the two apart by `out` m, as their masses demand. */
+static void leave(const Collider *other, ContactPlace *place, Flight *f, f32 out)
+{
+    f32 w = f->inverse_mass, w_thing = 0.0f;
+    if (w > 0.0f && other->ops->push != NULL && !place->keeps) {
+        w_thing = other->ops->inverse_mass(other->of, place, place->normal);
+    }
+    f32 share = w_thing > 0.0f ? w / (w + w_thing) : 1.0f;
+    f->position = vec3_add_scaled(f->position, out * share, place->normal);
+    if (w_thing > 0.0f) {
+        ContactParticle particle = particle_at(f, f->position, f->velocity, now_s);
+        Vec3 moved = vec3_scale(place->normal, -out * share / w);
+        other->ops->push(other->of, place, moved, &particle);
+    }
+}
+
 /* Moves to the contact, and changes the velocity there. False: it leaves the thing already. */
 static bool bounce_off(const Particles *p, Flight *f, const FirstContact *impact, f32 h)
 {
@@ -546,10 +596,12 @@ static bool bounce_off(const Particles *p, Flight *f, const FirstContact *impact
     if (!other->ops->meet(other->of, thing->thing, &particle, now_s, &place)) {
         return false;
     }
+    /* The thing is where its step began, the particle where it will be at the time of contact: its
+     * impulse acts there, so that both have the same moment about any point. */
+    place.arm = vec3_add_scaled(place.arm, f->elapsed, moving);
     bool struck = strike(other, &place, f, h);
     if (impact->gap < 0.0f) { /* it began inside */
-        f32 out = f32_min(-impact->gap, CONTACT_APART_M_S * h);
-        f->position = vec3_add_scaled(f->position, out, place.normal);
+        leave(other, &place, f, f32_min(-impact->gap, CONTACT_APART_M_S * h));
     }
     return struck;
 }

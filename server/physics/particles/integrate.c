@@ -123,6 +123,18 @@ static void step_uniform(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+/* Boids do not fly faster than twice their cruising speed, however they are pushed. */
+static void limit_speeds(Particles *p, const ParticleSystem *system)
+{
+    f32 most = 2.0f * system->def.cruise;
+    for (u32 i = system->first; i < system->first + system->high; i++) {
+        f32 speed2 = vec3_length_squared(p->velocities[i]);
+        if (speed2 > most * most) {
+            p->velocities[i] = vec3_scale(p->velocities[i], most / sqrtf(speed2));
+        }
+    }
+}
+
 /* ---- accelerations of particles by each other ---- */
 
 static bool reserve_mutual(Particles *p, u32 count)
@@ -309,5 +321,8 @@ void particles_integrate(Particles *p, f32 h)
                                PARTICLE_SLOT_ALIGN
                          : system->high;
         jobs_run(p->jobs, count, PARTICLES_GRAIN, wide ? step_uniform : step_slots, &pass);
+        if (def->behavior == PARTICLE_FLOCK) {
+            limit_speeds(p, system);
+        }
     }
 }

@@ -80,6 +80,7 @@ void bench_world_boxes1000(Bench *bench);
 void bench_world_cloth(Bench *bench);
 void bench_encode_playground(Bench *bench);
 void bench_encode_boxes1000(Bench *bench);
+void bench_bits(Bench *bench);
 void bench_encode64x901(Bench *bench);
 void bench_bots64(Bench *bench);
 void bench_join10M(Bench *bench);

@@ -62,6 +62,7 @@ static const Suite suites[] = {
     {"net/encode_playground", "a snapshot for 1 and 64 clients; also net/bytes_, net/encoded_once_",
      bench_encode_playground},
     {"net/encode_boxes1000", "the same with 1000 awake boxes", bench_encode_boxes1000},
+    {"net/bits", "bits a point in packets of liquids and sand, first and after 6 s", bench_bits},
     {"net/encode64x901",
      "a tick of 901 cubes for 64 clients: acks, encoding, sealing; _mixed: acks of 12 ages, "
      "_details: four lines",

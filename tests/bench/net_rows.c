@@ -219,3 +219,63 @@ void bench_encode_boxes1000(Bench *bench)
 {
     measure_encoding(bench, "boxes1000");
 }
+
+/* ---- bits a point of liquids and grains ---- */
+
+/* Live points of all point fields of a frame. */
+static u32 points_of(const Frame *frame)
+{
+    u32 count = 0;
+    for (u32 f = 0; f < frame->fields->count; f++) {
+        if (frame->fields->fields[f].kind == FIELD_POINTS) {
+            const QPoint *points = frame_points(frame, f);
+            for (u32 i = 0; i < frame->fields->fields[f].capacity; i++) {
+                count += points[i].generation != 0;
+            }
+        }
+    }
+    return count;
+}
+
+/* Packets of FRAMES ticks from `from_s` on, all that they hold: bodies and headers too. */
+static void measure_bits(Bench *bench, const char *scene_name, f32 from_s)
+{
+    Scene *scene = bench_scene(scene_name);
+    World *world = bench_world(bench, scene);
+    Frame *frames[FRAMES];
+    Packets packets = {.bytes = bench_must(malloc(BUDGET_BYTES))};
+    EncodeResult result = {.capacity = FRAMES};
+    result.bytes = bench_get(FRAMES, sizeof *result.bytes);
+    for (f32 t = 0.0f; t < from_s; t += 1.0f / 60.0f) {
+        world_tick(world, NULL, 0);
+    }
+    for (u32 i = 0; i < FRAMES; i++) {
+        world_tick(world, NULL, 0);
+        frames[i] = bench_must(world_frame(world));
+    }
+    u32 points = points_of(frames[FRAMES - 1]);
+    run_encoding(bench, frames, 1, &packets, &result);
+    char name[64];
+    snprintf(name, sizeof name, "net/bits_%s_%gs", scene_name, (f64)from_s);
+    bench_begin(bench);
+    for (u32 i = 0; i < result.count; i++) {
+        bench_sample(bench, 8.0 * result.bytes[i] / points);
+    }
+    bench_print(bench, &(BenchRow){name, points, 1, "bits a point", 0.0, ""});
+    for (u32 i = 0; i < FRAMES; i++) {
+        frame_release(frames[i]);
+    }
+    free(result.bytes);
+    free(packets.bytes);
+    world_destroy(world);
+    scene_destroy(scene);
+}
+
+void bench_bits(Bench *bench)
+{
+    static const char *const scenes[] = {"dam_break", "pool", "sand_water", "hourglass"};
+    for (u32 i = 0; i < PL_COUNT(scenes); i++) {
+        measure_bits(bench, scenes[i], 0.0f);
+        measure_bits(bench, scenes[i], 6.0f);
+    }
+}

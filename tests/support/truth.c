@@ -9,8 +9,9 @@
 #include <string.h>
 
 const TruthLaw *const truth_tables[] = {
-    truth_contact, truth_motion, truth_wall,      truth_rest,   truth_soft,   truth_stiff,
-    truth_shape,   truth_ring,   truth_particles, truth_mutual, truth_liquid, NULL,
+    truth_contact, truth_motion, truth_wall, truth_rest,      truth_soft,
+    truth_stiff,   truth_shape,  truth_ring, truth_particles, truth_mutual,
+    truth_liquid,  truth_flow,   NULL,
 };
 
 f32 truth_range(TruthCase *c, f32 low, f32 high)
@@ -96,6 +97,9 @@ u32 truth_check(const TruthLaw *table)
 {
     u32 broken = 0;
     for (const TruthLaw *law = table; law->name != NULL; law++) {
+        if (law->few == 0) { /* too long for a test, or about time */
+            continue;
+        }
         TruthWorst worst = truth_sweep(law, 0, (law->few + ONE_IN - 1) / ONE_IN);
         printf("%s %s: %.4g %s (at most %g) in case %u: %s; %u of %u broken\n",
                worst.broken == 0 ? "holds" : "BROKEN", law->name, worst.value, law->unit,

@@ -33,7 +33,7 @@ typedef struct TruthLaw {
     const char *about; /* what is measured, as one line of the table */
     const char *unit;
     f64 bound;                    /* no case may give more */
-    u32 few, many;                /* cases of `make test` and of plenum-bench truth */
+    u32 few, many;                /* cases of `make test` (0: none) and of plenum-bench truth */
     f64 (*measure)(TruthCase *c); /* NaN breaks the law as well */
 } TruthLaw;
 
@@ -61,7 +61,8 @@ extern const TruthLaw truth_stiff[];     /* truth_stiff.c: stiffness, drag, dent
 extern const TruthLaw truth_shape[];     /* truth_shape.c: bodies of any shape, hills, meetings */
 extern const TruthLaw truth_particles[]; /* truth_particles.c: particle systems */
 extern const TruthLaw truth_mutual[];    /* truth_mutual.c: orbits, gravitation, flocks, swarms */
-extern const TruthLaw truth_liquid[];    /* truth_liquid.c: liquids */
+extern const TruthLaw truth_liquid[];    /* truth_liquid.c: liquids at rest */
+extern const TruthLaw truth_flow[];      /* truth_flow.c: liquids in motion, closed tanks, abuse */
 /* All of them; NULL ends the list. */
 extern const TruthLaw *const truth_tables[];
 

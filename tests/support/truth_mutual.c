@@ -1,5 +1,5 @@
-/* truth_mutual.c: laws of particles that act on each other: orbits, gravitation, flocks, swarms; see
- * truth.h. */
+/* truth_mutual.c: laws of particles that act on each other: orbits, gravitation, flocks, swarms;
+ * see truth.h. */
 #include "server/physics/particles/flock.h"
 #include "server/physics/particles/gravity.h"
 #include "server/physics/particles/particles.h"

@@ -195,8 +195,6 @@ Rigid *world_rigid(const World *world);
 /* Lists what this kind collides with: the colliders of the kinds before it in the list (those
  * after it collide with this one). Call in stir and begin of each tick; returns their number. */
 u32 world_colliders(const Matter *matter, Collider colliders[MATTERS_MAX]);
-/* In begin: registers `bodies` as this kind's collider of the rigid bodies. */
-void world_meets_bodies(const Matter *matter, RigidCollider *bodies);
 /* Whether an entity is a rigid body: then its `first` is a slot. */
 bool world_is_rigid(const World *world, const Entity *entity);
 

@@ -142,14 +142,13 @@ static void begin(Matter *matter)
 }
 
 /* A kind later in the substep updates the movers of earlier ones. */
-void world_meets_bodies(const Matter *matter, RigidCollider *bodies)
+static void set_user(MatterRigid *m, u32 user, RigidCollider *bodies)
 {
-    MatterRigid *m = world_matter_rigid(matter->world);
     bodies->earlier = NULL;
-    for (u32 i = 0; i < matter->index; i++) {
+    for (u32 i = 0; i < user; i++) {
         bodies->earlier = m->users[i] != NULL ? m->users[i] : bodies->earlier;
     }
-    m->users[matter->index] = bodies;
+    m->users[user] = bodies;
 }
 
 static Collider collider(Matter *matter, u32 user)
@@ -157,9 +156,8 @@ static Collider collider(Matter *matter, u32 user)
     MatterRigid *m = rigid_of(matter);
     RigidCollider *bodies = &m->colliders[user];
     bodies->rigid = m->rigid;
-    bodies->gravity = world_vector(matter->world, WORLD_GRAVITY);
     if (user != matter->index) {
-        world_meets_bodies(world_matter_at(matter->world, user), bodies);
+        set_user(m, user, bodies);
     }
     return rigid_collider(bodies);
 }

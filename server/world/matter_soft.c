@@ -157,7 +157,9 @@ static void wake_all(Matter *matter)
 
 static void stir(Matter *matter)
 {
-    soft_stir(soft_of(matter)->soft, world_rigid(matter->world), world_tick_s(matter->world));
+    Collider colliders[MATTERS_MAX];
+    SoftOthers others = {colliders, world_colliders(matter, colliders)};
+    soft_stir(soft_of(matter)->soft, others, world_tick_s(matter->world));
 }
 
 static Collider collider(Matter *matter, u32 user)
@@ -176,24 +178,25 @@ static u32 entity_of(const Matter *matter, u32 thing)
 
 static void begin(Matter *matter)
 {
-    world_meets_bodies(matter, soft_rigid_bodies(soft_of(matter)->soft));
-    soft_begin(soft_of(matter)->soft, world_rigid(matter->world), world_jobs(matter->world),
+    Collider colliders[MATTERS_MAX];
+    SoftOthers others = {colliders, world_colliders(matter, colliders)};
+    soft_begin(soft_of(matter)->soft, others, world_jobs(matter->world),
                world_tick_s(matter->world));
 }
 
 static void substep(Matter *matter, f32 h)
 {
-    soft_substep(soft_of(matter)->soft, world_rigid(matter->world), h);
+    soft_substep(soft_of(matter)->soft, h);
 }
 
 static void rest(Matter *matter)
 {
-    soft_rest(soft_of(matter)->soft, world_rigid(matter->world));
+    soft_rest(soft_of(matter)->soft);
 }
 
 static void finish(Matter *matter)
 {
-    soft_sleep(soft_of(matter)->soft, world_rigid(matter->world));
+    soft_sleep(soft_of(matter)->soft);
 }
 
 /* ---- fields ---- */
@@ -361,7 +364,7 @@ static void leaves(Matter *matter, const Entity *entity)
 {
     World *world = matter->world;
     if (world_is_rigid(world, entity)) {
-        soft_wake_near(soft_of(matter)->soft, world_rigid(world), entity->first);
+        soft_wake_within(soft_of(matter)->soft, rigid_bounds(world_rigid(world), entity->first));
     }
 }
 

@@ -48,7 +48,9 @@ int matter_soft_add(MatterSoft *m, const SceneSoft *soft, SoftRange *range, Erro
     def.pins = pins;
     def.pin_count = soft->pin_count;
     ErrorText why = {0};
-    int result = soft_add(m->soft, bodies->rigid, &def, range, &why);
+    RigidCollider pinned = {.rigid = bodies->rigid};
+    Collider holder = rigid_collider(&pinned);
+    int result = soft_add(m->soft, &holder, &def, range, &why);
     free(pins);
     if (result != ERROR_OK) {
         return error_set(error, result, "%s: %s", soft->name, why.text);

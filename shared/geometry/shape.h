@@ -32,6 +32,13 @@ typedef struct Shape {
     const struct Geometry *geometry; /* borrowed; must outlive the shape */
 } Shape;
 
+/* A shape in the world: the pose of the shape's own frame (not of the centre of mass). */
+typedef struct ShapePose {
+    const Shape *shape;
+    Vec3 position;
+    Quat orientation;
+} ShapePose;
+
 typedef struct MassProperties {
     f32 mass_kg;
     Vec3 centre;        /* of mass, in the shape's frame, m */

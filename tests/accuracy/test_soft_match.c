@@ -113,8 +113,8 @@ static void recovers_rigid_motions(void **unused)
             wanted[i] = vec3_scale(vec3_sub(vec3_add(to, shift), rest[i]), 1.0f / h);
             add_velocity(kit.soft, range.first + i, wanted[i]);
         }
-        soft_begin(kit.soft, NULL, NULL, SOFT_KIT_TICK_S);
-        soft_substep(kit.soft, NULL, h);
+        soft_begin(kit.soft, (SoftOthers){0}, NULL, SOFT_KIT_TICK_S);
+        soft_substep(kit.soft, h);
         for (u32 i = 0; i < range.count; i++) {
             Vec3 to = vec3_add_scaled(rest[i], h, wanted[i]);
             worst = f32_max(worst, vec3_distance(soft_position(kit.soft, range.first + i), to));
@@ -226,8 +226,8 @@ static f32 share_of_bend(SoftMatch match)
     for (u32 i = 0; i < range.count; i++) {
         old[i] = vec3_sub(soft_velocity(kit.soft, range.first + i), mean);
     }
-    soft_begin(kit.soft, NULL, NULL, SOFT_KIT_TICK_S);
-    soft_substep(kit.soft, NULL, h);
+    soft_begin(kit.soft, (SoftOthers){0}, NULL, SOFT_KIT_TICK_S);
+    soft_substep(kit.soft, h);
     mean = soft_kit_mean_velocity(&kit, range);
     for (u32 i = 0; i < range.count; i++) {
         Vec3 v = vec3_sub(soft_velocity(kit.soft, range.first + i), mean);

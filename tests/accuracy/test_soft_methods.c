@@ -28,9 +28,9 @@ static bool explicit_method(SoftMethod method)
 static void run(Soft *soft, u32 ticks, f32 tick_s, u32 substeps)
 {
     for (u32 i = 0; i < ticks; i++) {
-        soft_begin(soft, NULL, NULL, tick_s);
+        soft_begin(soft, (SoftOthers){0}, NULL, tick_s);
         for (u32 s = 0; s < substeps; s++) {
-            soft_substep(soft, NULL, tick_s / (f32)substeps);
+            soft_substep(soft, tick_s / (f32)substeps);
         }
     }
 }

@@ -2,6 +2,7 @@
  * codec_cloth.c: cloth of the real solver as points: a sheet held at its corners in a wind that
  * turns and gusts, and a ball that falls on it; and dumps of points of others.
  */
+#include "server/physics/rigid/collider.h"
 #include "server/physics/soft/soft.h"
 #include "shared/math/random.h"
 #include "tests/bench/codec_points_world.h"
@@ -79,17 +80,19 @@ static void add_ball(Rigid *rigid, u64 seed)
     rigid_add(rigid, &def);
 }
 
-static void tick(Rigid *rigid, Soft *soft, u64 seed, u32 frame)
+static void tick(RigidCollider *bodies, Soft *soft, u64 seed, u32 frame)
 {
+    Rigid *rigid = bodies->rigid;
+    Collider collider = rigid_collider(bodies);
     f32 rotation = (f32)frame * TICK_S * random_range(seed, 6, 0.2f, 1.0f);
     f32 speed = random_range(seed, 7, 1.0f, 5.0f) * (1.0f + 0.4f * sinf(3.1f * rotation));
     soft_set_wind(soft, (Vec3){speed * cosf(rotation), 0.2f * speed, speed * sinf(rotation)}, 1.2f);
     rigid_collide(rigid, NULL);
-    soft_begin(soft, rigid, NULL, TICK_S);
+    soft_begin(soft, (SoftOthers){&collider, 1}, NULL, TICK_S);
     rigid_prepare(rigid);
     for (u32 s = 0; s < SUBSTEPS; s++) {
         rigid_substep(rigid);
-        soft_substep(soft, rigid, TICK_S / SUBSTEPS);
+        soft_substep(soft, TICK_S / SUBSTEPS);
     }
     rigid_finish(rigid);
 }
@@ -99,6 +102,7 @@ PointTrace codec_cloth(u64 seed, u32 side, u32 frames)
     RigidDef def = {
         .body_capacity = 4, .tick_s = TICK_S, .substeps = SUBSTEPS, .gravity = {0, -9.81f, 0}};
     Rigid *rigid = rigid_create(&def);
+    RigidCollider bodies = {.rigid = rigid};
     Soft *soft = soft_create();
     PointTrace trace = {.frames = frames, .count = side * side};
     trace.at = malloc((size_t)frames * trace.count * 3 * sizeof *trace.at);
@@ -116,10 +120,11 @@ PointTrace codec_cloth(u64 seed, u32 side, u32 frames)
             out[1] = at.y;
             out[2] = at.z;
         }
-        tick(rigid, soft, seed, f);
+        tick(&bodies, soft, seed, f);
     }
     soft_destroy(soft);
     rigid_destroy(rigid);
+    rigid_collider_finish(&bodies);
     return trace;
 }
 

@@ -85,9 +85,9 @@ static f64 tip_drop(f64 young, u32 steps)
         tip[i] = soft_position(soft, i).x > 0.999f * end;
     }
     for (u32 t = 0; t < TICKS; t++) {
-        soft_begin(soft, NULL, NULL, 1.0f / 60.0f);
+        soft_begin(soft, (SoftOthers){0}, NULL, 1.0f / 60.0f);
         for (u32 s = 0; s < steps / each; s++) {
-            soft_substep(soft, NULL, (f32)each / (60.0f * (f32)steps));
+            soft_substep(soft, (f32)each / (60.0f * (f32)steps));
         }
     }
     for (u32 i = 0; tip != NULL && i < count; i++) {

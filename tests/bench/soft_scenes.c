@@ -171,8 +171,8 @@ Soft *soft_setup_store(SoftSetup *setup)
 
 void soft_setup_tick(Soft *soft, Jobs *jobs)
 {
-    soft_begin(soft, NULL, jobs, SOFT_SETUP_TICK_S);
-    soft_substep(soft, NULL, SOFT_SETUP_TICK_S);
+    soft_begin(soft, (SoftOthers){0}, jobs, SOFT_SETUP_TICK_S);
+    soft_substep(soft, SOFT_SETUP_TICK_S);
 }
 
 u32 soft_setup_size(const SoftSetup *setup, const Soft *soft)
@@ -186,7 +186,7 @@ u32 soft_setup_size(const SoftSetup *setup, const Soft *soft)
 
 /* ---- the heap ---- */
 
-static Soft *heap_cloth(const Rigid *rigid, u32 side)
+static Soft *heap_cloth(u32 side)
 {
     Soft *soft = need(soft_create());
     SoftMesh mesh;
@@ -204,7 +204,7 @@ static Soft *heap_cloth(const Rigid *rigid, u32 side)
     def.friction = 0.5f;
     def.damping = 0.5f;
     def.self_collision = true;
-    if (soft_add(soft, rigid, &def, &range, &error) != 0 || soft_build(soft) != 0) {
+    if (soft_add(soft, NULL, &def, &range, &error) != 0 || soft_build(soft) != 0) {
         stop("heap", error.text);
     }
     soft_mesh_finish(&mesh);
@@ -223,7 +223,7 @@ SoftHeap soft_heap_create(u32 side)
     floor.shape.kind = SHAPE_PLANE;
     floor.motion = BODY_STATIC;
     rigid_add(heap.rigid, &floor);
-    heap.soft = heap_cloth(heap.rigid, side);
+    heap.soft = heap_cloth(side);
     for (u32 i = 0; i < HEAP_FALL; i++) {
         soft_heap_tick(&heap, NULL);
     }
@@ -240,6 +240,7 @@ void soft_heap_destroy(SoftHeap *heap)
 {
     soft_destroy(heap->soft);
     rigid_destroy(heap->rigid);
+    rigid_collider_finish(&heap->bodies);
     free(heap->image);
 }
 
@@ -255,11 +256,13 @@ void soft_heap_restart(SoftHeap *heap)
 void soft_heap_tick(SoftHeap *heap, Jobs *jobs)
 {
     rigid_collide(heap->rigid, jobs);
-    soft_begin(heap->soft, heap->rigid, jobs, SOFT_SETUP_TICK_S);
+    heap->bodies.rigid = heap->rigid;
+    Collider bodies = rigid_collider(&heap->bodies);
+    soft_begin(heap->soft, (SoftOthers){&bodies, 1}, jobs, SOFT_SETUP_TICK_S);
     rigid_prepare(heap->rigid);
     for (u32 i = 0; i < HEAP_SUBSTEPS; i++) {
         rigid_substep(heap->rigid);
-        soft_substep(heap->soft, heap->rigid, SOFT_SETUP_TICK_S / HEAP_SUBSTEPS);
+        soft_substep(heap->soft, SOFT_SETUP_TICK_S / HEAP_SUBSTEPS);
     }
     rigid_finish(heap->rigid);
 }

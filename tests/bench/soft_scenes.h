@@ -7,6 +7,7 @@
 #ifndef PLENUM_TESTS_BENCH_SOFT_SCENES_H
 #define PLENUM_TESTS_BENCH_SOFT_SCENES_H
 
+#include "server/physics/rigid/collider.h"
 #include "server/physics/soft/soft.h"
 
 enum {
@@ -41,6 +42,7 @@ u32 soft_setup_size(const SoftSetup *setup, const Soft *soft);
  * down on the floor in folds upon itself, with 4 substeps of 3 steps as a scene has them. */
 typedef struct SoftHeap {
     Rigid *rigid;
+    RigidCollider bodies; /* for the cloth */
     Soft *soft;
     u8 *image; /* [bytes] the state at its start */
     size_t bytes;

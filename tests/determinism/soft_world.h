@@ -3,6 +3,7 @@
 #ifndef PLENUM_TESTS_DETERMINISM_SOFT_WORLD_H
 #define PLENUM_TESTS_DETERMINISM_SOFT_WORLD_H
 
+#include "server/physics/rigid/collider.h"
 #include "server/physics/soft/soft.h"
 
 #include <stdio.h>
@@ -17,6 +18,7 @@ enum {
 typedef struct SoftWorld {
     Rigid *rigid;
     Soft *soft;
+    RigidCollider bodies;
 } SoftWorld;
 
 static inline void soft_world_need(bool good, const char *text)
@@ -32,7 +34,9 @@ static inline SoftRange soft_world_add(SoftWorld *world, SoftDef *def, SoftMesh 
     SoftRange range;
     ErrorText error;
     def->mesh = mesh;
-    soft_world_need(soft_add(world->soft, world->rigid, def, &range, &error) == 0, error.text);
+    world->bodies.rigid = world->rigid;
+    Collider bodies = rigid_collider(&world->bodies);
+    soft_world_need(soft_add(world->soft, &bodies, def, &range, &error) == 0, error.text);
     soft_mesh_finish(mesh);
     return range;
 }
@@ -147,7 +151,7 @@ static inline SoftWorld soft_world_create(void)
                     .tick_s = SOFT_WORLD_TICK_S,
                     .substeps = SOFT_WORLD_SUBSTEPS,
                     .gravity = {0.0f, -9.81f, 0.0f}};
-    SoftWorld world = {rigid_create(&def), soft_create()};
+    SoftWorld world = {.rigid = rigid_create(&def), .soft = soft_create()};
     soft_world_need(world.rigid != NULL && world.soft != NULL, "no memory");
     soft_world_rigid(&world, SHAPE_PLANE, vec3(0.0f, 0.0f, 0.0f), BODY_STATIC);
     BodyId box = soft_world_rigid(&world, SHAPE_BOX, vec3(1.0f, 0.3f, 0.0f), BODY_DYNAMIC);
@@ -166,6 +170,7 @@ static inline void soft_world_destroy(SoftWorld *world)
 {
     soft_destroy(world->soft);
     rigid_destroy(world->rigid);
+    rigid_collider_finish(&world->bodies);
 }
 
 /* A hand swings a corner of the first cloth from tick 5 on. */
@@ -181,11 +186,13 @@ static inline void soft_world_tick(SoftWorld *world, u32 tick, Jobs *jobs)
             vec3(-2.0f + 0.05f * (f32)(tick % 40), 1.0f, 0.5f - 0.02f * (f32)(tick % 30));
     }
     rigid_collide(world->rigid, jobs);
-    soft_begin(world->soft, world->rigid, jobs, SOFT_WORLD_TICK_S);
+    world->bodies.rigid = world->rigid;
+    Collider bodies = rigid_collider(&world->bodies);
+    soft_begin(world->soft, (SoftOthers){&bodies, 1}, jobs, SOFT_WORLD_TICK_S);
     rigid_prepare(world->rigid);
     for (u32 s = 0; s < SOFT_WORLD_SUBSTEPS; s++) {
         rigid_substep(world->rigid);
-        soft_substep(world->soft, world->rigid, SOFT_WORLD_TICK_S / SOFT_WORLD_SUBSTEPS);
+        soft_substep(world->soft, SOFT_WORLD_TICK_S / SOFT_WORLD_SUBSTEPS);
     }
     rigid_finish(world->rigid);
 }

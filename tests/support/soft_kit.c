@@ -15,7 +15,7 @@ SoftKit soft_kit_create(Vec3 gravity)
                     .tick_s = SOFT_KIT_TICK_S,
                     .substeps = SOFT_KIT_SUBSTEPS,
                     .gravity = gravity};
-    SoftKit kit = {rigid_create(&def), soft_create(), NULL};
+    SoftKit kit = {.rigid = rigid_create(&def), .soft = soft_create()};
     assert_non_null(kit.rigid);
     assert_non_null(kit.soft);
     soft_set_gravity(kit.soft, gravity);
@@ -27,17 +27,25 @@ void soft_kit_destroy(SoftKit *kit)
 {
     rigid_destroy(kit->rigid);
     soft_destroy(kit->soft);
+    rigid_collider_finish(&kit->bodies);
+}
+
+Collider soft_kit_collider(SoftKit *kit)
+{
+    kit->bodies.rigid = kit->rigid;
+    return rigid_collider(&kit->bodies);
 }
 
 void soft_kit_ticks(SoftKit *kit, u32 count)
 {
+    Collider bodies = soft_kit_collider(kit);
     for (u32 i = 0; i < count; i++) {
         rigid_collide(kit->rigid, kit->jobs);
-        soft_begin(kit->soft, kit->rigid, kit->jobs, SOFT_KIT_TICK_S);
+        soft_begin(kit->soft, (SoftOthers){&bodies, 1}, kit->jobs, SOFT_KIT_TICK_S);
         rigid_prepare(kit->rigid);
         for (u32 s = 0; s < SOFT_KIT_SUBSTEPS; s++) {
             rigid_substep(kit->rigid);
-            soft_substep(kit->soft, kit->rigid, SOFT_KIT_TICK_S / SOFT_KIT_SUBSTEPS);
+            soft_substep(kit->soft, SOFT_KIT_TICK_S / SOFT_KIT_SUBSTEPS);
         }
         rigid_finish(kit->rigid);
     }
@@ -47,8 +55,9 @@ SoftRange soft_kit_add(SoftKit *kit, SoftDef *def, SoftMesh *mesh)
 {
     SoftRange range;
     ErrorText error;
+    Collider bodies = soft_kit_collider(kit);
     def->mesh = mesh;
-    int result = soft_add(kit->soft, kit->rigid, def, &range, &error);
+    int result = soft_add(kit->soft, &bodies, def, &range, &error);
     soft_mesh_finish(mesh);
     if (result != 0) {
         fail_msg("%s", error.text);

@@ -4,6 +4,7 @@
 #ifndef PLENUM_TESTS_SUPPORT_SOFT_KIT_H
 #define PLENUM_TESTS_SUPPORT_SOFT_KIT_H
 
+#include "server/physics/rigid/collider.h"
 #include "server/physics/soft/soft.h"
 
 enum {
@@ -15,12 +16,15 @@ enum {
 typedef struct SoftKit {
     Rigid *rigid;
     Soft *soft;
-    Jobs *jobs; /* NULL: one thread; the caller's */
+    Jobs *jobs;           /* NULL: one thread; the caller's */
+    RigidCollider bodies; /* for the soft bodies */
 } SoftKit;
 
 /* Room for 16 bodies. */
 SoftKit soft_kit_create(Vec3 gravity);
 void soft_kit_destroy(SoftKit *kit);
+/* Of the bodies, valid while the kit stays where it is. */
+Collider soft_kit_collider(SoftKit *kit);
 void soft_kit_ticks(SoftKit *kit, u32 count);
 /* Adds a body of this mesh, which it finishes, and builds; fails the test on an error. */
 SoftRange soft_kit_add(SoftKit *kit, SoftDef *def, SoftMesh *mesh);

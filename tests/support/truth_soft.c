@@ -1,4 +1,5 @@
 /* truth_soft.c: laws of soft bodies in contact; see truth.h. */
+#include "server/physics/rigid/collider.h"
 #include "server/physics/soft/soft.h"
 #include "shared/soft/soft_figures.h"
 #include "tests/support/truth.h"
@@ -14,6 +15,7 @@ static const f32 gravity_m_s2 = 9.81f;
 /* A closed world of a rigid solver and a particle store. */
 typedef struct Closed {
     Rigid *rigid;
+    RigidCollider bodies_met; /* by the soft bodies */
     Soft *soft;
     f32 tick_s, gravity;
     u32 substeps;
@@ -57,17 +59,25 @@ static Closed closed_make(TruthCase *c, f32 gravity, f32 step_s)
 static void closed_finish(Closed *of)
 {
     rigid_destroy(of->rigid);
+    rigid_collider_finish(&of->bodies_met);
     soft_destroy(of->soft);
+}
+
+static Collider closed_collider(Closed *of)
+{
+    of->bodies_met.rigid = of->rigid;
+    return rigid_collider(&of->bodies_met);
 }
 
 static void closed_tick(Closed *of)
 {
+    Collider bodies = closed_collider(of);
     rigid_collide(of->rigid, NULL);
-    soft_begin(of->soft, of->rigid, NULL, of->tick_s);
+    soft_begin(of->soft, (SoftOthers){&bodies, 1}, NULL, of->tick_s);
     rigid_prepare(of->rigid);
     for (u32 s = 0; s < of->substeps; s++) {
         rigid_substep(of->rigid);
-        soft_substep(of->soft, of->rigid, of->tick_s / (f32)of->substeps);
+        soft_substep(of->soft, of->tick_s / (f32)of->substeps);
     }
     rigid_finish(of->rigid);
 }
@@ -163,7 +173,8 @@ static bool closed_add_soft(Closed *of, SoftDef *def, SoftMesh *mesh, SoftRange 
 {
     ErrorText error;
     def->mesh = mesh;
-    bool added = soft_add(of->soft, of->rigid, def, range, &error) == 0;
+    Collider bodies = closed_collider(of);
+    bool added = soft_add(of->soft, &bodies, def, range, &error) == 0;
     soft_mesh_finish(mesh);
     return added;
 }

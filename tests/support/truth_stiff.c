@@ -1,6 +1,7 @@
 /* truth_stiff.c: laws of stiffness, drag and dents; see truth.h. */
 #include "tests/support/truth.h"
 
+#include "server/physics/rigid/collider.h"
 #include "server/physics/soft/soft.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@ static const Quat lying = {0.70710678f, 0.70710678f, 0.0f, 0.0f};
 /* A rigid world and a particle store, and their time steps. */
 typedef struct Stage {
     Rigid *rigid;
+    RigidCollider bodies_met; /* by the soft bodies */
     Soft *soft;
     f32 tick_s;
     u32 substeps, steps;
@@ -45,7 +47,14 @@ static Stage stage_create(TruthCase *c, f32 hz_min, u32 substeps_min)
 static void stage_destroy(Stage *stage)
 {
     rigid_destroy(stage->rigid);
+    rigid_collider_finish(&stage->bodies_met);
     soft_destroy(stage->soft);
+}
+
+static Collider stage_collider(Stage *stage)
+{
+    stage->bodies_met.rigid = stage->rigid;
+    return rigid_collider(&stage->bodies_met);
 }
 
 /* Adds a body and finishes its mesh. */
@@ -53,9 +62,9 @@ static SoftRange stage_add(Stage *stage, SoftDef *def, SoftMesh *mesh)
 {
     SoftRange range = {0};
     ErrorText error;
+    Collider bodies = stage_collider(stage);
     def->mesh = mesh;
-    stage->failed = stage->failed ||
-                    soft_add(stage->soft, stage->rigid, def, &range, &error) != 0 ||
+    stage->failed = stage->failed || soft_add(stage->soft, &bodies, def, &range, &error) != 0 ||
                     soft_build(stage->soft) != 0;
     soft_mesh_finish(mesh);
     return range;
@@ -64,13 +73,14 @@ static SoftRange stage_add(Stage *stage, SoftDef *def, SoftMesh *mesh)
 static void stage_run(Stage *stage, f32 seconds)
 {
     u32 ticks = (u32)(seconds / stage->tick_s) + 1;
+    Collider bodies = stage_collider(stage);
     for (u32 i = 0; i < ticks && !stage->failed; i++) {
         rigid_collide(stage->rigid, NULL);
-        soft_begin(stage->soft, stage->rigid, NULL, stage->tick_s);
+        soft_begin(stage->soft, (SoftOthers){&bodies, 1}, NULL, stage->tick_s);
         rigid_prepare(stage->rigid);
         for (u32 s = 0; s < stage->substeps; s++) {
             rigid_substep(stage->rigid);
-            soft_substep(stage->soft, stage->rigid, stage->tick_s / (f32)stage->substeps);
+            soft_substep(stage->soft, stage->tick_s / (f32)stage->substeps);
         }
         rigid_finish(stage->rigid);
     }

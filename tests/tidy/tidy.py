@@ -77,7 +77,7 @@ ORDER = {
     ],
     "server/physics/soft": [
         ["*.h", "store.c", "batches_wide.c", "build_check.c", "chain.c", "constraint.c",
-         "contact_root.c", "match.c", "predict.c", "pressure.c", "roll.c", "rotation.c", "wind.c",
+         "contact_other.c", "contact_root.c", "match.c", "predict.c", "pressure.c", "roll.c", "rotation.c", "wind.c",
          "self_collision_*.c"],
         ["batches_cut.c", "batches_validate.c", "build_links.c", "contact_face.c",
          "method_smooth.c", "self_collision.c", "skin.c", "surface.c"],
@@ -112,6 +112,11 @@ ORDER = {
 # A header whose comment says "Layer: ..., private." is included within its folder alone, or within
 # the one of these that holds it; tests may look inside.
 HOUSES = ["server/physics/rigid", "server/physics/soft"]
+# Folder -> what it must not include: it meets them as colliders only.
+APART = {
+    "server/physics/soft": ["server/physics/rigid/", "server/physics/liquid/",
+                            "server/physics/particles/"],
+}
 # Included header -> the only files that may include it. Tests are held to it as well.
 ONLY_IN = {
     "enet/*": ["protocol/session/link_enet.c"],
@@ -319,6 +324,9 @@ def check_include(path, included):
         return check_rooms(path, included)
     if is_below(path, included):
         return "it is above this file (ORDER)"
+    for folder, others in APART.items():
+        if path.startswith(folder + "/") and included.startswith(tuple(others)):
+            return f"{folder} meets other matter through server/physics/contact (APART)"
     for header, files in ONLY_IN.items():
         if fnmatch.fnmatchcase(included, header) and not matches(path, files):
             return f"only {', '.join(files)} may include it"
@@ -394,6 +402,7 @@ def self_test():
         ("client/link/static_colliders.h", head + '#include "client/link/timeline.h"\n'),
         ("shared/a.c", head + '#include "protocol/field/frame.h"\n'),
         ("server/physics/a.c", head + '#include "protocol/field/frame.h"\n'),
+        ("server/physics/soft/a.c", head + '#include "server/physics/rigid/rigid.h"\n'),
         ("server/host/a.c", head + '#include "server/physics/tree.h"\n'),
         ("client/link/a.c", head + '#include "client/view/view.h"\n'),
         ("client/link/a.c", head + '#include "server/world/world.h"\n'),

@@ -1,5 +1,11 @@
 /* contact.c: contact of a particle with any other matter in a step. */
-#include "server/physics/contact/contact.h"
+#include "server/physics/contact/bodies.h"
+
+#include <string.h>
+
+enum {
+    LIST_GRAIN = 256 /* contacts of a job */
+};
 
 /* Part of the penetration corrected in a step. */
 static const f32 apart_part = 0.2f;
@@ -13,6 +19,65 @@ void contact_normal(const ContactNormal *of, f32 h, f32 *push, f32 *apart)
     f32 old = f32_min(-apart_part * of->gap, CONTACT_APART_M_S * h);
     *apart = f32_max(f32_min(depth, f32_max(old, 0.0f) + f32_max(h * of->bias, 0.0f)), 0.0f);
 }
+
+/* ---- rest ---- */
+
+/* Low speed alone does not mean rest: a body that starts to slide, fall or tip is slow, and so
+ * is a pendulum at its turning point. A body rests if it stays in place for a time in which the
+ * smallest relevant acceleration, this fraction of gravity, would have moved it away, even if it
+ * happened to reverse in between; and if it is supported against gravity. */
+static const f32 rest_share = 1.0f / 1500.0f;
+/* Jointed bodies without contact swing with whatever energy they have. */
+static const f32 swing_share = 1.0f / 20000.0f;
+static const f32 rest_gravity_m_s2 = 9.81f; /* larger gravity does not increase the tolerance */
+static const f32 rest_least_m = CONTACT_REST_LEAST_M;
+
+f32 contact_rest_way(f32 gravity, bool held)
+{
+    f32 least = (held ? rest_share : swing_share) * f32_min(gravity, rest_gravity_m_s2);
+    return f32_max(0.5f * least * CONTACT_REST_S * CONTACT_REST_S, rest_least_m);
+}
+
+/* ---- lists of contacts ---- */
+
+static u32 particle_at(const ContactList *list, u32 i)
+{
+    u32 particle;
+    memcpy(&particle, (const char *)list->items + (size_t)i * list->bytes, sizeof particle);
+    return particle;
+}
+
+/* The first index from `at` at which a new particle begins: moves the ends of a range for one
+ * job. */
+static u32 boundary(const ContactList *list, u32 at)
+{
+    while (at > 0 && at < list->fixed && particle_at(list, at - 1) == particle_at(list, at)) {
+        at++;
+    }
+    return at;
+}
+
+static void solve_range(const ContactList *list, u32 first, u32 end)
+{
+    for (u32 i = first; i < end; i++) {
+        list->solve(list->context, (char *)list->items + (size_t)i * list->bytes);
+    }
+}
+
+static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
+{
+    const ContactList *list = context;
+    PL_UNUSED(worker);
+    solve_range(list, boundary(list, first), boundary(list, end));
+}
+
+void contact_solve_list(ContactList *list, Jobs *jobs)
+{
+    jobs_run(jobs, list->fixed, LIST_GRAIN, solve_fixed, list);
+    solve_range(list, list->fixed, list->count);
+}
+
+/* ---- carry ---- */
 
 void contact_lag_begin(void *of, f32 h)
 {
@@ -29,6 +94,8 @@ void contact_lag_end(void *of)
 {
     ((ContactLag *)of)->left = 0.0f;
 }
+
+/* ---- a contact ---- */
 
 /* Changes the particle's velocity relative to the place by `speed`, split by inverse mass;
  * returns the impulse, N s. */

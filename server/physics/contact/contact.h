@@ -18,9 +18,7 @@
 #include "shared/geometry/shape.h"
 #include "shared/math/symmetric.h"
 
-#include <string.h>
-
-struct ShapePose; /* rigid/narrow/manifold.h */
+typedef struct ContactBodyOps ContactBodyOps; /* bodies.h */
 
 enum {
     CONTACT_POINTS_MAX = 4 /* of a soft body that share an impulse */
@@ -87,7 +85,7 @@ typedef struct ColliderOps {
     Vec3 (*velocity)(const void *of, u32 thing, Vec3 point);
     f32 (*friction)(const void *of, u32 thing);
     /* Does the thing, at its current position, overlap a shape? NULL: sensors do not notice it. */
-    bool (*touches)(const void *of, u32 thing, const struct ShapePose *shape);
+    bool (*touches)(const void *of, u32 thing, const ShapePose *shape);
     /* Does a ray hit the thing, at its current position, within max m? Writes the distance (0 from
      * inside a solid) and the normal against the ray. NULL: rays pass. */
     bool (*ray)(const void *of, u32 thing, Ray ray, f32 max, f32 *distance, Vec3 *normal);
@@ -112,6 +110,8 @@ typedef struct ColliderOps {
     /* For things that cannot wake within a tick: others check them before it, and call wake.
      * CONTACT_ANY: is any asleep? NULL: none. */
     bool (*asleep)(const void *of, u32 thing);
+    /* ---- things that are rigid bodies; NULL: none ---- */
+    const ContactBodyOps *bodies;
 } ColliderOps;
 
 typedef struct Collider {
@@ -163,23 +163,20 @@ typedef struct ContactNormal {
  * positional correction (m). */
 void contact_normal(const ContactNormal *of, f32 h, f32 *push, f32 *apart);
 
-/* Contacts of different particles with immovable things are independent: of a list sorted by
- * particle, whose items of `bytes` begin with the particle (u32), returns the first index from `at`
- * to `count` at which a new particle begins. Moves the ends of a range for one job. */
-static inline u32 contact_boundary(const void *list, size_t bytes, u32 at, u32 count)
-{
-    const char *items = (const char *)list;
-    u32 before, here;
-    while (at > 0 && at < count) {
-        memcpy(&before, items + (size_t)(at - 1) * bytes, sizeof before);
-        memcpy(&here, items + (size_t)at * bytes, sizeof here);
-        if (before != here) {
-            break;
-        }
-        at++;
-    }
-    return at;
-}
+/* Contacts of particles, to be solved in a step: items of `bytes` that begin with the particle
+ * (u32). The first `fixed` are with things that do not move, by particle: those of different
+ * particles are independent. */
+typedef struct ContactList {
+    void *items; /* [count] */
+    size_t bytes;
+    u32 count, fixed;
+    void (*solve)(void *context, void *item);
+    void *context;
+} ContactList;
+
+/* Solves the contacts with immovable things in parallel, then the others in order. jobs may be
+ * NULL. */
+void contact_solve_list(ContactList *list, Jobs *jobs);
 
 /* ---- speeds of contacts, m/s ---- */
 

@@ -311,3 +311,23 @@ f32 contact_distance_on_way(const ShapePose *pose, Vec3 point, Vec3 from, f32 re
     }
     return swept ? distance_by_passage(pose, point, from, distance, normal) : distance;
 }
+
+/* ---- triangles ---- */
+
+bool contact_separation(const ShapePose *pose, const Vec3 corners[3], f32 reach, Vec3 *apart,
+                        ContactSeparation *separation)
+{
+    GjkResult result;
+    bool near = apart != NULL ? gjk_separation_triangle_again(pose, corners, reach, apart, &result)
+                              : gjk_separation_triangle(pose, corners, reach, &result);
+    if (!near || !(result.separation < reach)) {
+        return false;
+    }
+    *separation = (ContactSeparation){result.separation, result.normal, result.on_a, result.on_b};
+    return true;
+}
+
+Vec3 contact_support(const ShapePose *pose, Vec3 direction)
+{
+    return gjk_support(pose, direction);
+}

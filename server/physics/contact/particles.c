@@ -229,9 +229,11 @@ void particle_contacts_step(ParticleContacts *contacts, f32 h)
     }
 }
 
-static void solve(const ParticlePass *pass, ParticlePair *pair)
+static void solve(void *context, void *item)
 {
+    const ParticlePass *pass = context;
     const ParticleSet *set = pass->set;
+    ParticlePair *pair = item;
     u32 i = pair->particle;
     ContactParticle particle = particle_of(set, i);
     pair->pressed = 0.0f;
@@ -244,27 +246,16 @@ static void solve(const ParticlePass *pass, ParticlePair *pair)
     }
 }
 
-/* Static things are unaffected, so contacts of different particles with them are independent. A
- * range begins and ends at particle boundaries. */
-static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
-{
-    const ParticlePass *pass = context;
-    ParticlePair *near = pass->contacts->near;
-    u32 count = pass->contacts->near_fixed;
-    PL_UNUSED(worker);
-    end = contact_boundary(near, sizeof *near, end, count);
-    for (u32 i = contact_boundary(near, sizeof *near, first, count); i < end; i++) {
-        solve(pass, &near[i]);
-    }
-}
-
 void particle_contacts_solve(ParticleContacts *contacts, const ParticleSet *set, f32 h)
 {
     ParticlePass pass = {contacts, set, h};
-    jobs_run(contacts->jobs, contacts->near_fixed, GRAIN, solve_fixed, &pass);
-    for (u32 i = contacts->near_fixed; i < contacts->near_count; i++) {
-        solve(&pass, &contacts->near[i]);
-    }
+    ContactList list = {.items = contacts->near,
+                        .bytes = sizeof *contacts->near,
+                        .count = contacts->near_count,
+                        .fixed = contacts->near_fixed,
+                        .solve = solve,
+                        .context = &pass};
+    contact_solve_list(&list, contacts->jobs);
     for (u32 c = 0; c < contacts->collider_count; c++) {
         contacts->colliders[c].ops->step_end(contacts->colliders[c].of, h);
     }

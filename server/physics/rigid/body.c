@@ -350,6 +350,10 @@ void rigid_set_gravity(Rigid *rigid, Vec3 gravity)
 {
     rigid->gravity = gravity;
 }
+Vec3 rigid_gravity(const Rigid *rigid)
+{
+    return rigid->gravity;
+}
 void rigid_set_substeps(Rigid *rigid, u32 substeps)
 {
     rigid->substeps = u32_min(u32_max(substeps, 1), SUBSTEPS_MAX);

@@ -2,6 +2,7 @@
 #include "server/physics/rigid/collider.h"
 
 #include "server/physics/contact/distance.h"
+#include "shared/geometry/geometry.h"
 
 #include <stdlib.h>
 
@@ -18,34 +19,6 @@ static ShapePose pose_of(const Rigid *rigid, u32 slot)
                        rigid_orientation(rigid, slot)};
 }
 
-f32 rigid_collider_distance(const Rigid *rigid, u32 slot, Vec3 point, f32 reach, Vec3 *normal)
-{
-    ShapePose pose = pose_of(rigid, slot);
-    return contact_distance(&pose, point, reach, normal);
-}
-
-void rigid_collider_push(RigidCollider *bodies, u32 mover, Vec3 arm, Vec3 impulse_m, Vec3 against)
-{
-    if (mover == RIGID_MOVER_NONE) {
-        return;
-    }
-    Rigid *rigid = bodies->rigid;
-    RigidMover *motion = &bodies->movers[mover];
-    u32 slot = motion->slot;
-    f32 mass = rigid_mass(rigid, slot);
-    if (mass <= 0.0f || !rigid_awake(rigid, slot)) {
-        return;
-    }
-    motion->shift = vec3_add_scaled(motion->shift, 1.0f / mass, impulse_m);
-    RigidPose pose = rigid_pose(rigid, slot); /* the next contact of the step uses the new pose */
-    pose.centre = vec3_add_scaled(pose.centre, 1.0f / mass, impulse_m);
-    rigid_set_pose(rigid, slot, pose);
-    motion->rotation =
-        vec3_add(motion->rotation, rigid_rotation_since(rigid, slot, vec3_cross(arm, impulse_m)));
-    rigid_add_angular_velocity(rigid, slot,
-                               rigid_rotation_since(rigid, slot, vec3_cross(impulse_m, against)));
-}
-
 /* ---- search ---- */
 
 static void begin(void *of, Jobs *jobs, f32 tick_s)
@@ -53,6 +26,7 @@ static void begin(void *of, Jobs *jobs, f32 tick_s)
     RigidCollider *bodies = of;
     PL_UNUSED(jobs);
     bodies->tick_s = tick_s;
+    bodies->gravity = rigid_gravity(bodies->rigid);
     rigid_movers_clear(bodies);
 }
 
@@ -77,6 +51,7 @@ static bool take(void *of, u32 thing)
 
 static void substep_begin(void *of, f32 h)
 {
+    ((RigidCollider *)of)->substep_s = h;
     rigid_movers_begin(of, h);
 }
 
@@ -99,8 +74,8 @@ static void substep_end(void *of)
 
 static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *normal)
 {
-    const RigidCollider *bodies = of;
-    return rigid_collider_distance(bodies->rigid, thing, point, reach, normal);
+    ShapePose pose = pose_of(((const RigidCollider *)of)->rigid, thing);
+    return contact_distance(&pose, point, reach, normal);
 }
 
 static Vec3 moving_at(const RigidCollider *bodies, u32 slot, u32 mover, Vec3 arm)
@@ -138,12 +113,10 @@ static const f32 margin_m_s = 2.0f;
 
 static bool may_meet(const void *of, u32 thing, const ContactParticle *particle, f32 h)
 {
-    const RigidCollider *bodies = of;
     Vec3 moving = velocity(of, thing, particle->position), normal;
     f32 speed = vec3_distance(moving, particle->velocity);
     f32 reach = particle->radius + (speed + margin_m_s) * h;
-    return rigid_collider_distance(bodies->rigid, thing, particle->position, reach, &normal) <
-           reach;
+    return distance(of, thing, particle->position, reach, &normal) < reach;
 }
 
 static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32 h,
@@ -179,11 +152,32 @@ static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
     rigid_impulse(bodies->rigid, place->thing, place->arm, impulse);
 }
 
+/* Moves the body of a pair that is pushed apart, from the place at its arm: impulse_m is the
+ * body's share, mass times distance (kg m). Moving the two apart at different velocities would
+ * change their angular momentum; the body's angular velocity takes the difference. Without a mover,
+ * and of what cannot move, nothing. */
 static void push(void *of, ContactPlace *place, Vec3 impulse_m, const ContactParticle *particle)
 {
     RigidCollider *bodies = of;
-    Vec3 against = vec3_sub(particle->velocity, rigid_velocity(bodies->rigid, place->thing));
-    rigid_collider_push(bodies, place->mover, place->arm, impulse_m, against);
+    if (place->mover == RIGID_MOVER_NONE) {
+        return;
+    }
+    Rigid *rigid = bodies->rigid;
+    RigidMover *motion = &bodies->movers[place->mover];
+    u32 slot = motion->slot;
+    Vec3 arm = place->arm, against = vec3_sub(particle->velocity, rigid_velocity(rigid, slot));
+    f32 mass = rigid_mass(rigid, slot);
+    if (mass <= 0.0f || !rigid_awake(rigid, slot)) {
+        return;
+    }
+    motion->shift = vec3_add_scaled(motion->shift, 1.0f / mass, impulse_m);
+    RigidPose pose = rigid_pose(rigid, slot); /* the next contact of the step uses the new pose */
+    pose.centre = vec3_add_scaled(pose.centre, 1.0f / mass, impulse_m);
+    rigid_set_pose(rigid, slot, pose);
+    motion->rotation =
+        vec3_add(motion->rotation, rigid_rotation_since(rigid, slot, vec3_cross(arm, impulse_m)));
+    rigid_add_angular_velocity(rigid, slot,
+                               rigid_rotation_since(rigid, slot, vec3_cross(impulse_m, against)));
 }
 
 static void wake(void *of, u32 thing)
@@ -193,6 +187,131 @@ static void wake(void *of, u32 thing)
         rigid_wake(bodies->rigid, thing);
     }
 }
+
+/* ---- rigid bodies ---- */
+
+static bool alive(const void *of, BodyId body)
+{
+    return rigid_alive(((const RigidCollider *)of)->rigid, body);
+}
+
+static u32 parts_of(const Shape *shape)
+{
+    return shape->kind == SHAPE_COMPOUND ? shape->geometry->compound.child_count
+           : shape_is_convex(shape)      ? 1
+                                         : 0;
+}
+
+static void describe(const void *of, u32 thing, ContactBody *body)
+{
+    const RigidCollider *bodies = of;
+    const Rigid *rigid = bodies->rigid;
+    const Shape *shape = rigid_shape(rigid, thing);
+    f32 speed = vec3_length(rigid_velocity(rigid, thing));
+    f32 turning = vec3_length(rigid_angular_velocity(rigid, thing)) * shape_reach(shape);
+    *body = (ContactBody){.moves = rigid_motion(rigid, thing) != BODY_STATIC,
+                          .stirs = rigid_stirs(rigid, thing),
+                          .parts = parts_of(shape),
+                          .thickness = INFINITY,
+                          .moved = speed * bodies->tick_s / (f32)rigid_substeps(rigid),
+                          .speed = speed + turning};
+    if (body->parts != 0) {
+        body->thickness = shape_inner_radius(shape);
+    }
+}
+
+static Bounds bounds_of(const void *of, u32 thing)
+{
+    return rigid_bounds(((const RigidCollider *)of)->rigid, thing);
+}
+
+static void part_of(const void *of, u32 thing, u32 part, ShapePose *pose)
+{
+    *pose = pose_of(((const RigidCollider *)of)->rigid, thing);
+    if (pose->shape->kind == SHAPE_COMPOUND) {
+        const CompoundChild *child = &pose->shape->geometry->compound.children[part];
+        Vec3 at = vec3_add(pose->position, quat_rotate(pose->orientation, child->position));
+        *pose = (ShapePose){&child->shape, at, quat_mul(pose->orientation, child->orientation)};
+    }
+}
+
+static u32 mover_of(const void *of, u32 thing)
+{
+    return rigid_mover_at(of, thing);
+}
+
+static void motion_of(const void *of, u32 thing, ContactMotion *motion)
+{
+    const RigidCollider *bodies = of;
+    const Rigid *rigid = bodies->rigid;
+    u32 mover = rigid_mover_at(bodies, thing);
+    bool taken = mover != RIGID_MOVER_NONE;
+    *motion =
+        (ContactMotion){.centre = rigid_centre(rigid, thing),
+                        .orientation = rigid_orientation(rigid, thing),
+                        .velocity = rigid_velocity(rigid, thing),
+                        .angular_velocity = rigid_angular_velocity(rigid, thing),
+                        .bias = taken ? bodies->movers[mover].bias : vec3_zero(),
+                        .bias_angular = taken ? bodies->movers[mover].bias_angular : vec3_zero()};
+}
+
+static f32 mass_of(const void *of, u32 thing)
+{
+    return rigid_mass(((const RigidCollider *)of)->rigid, thing);
+}
+
+static bool is_awake(const void *of, u32 thing)
+{
+    return rigid_awake(((const RigidCollider *)of)->rigid, thing);
+}
+
+static Symmetric3 response(const void *of, u32 thing, Vec3 arm)
+{
+    return rigid_response_at(((const RigidCollider *)of)->rigid, thing, arm);
+}
+
+static Vec3 turned(const void *of, u32 thing, Vec3 moment)
+{
+    return rigid_rotation_since(((const RigidCollider *)of)->rigid, thing, moment);
+}
+
+static void turn(void *of, u32 thing, Vec3 moment)
+{
+    Rigid *rigid = ((RigidCollider *)of)->rigid;
+    rigid_add_angular_velocity(rigid, thing, rigid_rotation_since(rigid, thing, moment));
+}
+
+static void join_islands(void *of, const IslandMembers *members)
+{
+    rigid_set_island_members(((RigidCollider *)of)->rigid, members);
+}
+
+static void link_thing(void *of, u32 member, u32 thing)
+{
+    rigid_link_body(((RigidCollider *)of)->rigid, member, thing);
+}
+
+static void link_members(void *of, u32 member, u32 other)
+{
+    rigid_link_members(((RigidCollider *)of)->rigid, member, other);
+}
+
+static const ContactBodyOps body_ops = {
+    .alive = alive,
+    .describe = describe,
+    .bounds = bounds_of,
+    .part = part_of,
+    .mover = mover_of,
+    .motion = motion_of,
+    .mass = mass_of,
+    .awake = is_awake,
+    .response = response,
+    .turned = turned,
+    .turn = turn,
+    .join_islands = join_islands,
+    .link_thing = link_thing,
+    .link_members = link_members,
+};
 
 const ColliderOps rigid_collider_ops = {
     .name = "rigid",
@@ -213,4 +332,5 @@ const ColliderOps rigid_collider_ops = {
     .impulse = impulse,
     .push = push,
     .wake = wake,
+    .bodies = &body_ops,
 };

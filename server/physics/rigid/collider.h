@@ -9,7 +9,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_COLLIDER_H
 #define PLENUM_SERVER_PHYSICS_RIGID_COLLIDER_H
 
-#include "server/physics/contact/contact.h"
+#include "server/physics/contact/bodies.h"
 #include "server/physics/rigid/rigid.h"
 
 #define RIGID_MOVER_NONE UINT32_MAX
@@ -35,14 +35,12 @@ typedef struct RigidMover {
     Vec3 fall;      /* m/s², what it gets step by step and not at once, */
     Vec3 twist;     /* rad/s² */
     f32 span, left; /* s, of the way */
-    f32 loaded;     /* in this step: Σ of the weights of what stretches over it (soft/load.c) */
-    bool holds;     /* something is attached to it */
 } RigidMover;
 
 typedef struct RigidCollider {
-    Rigid *rigid; /* borrowed, while it is used */
-    Vec3 gravity; /* m/s² */
-    f32 tick_s;
+    Rigid *rigid;       /* borrowed, while it is used */
+    Vec3 gravity;       /* m/s², of this tick */
+    f32 tick_s;         /* of this tick */
     f32 substep_s;      /* of the bodies */
     RigidMover *movers; /* of this tick */
     u32 *mover_of;      /* [mover_slots] one more than the index of the slot's mover; 0: none */
@@ -58,16 +56,6 @@ static inline Collider rigid_collider(RigidCollider *bodies)
 }
 /* Frees its tables: zeroed, it can be used again. */
 void rigid_collider_finish(RigidCollider *bodies);
-
-/* m, negative inside, and the way out: of a body as it now is. */
-f32 rigid_collider_distance(const Rigid *rigid, u32 slot, Vec3 point, f32 reach, Vec3 *normal);
-
-/* Moves the body of a pair that is pushed apart, from the place at `arm`: impulse_m is the share's
- * mass times distance along `direction` (kg m, of the body). `against` is the velocity of the other
- * part there less that of the body's centre: moving the two apart at these velocities would change
- * the angular momentum, and the body's angular velocity takes the difference. Without a mover, and
- * of what cannot move, nothing. */
-void rigid_collider_push(RigidCollider *bodies, u32 mover, Vec3 arm, Vec3 impulse_m, Vec3 against);
 
 /* ---- movers ---- */
 

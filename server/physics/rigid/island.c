@@ -125,30 +125,16 @@ bool island_wake(Rigid *rigid)
 
 /* ---- rest ---- */
 
-/* Low speed alone does not mean rest: a body that starts to slide, fall or tip is slow, and so
- * is a pendulum at its turning point. A body rests if it stays in place for a time in which the
- * smallest relevant acceleration, this fraction of gravity, would have moved it away, even if it
- * happened to reverse in between; and if it is supported against gravity. */
-static const f32 rest_share = 1.0f / 1500.0f;
-/* Jointed bodies without contact swing with whatever energy they have. */
-static const f32 swing_share = 1.0f / 20000.0f;
-static const f32 rest_gravity_m_s2 = 9.81f; /* larger gravity does not increase the tolerance */
-static const f32 rest_size_part = 0.02f;    /* limit relative to the body's size */
-static const f32 rest_least_m = 2e-6f;
+static const f32 rest_size_part = 0.02f; /* limit relative to the body's size */
+static const f32 rest_least_m = CONTACT_REST_LEAST_M;
 static const f32 rest_ulps = 0x1p-21f; /* relative to its coordinates: rounding is not motion */
-
-f32 rigid_rest_way(f32 gravity_m_s2, bool held)
-{
-    f32 least = (held ? rest_share : swing_share) * f32_min(gravity_m_s2, rest_gravity_m_s2);
-    return f32_max(0.5f * least * RIGID_REST_S * RIGID_REST_S, rest_least_m);
-}
 
 /* Allowed displacement of any point (m). */
 static f32 tolerance(const Rigid *rigid, const Body *body, const BodyState *state, f32 reach,
                      bool held)
 {
     f32 gravity = vec3_length(rigid->gravity) * fabsf(state->gravity_scale);
-    f32 way = f32_min(rigid_rest_way(gravity, held), rest_size_part * reach);
+    f32 way = f32_min(contact_rest_way(gravity, held), rest_size_part * reach);
     Vec3 at = vec3_abs(body->position);
     return f32_max(way, rest_least_m) + rest_ulps * f32_max(f32_max(at.x, at.y), at.z);
 }
@@ -182,10 +168,10 @@ static void find_held(Rigid *rigid)
 }
 
 /* Updates a body's time at rest: it continues or restarts, and its rest pose is renewed every
- * RIGID_REST_S, so that of three periods, the maximum counted, one is always complete. */
+ * CONTACT_REST_S, so that of three periods, the maximum counted, one is always complete. */
 static void count_body(Body *body, bool rests, f32 tick_s)
 {
-    const f32 time = RIGID_REST_S;
+    const f32 time = CONTACT_REST_S;
     f32 before = body->sleep_s, now = rests ? before + tick_s : 0.0f;
     if (!rests || (before < time && now >= time) || (before < 2.0f * time && now >= 2.0f * time) ||
         now >= 3.0f * time) {
@@ -197,7 +183,7 @@ static void count_body(Body *body, bool rests, f32 tick_s)
 
 static bool is_tired(const Body *body)
 {
-    return body->sleep_s >= 2.0f * RIGID_REST_S;
+    return body->sleep_s >= 2.0f * CONTACT_REST_S;
 }
 
 /* Updates the time at rest of each body; true: some could sleep. */
@@ -403,7 +389,7 @@ void island_sleep(Rigid *rigid)
     }
     find_sets(rigid);
     if (rigid->members != NULL) {
-        rigid->members->link(rigid->members->context, rigid);
+        rigid->members->link(rigid->members->context);
     }
     find_restless(rigid);
     fall_asleep(rigid);

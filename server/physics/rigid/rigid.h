@@ -9,17 +9,14 @@
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_RIGID_H
 #define PLENUM_SERVER_PHYSICS_RIGID_RIGID_H
 
+#include "server/physics/body_id.h"
+#include "server/physics/contact/bodies.h"
 #include "server/physics/state.h"
 #include "shared/base/jobs.h"
 #include "shared/base/kinds.h"
 #include "shared/geometry/shape.h"
 
 typedef struct Rigid Rigid;
-
-/* A body by slot and generation; generation 0 is none. */
-typedef struct BodyId {
-    u32 slot, generation;
-} BodyId;
 
 /* The options of shared/rows/body.def, in SI units, with ranges and meanings documented there.
  * PGS bodies (`pgs`) and others push each other, but mixed stacks compress by centimetres. */
@@ -167,35 +164,16 @@ void rigid_keep_awake(Rigid *rigid, u32 slot);
 
 /* ---- others that rest with bodies and sleep with them: soft bodies ---- */
 
-/* A body that stays within rigid_rest_way for two consecutive periods of this length is at rest
- * (s). */
-#define RIGID_REST_S 0.35f
-/* m, for any of its points; held: in contact, otherwise hanging. */
-f32 rigid_rest_way(f32 gravity_m_s2, bool held);
-
-typedef struct IslandMember {
-    bool awake;  /* others are ignored */
-    bool rests;  /* at rest long enough to sleep */
-    bool held;   /* supported by the world, or needs no support */
-    bool sleeps; /* written by rigid_finish: falls asleep now */
-} IslandMember;
-
-typedef struct IslandMembers {
-    IslandMember *members; /* [count] */
-    u32 count;
-    /* Called if some body may sleep: reports all connections with the two functions below. */
-    void (*link)(void *context, Rigid *rigid);
-    void *context;
-} IslandMembers;
-
-/* Call before rigid_finish, for this tick; borrowed until it returns. */
+/* See IslandMembers in contact/bodies.h. Call before rigid_finish, for this tick; borrowed until it
+ * returns. */
 void rigid_set_island_members(Rigid *rigid, const IslandMembers *members);
 void rigid_link_body(Rigid *rigid, u32 member, u32 slot);
 void rigid_link_members(Rigid *rigid, u32 member, u32 other);
 /* Whether it is awake and dynamic, or a moving kinematic body. */
 bool rigid_stirs(const Rigid *rigid, u32 slot);
 
-void rigid_set_gravity(Rigid *rigid, Vec3 gravity);
+void rigid_set_gravity(Rigid *rigid, Vec3 gravity); /* m/s² */
+Vec3 rigid_gravity(const Rigid *rigid);
 /* 1..SUBSTEPS_MAX; RIGID_IMPULSES always uses one. */
 void rigid_set_substeps(Rigid *rigid, u32 substeps);
 /* Factor on all friction coefficients, and the minimal restitution of all pairs. */

@@ -76,7 +76,7 @@ typedef struct Body {
     u32 flags;
     u32 motion;         /* BodyMotion */
     f32 sleep_s;        /* time at rest */
-    Vec3 rest_position; /* position at the start of that, or RIGID_REST_S ago */
+    Vec3 rest_position; /* position at the start of that, or CONTACT_REST_S ago */
     Quat rest_orientation;
     Bounds fat; /* in the tree */
     Shape shape;

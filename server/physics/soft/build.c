@@ -120,7 +120,7 @@ static int add_points(Soft *soft, const SoftDef *def, ErrorText *error)
     return ERROR_OK;
 }
 
-static bool add_pins(Soft *soft, const Rigid *rigid, const SoftDef *def, u32 first)
+static bool add_pins(Soft *soft, const Collider *holder, const SoftDef *def, u32 first)
 {
     for (u32 i = 0; i < def->pin_count; i++) {
         const SoftPin *pin = &def->pins[i];
@@ -134,12 +134,12 @@ static bool add_pins(Soft *soft, const Rigid *rigid, const SoftDef *def, u32 fir
                          soft->attachment_count + 1, sizeof *soft->attachments)) {
             return false;
         }
-        u32 slot = pin->body.slot;
-        Vec3 arm = vec3_sub(soft->points[particle].position, rigid_centre(rigid, slot));
+        ContactMotion motion;
+        holder->ops->bodies->motion(holder->of, pin->body.slot, &motion);
+        Vec3 arm = vec3_sub(soft->points[particle].position, motion.centre);
         SoftAttachment attachment = {.particle = particle,
                                      .body = pin->body,
-                                     .local =
-                                         quat_rotate_inverse(rigid_orientation(rigid, slot), arm),
+                                     .local = quat_rotate_inverse(motion.orientation, arm),
                                      .coupled = soft->points[particle].inverse_mass};
         soft->attachments[soft->attachment_count++] = attachment;
     }
@@ -198,7 +198,7 @@ static bool add_segments(Soft *soft, const SoftMesh *mesh, SoftBody *body)
     return true;
 }
 
-static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorText *error)
+static int add_body(Soft *soft, const Collider *holder, const SoftDef *def, ErrorText *error)
 {
     const SoftMesh *mesh = def->mesh;
     if (!grow_points(soft, soft->count + mesh->point_count) ||
@@ -225,7 +225,7 @@ static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorTex
     body->def.mesh = NULL;
     body->def.pins = NULL;
     if (!add_triangles(soft, mesh, body->first) || !add_segments(soft, mesh, body) ||
-        !add_pins(soft, rigid, def, body->first)) {
+        !add_pins(soft, holder, def, body->first)) {
         return error_set(error, ERROR_MEMORY,
                          "out of memory for the triangles and pins of %u points",
                          mesh->point_count);
@@ -244,13 +244,14 @@ static int add_body(Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorTex
     return maker.result;
 }
 
-int soft_add(Soft *soft, const Rigid *rigid, const SoftDef *def, SoftRange *range, ErrorText *error)
+int soft_add(Soft *soft, const Collider *holder, const SoftDef *def, SoftRange *range,
+             ErrorText *error)
 {
     u32 constraints = soft->constraint_count, shapes = soft->shape_count;
     u32 triangles = soft->triangle_count, attachments = soft->attachment_count;
     u32 segments = soft->segment_count;
-    int result = build_check(soft, rigid, def, error);
-    result = result != ERROR_OK ? result : add_body(soft, rigid, def, error);
+    int result = build_check(soft, holder, def, error);
+    result = result != ERROR_OK ? result : add_body(soft, holder, def, error);
     if (result != ERROR_OK) {
         soft->constraint_count = constraints;
         soft->shape_count = shapes;

@@ -33,7 +33,7 @@ static inline f32 soft_tetrahedron_volume(const Vec3 *points, const u32 p[4])
 }
 
 /* build_check.c: 0 or an error that names the field, or the part of the mesh. */
-int build_check(const Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorText *error);
+int build_check(const Soft *soft, const Collider *holder, const SoftDef *def, ErrorText *error);
 
 /* build_links.c: adds all constraints of maker->body except tethers. Rest lengths are those of
  * soft->rest. */

@@ -149,7 +149,7 @@ static int check_mesh(const Soft *soft, const SoftMesh *mesh, ErrorText *error)
     return result != ERROR_OK ? result : check_sticks(mesh, error);
 }
 
-static int check_pins(const Rigid *rigid, const SoftDef *def, ErrorText *error)
+static int check_pins(const Collider *holder, const SoftDef *def, ErrorText *error)
 {
     for (u32 i = 0; i < def->pin_count; i++) {
         const SoftPin *pin = &def->pins[i];
@@ -157,7 +157,8 @@ static int check_pins(const Rigid *rigid, const SoftDef *def, ErrorText *error)
             return error_set(error, ERROR_RANGE, "pin %u: point %u of %u", i, pin->point,
                              def->mesh->point_count);
         }
-        if (pin->body.generation != 0 && (rigid == NULL || !rigid_alive(rigid, pin->body))) {
+        if (pin->body.generation != 0 &&
+            (holder == NULL || !holder->ops->bodies->alive(holder->of, pin->body))) {
             return error_set(error, ERROR_RANGE, "pin %u: its body does not live", i);
         }
     }
@@ -184,10 +185,10 @@ static int check_together(const SoftDef *def, ErrorText *error)
     return ERROR_OK;
 }
 
-int build_check(const Soft *soft, const Rigid *rigid, const SoftDef *def, ErrorText *error)
+int build_check(const Soft *soft, const Collider *holder, const SoftDef *def, ErrorText *error)
 {
     int result = check_mesh(soft, def->mesh, error);
     result = result != ERROR_OK ? result : check_numbers(def, error);
-    result = result != ERROR_OK ? result : check_pins(rigid, def, error);
+    result = result != ERROR_OK ? result : check_pins(holder, def, error);
     return result != ERROR_OK ? result : check_together(def, error);
 }

@@ -1,4 +1,4 @@
-/* contact.c: particles against rigid bodies: candidate pairs of a tick, contact, attachments. */
+/* contact.c: particles against other matter: candidate pairs of a tick, contact, attachments. */
 #include "server/physics/soft/soft_internal.h"
 #include "shared/base/error.h"
 
@@ -6,7 +6,7 @@
 
 enum {
     GROUP = 64, /* consecutive particles that share one broad phase query */
-    SLOTS_MAX = 256,
+    THINGS_MAX = 256,
     CONTACTS_EACH = 6,
     GROUP_CAPACITY = 4096,
     CONTACT_GRAIN = 256,
@@ -83,11 +83,55 @@ int soft_contact_create(Soft *soft)
                : ERROR_MEMORY;
 }
 
-static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 first, u32 end,
-                        ContactRoots *roots)
+/* Things that a group of particles may touch. */
+typedef struct GroupThings {
+    OtherThing of[THINGS_MAX];
+    bool inner[THINGS_MAX]; /* faces handle contact */
+    u32 root[THINGS_MAX];
+    Bounds bounds[THINGS_MAX]; /* m */
+    u32 count;
+} GroupThings;
+
+static void find_things(const Soft *soft, const SoftBody *body, Bounds bounds, GroupThings *found)
 {
-    u32 slots[SLOTS_MAX], kept = 0;
-    bool inner[SLOTS_MAX]; /* faces handle contact */
+    u32 things[THINGS_MAX];
+    found->count = 0;
+    for (u32 o = 0; o < soft->other_count; o++) {
+        const Collider *collider = soft_collider_of(soft, o);
+        u32 count = collider->ops->overlaps(collider->of, bounds, body->def.group, body->def.mask,
+                                            things, THINGS_MAX);
+        for (u32 i = 0; i < count && found->count < THINGS_MAX; i++) {
+            found->inner[found->count] = soft_contact_by_faces(soft, body, o, things[i]);
+            found->of[found->count] = (OtherThing){o, things[i]};
+            found->count += !found->inner[found->count] || body->inner;
+        }
+    }
+}
+
+/* Bodies are few and large: their bounds tell. Other things may be many and small. */
+static bool may_meet(const Soft *soft, u32 i, OtherThing thing)
+{
+    const Collider *collider = soft_collider_of(soft, thing.other);
+    ContactParticle particle = {.position = soft->points[i].position,
+                                .velocity = soft->points[i].velocity,
+                                .inverse_mass = soft->points[i].inverse_mass,
+                                .radius = soft->matter[i].radius};
+    return contact_bodies(collider) != NULL ||
+           collider->ops->may_meet(collider->of, thing.thing, &particle, soft->tick_s);
+}
+
+static void add_contact(Soft *soft, u32 particle, OtherThing thing)
+{
+    soft->contacts[soft->contact_count++] =
+        (SoftContact){.particle = particle,
+                      .thing = thing.thing,
+                      .other = (u16)thing.other,
+                      .mover = soft_others_take(soft, thing.other, thing.thing)};
+}
+
+static void begin_group(Soft *soft, const SoftBody *body, u32 first, u32 end, ContactRoots *roots)
+{
+    GroupThings near;
     Bounds bounds = {soft->points[first].position, soft->points[first].position};
     f32 fastest = 0.0f;
     for (u32 i = first; i < end; i++) {
@@ -99,47 +143,40 @@ static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 firs
     Vec3 grow = vec3(margin, margin, margin);
     bounds.min = vec3_sub(bounds.min, grow);
     bounds.max = vec3_add(bounds.max, grow);
-    u32 count = rigid_overlaps(rigid, bounds, slots, SLOTS_MAX);
-    for (u32 s = 0; s < count; s++) {
-        if (rigid_meets(rigid, slots[s], body->def.group, body->def.mask)) {
-            inner[kept] = soft_contact_by_faces(soft, rigid, body, slots[s]);
-            slots[kept] = slots[s];
-            kept += !inner[kept] || body->inner;
-        }
-    }
-    if (kept == 0 || !reserve(soft, soft->contact_count + kept * (end - first))) {
+    find_things(soft, body, bounds, &near);
+    if (near.count == 0 || !reserve(soft, soft->contact_count + near.count * (end - first))) {
         return;
     }
-    u32 root[SLOTS_MAX];
-    for (u32 s = 0; s < kept; s++) {
-        root[s] = soft_contact_root(soft, rigid, body, slots[s], roots);
+    for (u32 s = 0; s < near.count; s++) {
+        near.root[s] = soft_contact_root(soft, body, near.of[s], roots);
+        near.bounds[s] = soft_other_bounds(soft, near.of[s].other, near.of[s].thing);
     }
     for (u32 i = first; i < end; i++) {
-        for (u32 s = 0; s < kept; s++) {
-            if ((!inner[s] || soft->matter[i].inner) &&
-                soft_point_in(rigid_bounds(rigid, slots[s]), soft->points[i].position, margin) &&
-                (root[s] == SOFT_NONE ||
-                 !soft_contact_is_rooted(soft, rigid, slots[s], root[s], i))) {
-                SoftContact contact = {.particle = i,
-                                       .slot = slots[s],
-                                       .mover = rigid_mover(&soft->rigid_bodies, slots[s])};
-                soft->contacts[soft->contact_count++] = contact;
+        for (u32 s = 0; s < near.count; s++) {
+            if ((!near.inner[s] || soft->matter[i].inner) &&
+                soft_point_in(near.bounds[s], soft->points[i].position, margin) &&
+                may_meet(soft, i, near.of[s]) &&
+                (near.root[s] == SOFT_NONE ||
+                 !soft_contact_is_rooted(soft, near.of[s], near.root[s], i))) {
+                add_contact(soft, i, near.of[s]);
             }
         }
     }
 }
 
-/* Lists pairs of particle and body that may touch within the tick, by particle, then slot. */
-void soft_contact_begin(Soft *soft, Rigid *rigid)
+/* Lists pairs of particle and thing that may touch within the tick, by particle, then other. */
+void soft_contact_begin(Soft *soft)
 {
-    soft->contact_count = 0;
-    soft->rigid_bodies.rigid = rigid;
-    soft->rigid_bodies.gravity = soft->gravity;
-    soft->rigid_bodies.tick_s = soft->tick_s;
-    rigid_movers_clear(&soft->rigid_bodies);
+    if (soft->other_count == 0) {
+        return;
+    }
+    for (u32 o = 0; o < soft->other_count; o++) {
+        const Collider *collider = soft_collider_of(soft, o);
+        collider->ops->begin(collider->of, soft->jobs, soft->tick_s);
+    }
     for (u32 i = 0; i < soft->attachment_count; i++) {
-        if (rigid_alive(rigid, soft->attachments[i].body)) {
-            rigid_mover(&soft->rigid_bodies, soft->attachments[i].body.slot);
+        if (soft_holds(soft, &soft->attachments[i])) {
+            soft_others_take(soft, soft->holder, soft->attachments[i].body.slot);
         }
     }
     for (u32 b = 0; b < soft->body_count; b++) {
@@ -147,61 +184,69 @@ void soft_contact_begin(Soft *soft, Rigid *rigid)
         u32 last = body->first + body->count;
         ContactRoots roots = {.count = 0};
         for (u32 first = soft_sleeps(soft, b) ? last : body->first; first < last; first += GROUP) {
-            begin_group(soft, rigid, body, first, u32_min(first + GROUP, last), &roots);
+            begin_group(soft, body, first, u32_min(first + GROUP, last), &roots);
         }
     }
-    soft_contact_face_begin(soft, rigid);
+    soft_contact_face_begin(soft);
 }
+
+/* ---- attachments ---- */
 
 /* A particle attached to a body: moves both, by mass, so that at the end of the step the
  * particle is at its anchor. */
-static void solve_attachment(Soft *soft, Rigid *rigid, SoftAttachment *held, f32 h)
+static void solve_attachment(Soft *soft, SoftAttachment *held, f32 h)
 {
-    u32 slot = held->body.slot;
+    const Collider *collider = soft_collider_of(soft, soft->holder);
+    const ContactBodyOps *bodies = collider->ops->bodies;
+    u32 thing = held->body.slot;
     SoftPoint *p = &soft->points[held->particle];
+    ContactMotion motion = soft_motion_of(soft, soft->holder, thing);
     /* The impulse acts through the particle: equal and opposite moments about any point. */
-    Vec3 arm = vec3_sub(p->position, rigid_centre(rigid, slot));
-    Vec3 wanted = soft_contact_hold_speed(soft, rigid, held, p->position, h);
+    ContactPlace place = {.thing = thing, .arm = vec3_sub(p->position, motion.centre)};
+    Vec3 wanted = soft_contact_hold_speed(soft, held, p->position, h);
     Vec3 change = vec3_sub(wanted, p->velocity);
-    Symmetric3 response = rigid_response_at(rigid, slot, arm);
+    Symmetric3 response = bodies->response(collider->of, thing, place.arm);
     response.xx += p->inverse_mass;
     response.yy += p->inverse_mass;
     response.zz += p->inverse_mass;
     Symmetric3 mass = symmetric_inverse(&response);
     Vec3 impulse = symmetric_mul(&mass, change);
     p->velocity = vec3_add_scaled(p->velocity, p->inverse_mass, impulse);
-    if (rigid_mass(rigid, slot) <= 0.0f) {
+    f32 own = bodies->mass(collider->of, thing);
+    if (own <= 0.0f) {
         return;
     }
     Vec3 pull = vec3_scale(impulse, -1.0f / h);
-    if (rigid_awake(rigid, slot)) {
-        rigid_impulse(rigid, slot, arm, vec3_neg(impulse));
+    if (bodies->awake(collider->of, thing)) {
+        collider->ops->impulse(collider->of, &place, vec3_neg(impulse));
         held->pull = vec3_lerp(held->pull, pull, pull_part);
-    } else if (vec3_distance(pull, held->pull) > pull_wake_m_s2 * rigid_mass(rigid, slot)) {
-        rigid_wake(rigid, slot);
+    } else if (vec3_distance(pull, held->pull) > pull_wake_m_s2 * own) {
+        collider->ops->wake(collider->of, thing);
     }
 }
 
-static void solve_attachments(Soft *soft, Rigid *rigid, f32 h)
+static void solve_attachments(Soft *soft, f32 h)
 {
     for (u32 i = 0; i < soft->attachment_count; i++) {
         SoftAttachment *held = &soft->attachments[i];
         /* If the body is gone, the particle is free; the world may also pin it. */
-        if (rigid_alive(rigid, held->body) && soft->points[held->particle].inverse_mass > 0.0f) {
-            solve_attachment(soft, rigid, held, h);
+        if (soft_holds(soft, held) && soft->points[held->particle].inverse_mass > 0.0f) {
+            solve_attachment(soft, held, h);
         }
     }
 }
 
+/* ---- contacts ---- */
+
 typedef struct ContactPass {
     Soft *soft;
-    const Rigid *rigid;
-    Collider bodies; /* rigid bodies */
-    f32 h;           /* s */
+    f32 h; /* s */
 } ContactPass;
 
-static void solve_contact(const ContactPass *pass, SoftContact *contact)
+static void solve_contact(void *context, void *item)
 {
+    const ContactPass *pass = context;
+    SoftContact *contact = item;
     Soft *soft = pass->soft;
     u32 p = contact->particle;
     const SoftMatter *matter = &soft->matter[p];
@@ -213,7 +258,8 @@ static void solve_contact(const ContactPass *pass, SoftContact *contact)
                                 .friction = matter->friction,
                                 .static_friction = matter->static_friction,
                                 .stiffness = soft->bodies[matter->body].def.contact_stiffness};
-    if (contact_particle(&pass->bodies, contact->slot, &particle, pass->h)) {
+    if (contact_particle(soft_collider_of(soft, contact->other), contact->thing, &particle,
+                         pass->h)) {
         contact->normal = particle.normal;
         soft->points[p].velocity = particle.velocity;
         soft->points[p].position = particle.position;
@@ -221,43 +267,33 @@ static void solve_contact(const ContactPass *pass, SoftContact *contact)
     contact->pressed += particle.pressed;
 }
 
-/* Static bodies are unaffected, so contacts of different particles are independent. The range
- * begins and ends at particle boundaries. */
-static void solve_fixed(void *context, u32 first, u32 end, u32 worker)
+static void solve_contacts(Soft *soft, f32 h)
 {
-    const ContactPass *pass = context;
-    SoftContact *near = pass->soft->near;
-    u32 count = pass->soft->near_fixed;
-    PL_UNUSED(worker);
-    end = contact_boundary(near, sizeof *near, end, count);
-    for (u32 i = contact_boundary(near, sizeof *near, first, count); i < end; i++) {
-        near[i].pressed = 0.0f;
-        solve_contact(pass, &near[i]);
-    }
-}
-
-static void solve_contacts(Soft *soft, const Rigid *rigid, f32 h)
-{
-    ContactPass pass = {soft, rigid, rigid_collider(&soft->rigid_bodies), h};
-    jobs_run(soft->jobs, soft->near_fixed, CONTACT_GRAIN, solve_fixed, &pass);
-    for (u32 i = soft->near_fixed; i < soft->near_count; i++) {
+    ContactPass pass = {soft, h};
+    ContactList list = {.items = soft->near,
+                        .bytes = sizeof *soft->near,
+                        .count = soft->near_count,
+                        .fixed = soft->near_fixed,
+                        .solve = solve_contact,
+                        .context = &pass};
+    for (u32 i = 0; i < soft->near_count; i++) {
         soft->near[i].pressed = 0.0f;
-        solve_contact(&pass, &soft->near[i]);
     }
+    contact_solve_list(&list, soft->jobs);
 }
 
 /* Two bodies that pinch a particle each undo half of the other's correction: solved once, they
  * would push it back and forth for ever. */
-static void solve_pinched(Soft *soft, Rigid *rigid, f32 h)
+static void solve_pinched(Soft *soft, f32 h)
 {
-    ContactPass pass = {soft, rigid, rigid_collider(&soft->rigid_bodies), h};
+    ContactPass pass = {soft, h};
     for (u32 n = 0; n < PINCH_PASSES && soft->pinched_count != 0; n++) {
         for (u32 i = 0; i < soft->near_count; i++) {
             if (soft->near[i].pinched != 0) {
                 solve_contact(&pass, &soft->near[i]);
             }
         }
-        soft_contact_face_solve_pinched(soft, rigid, h);
+        soft_contact_face_solve_pinched(soft, h);
     }
 }
 
@@ -265,62 +301,68 @@ static void measure_contacts(void *context, u32 first, u32 end, u32 worker)
 {
     const ContactPass *pass = context;
     const Soft *soft = pass->soft;
-    const Rigid *rigid = pass->rigid;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
         SoftContact *contact = &soft->contacts[i];
+        const Collider *collider = soft_collider_of(soft, contact->other);
         const SoftPoint *point = &soft->points[contact->particle];
         Vec3 moving = vec3_zero();
         if (contact->mover != SOFT_NONE) {
-            const RigidMover *mover = &soft->rigid_bodies.movers[contact->mover];
-            Vec3 arm = vec3_sub(point->position, rigid_centre(rigid, contact->slot));
-            moving = vec3_add(rigid_velocity_at(rigid, contact->slot, arm), mover->bias);
+            moving = collider->ops->velocity(collider->of, contact->thing, point->position);
         }
         f32 speed = vec3_distance(moving, point->velocity);
         f32 reach = soft->matter[contact->particle].radius + (speed + near_m_s) * pass->h;
-        contact->distance =
-            rigid_collider_distance(rigid, contact->slot, point->position, reach, &contact->normal);
+        contact->distance = collider->ops->distance(collider->of, contact->thing, point->position,
+                                                    reach, &contact->normal);
         contact->near = contact->distance < reach;
     }
 }
 
+/* ---- the substep ---- */
+
 /* 1/kg of a particle and the body it is attached to, averaged over all directions. */
-static f32 coupled_mass(const Rigid *rigid, u32 slot, Vec3 arm, f32 w)
+static f32 coupled_mass(const Soft *soft, u32 thing, Vec3 arm, f32 w)
 {
-    if (!(rigid_mass(rigid, slot) > 0.0f) || w <= 0.0f) {
+    const Collider *collider = soft_collider_of(soft, soft->holder);
+    if (!(collider->ops->bodies->mass(collider->of, thing) > 0.0f) || w <= 0.0f) {
         return 0.0f;
     }
-    f32 wb = (rigid_inverse_mass_at(rigid, slot, arm, vec3(1.0f, 0.0f, 0.0f)) +
-              rigid_inverse_mass_at(rigid, slot, arm, vec3(0.0f, 1.0f, 0.0f)) +
-              rigid_inverse_mass_at(rigid, slot, arm, vec3(0.0f, 0.0f, 1.0f))) /
+    ContactPlace place = {.thing = thing, .arm = arm};
+    f32 wb = (collider->ops->inverse_mass(collider->of, &place, vec3(1.0f, 0.0f, 0.0f)) +
+              collider->ops->inverse_mass(collider->of, &place, vec3(0.0f, 1.0f, 0.0f)) +
+              collider->ops->inverse_mass(collider->of, &place, vec3(0.0f, 0.0f, 1.0f))) /
              3.0f;
     return w * wb / (w + wb);
 }
 
-static void measure_attachments(Soft *soft, const Rigid *rigid)
+static void measure_attachments(Soft *soft)
 {
     for (u32 i = 0; i < soft->attachment_count; i++) {
         SoftAttachment *attachment = &soft->attachments[i];
         attachment->carried = vec3_zero();
         attachment->coupled = soft->points[attachment->particle].inverse_mass;
-        if (rigid_alive(rigid, attachment->body)) {
-            u32 slot = attachment->body.slot;
-            Vec3 arm = quat_rotate(rigid_orientation(rigid, slot), attachment->local);
-            attachment->carried = rigid_velocity_at(rigid, slot, arm);
-            attachment->coupled = coupled_mass(rigid, slot, arm, attachment->coupled);
+        if (soft_holds(soft, attachment)) {
+            u32 thing = attachment->body.slot;
+            ContactMotion motion = soft_motion_of(soft, soft->holder, thing);
+            Vec3 arm = quat_rotate(motion.orientation, attachment->local);
+            attachment->carried = contact_motion_at(&motion, arm);
+            attachment->coupled = coupled_mass(soft, thing, arm, attachment->coupled);
         }
     }
 }
 
-/* Returns the bodies to the start of the substep; which pairs may touch in it? */
-void soft_contact_substep(Soft *soft, Rigid *rigid, f32 h)
+/* Returns the others to the start of the substep; which pairs may touch in it? */
+void soft_contact_substep(Soft *soft, f32 h)
 {
-    rigid_movers_begin(&soft->rigid_bodies, h);
-    measure_attachments(soft, rigid);
-    ContactPass pass = {soft, rigid, rigid_collider(&soft->rigid_bodies), h};
+    for (u32 o = 0; o < soft->other_count; o++) {
+        const Collider *collider = soft_collider_of(soft, o);
+        collider->ops->substep_begin(collider->of, h);
+    }
+    measure_attachments(soft);
+    ContactPass pass = {soft, h};
     jobs_run(soft->jobs, soft->contact_count, CONTACT_GRAIN, measure_contacts, &pass);
     soft_contact_find_clearance(soft);
-    soft_contact_face_substep(soft, rigid, h);
+    soft_contact_face_substep(soft, h);
     soft->near_count = soft->pinched_count = 0;
     for (u32 moves = 0; moves < 2; moves++) {
         for (u32 i = 0; i < soft->contact_count; i++) {
@@ -333,13 +375,16 @@ void soft_contact_substep(Soft *soft, Rigid *rigid, f32 h)
     }
 }
 
-void soft_contact_solve(Soft *soft, Rigid *rigid, f32 h)
+void soft_contact_solve(Soft *soft, f32 h)
 {
-    loads_pass(soft, rigid);
-    solve_attachments(soft, rigid, h);
-    solve_contacts(soft, rigid, h);
-    soft_contact_face_solve(soft, rigid, h);
-    solve_pinched(soft, rigid, h);
-    roll_solve(soft, rigid);
-    rigid_movers_step(&soft->rigid_bodies, h);
+    loads_pass(soft);
+    solve_attachments(soft, h);
+    solve_contacts(soft, h);
+    soft_contact_face_solve(soft, h);
+    solve_pinched(soft, h);
+    roll_solve(soft);
+    for (u32 o = 0; o < soft->other_count; o++) {
+        const Collider *collider = soft_collider_of(soft, o);
+        collider->ops->step_end(collider->of, h);
+    }
 }

@@ -2,7 +2,6 @@
  * bodies smaller than a cell, and bodies fast for their size. A triangle stores the side on
  * which the body was at the start of the tick, so that crossings within it are detected. */
 #include "server/physics/contact/distance.h"
-#include "server/physics/rigid/narrow/gjk.h"
 #include "server/physics/soft/soft_internal.h"
 #include "server/physics/tree.h"
 
@@ -11,7 +10,7 @@
 
 enum {
     GROUP = 32, /* consecutive triangles that share one broad phase query */
-    SLOTS_MAX = 256,
+    THINGS_MAX = 256,
     MEASURE_GRAIN = 16,
     PASSES_MAX = 20, /* of a step over all triangles */
 };
@@ -27,23 +26,25 @@ static const f32 flat_cosine = 0.995f;
 /* Triangles are solved again while this part of the body's half thickness is lacking at one. */
 static const f32 again_part = 0.4f;
 
-/* Half the thickness of a convex shape, INFINITY for shapes that only particles collide with. */
-static f32 thinness(const Shape *shape)
+static bool describe(const Soft *soft, u32 other, u32 thing, ContactBody *of)
 {
-    bool solid = shape_is_convex(shape) || shape->kind == SHAPE_COMPOUND;
-    return solid ? shape_inner_radius(shape) : INFINITY;
+    const ContactBodyOps *bodies = soft_bodies_of(soft, other);
+    if (bodies == NULL) {
+        return false;
+    }
+    bodies->describe(soft_collider_of(soft, other)->of, thing, of);
+    return true;
 }
 
-bool soft_contact_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot)
+bool soft_contact_by_faces(const Soft *soft, const SoftBody *body, u32 other, u32 thing)
 {
-    f32 thin = thinness(rigid_shape(rigid, slot));
-    f32 speed = vec3_length(rigid_velocity(rigid, slot));
-    f32 moved = speed * soft->tick_s / (f32)rigid_substeps(rigid);
-    bool movable = rigid_motion(rigid, slot) != BODY_STATIC;
-    bool stretches = !body->closed && movable && thin < thin_cells * body->cell;
-    bool moves = moved > fast_part * thin || stretches;
-    return body->triangle_count + body->segment_count != 0 && thin < INFINITY &&
-           (thin < body->cell || moves);
+    ContactBody of;
+    if (body->triangle_count + body->segment_count == 0 || !describe(soft, other, thing, &of)) {
+        return false;
+    }
+    bool stretches = !body->closed && of.moves && of.thickness < thin_cells * body->cell;
+    bool moves = of.moved > fast_part * of.thickness || stretches;
+    return of.thickness < INFINITY && (of.thickness < body->cell || moves);
 }
 
 /* ---- the tick ---- */
@@ -87,17 +88,12 @@ static bool overlap(const Bounds *a, const Bounds *b)
            b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
 }
 
-static ShapePose pose_of(const Rigid *rigid, const SoftFace *face)
+static ShapePose pose_of(const Soft *soft, const SoftFace *face)
 {
-    const Shape *shape = rigid_shape(rigid, face->slot);
-    Vec3 at = rigid_position(rigid, face->slot);
-    Quat rotation = rigid_orientation(rigid, face->slot);
-    if (shape->kind != SHAPE_COMPOUND) {
-        return (ShapePose){shape, at, rotation};
-    }
-    const CompoundChild *child = &shape->geometry->compound.children[face->child];
-    return (ShapePose){&child->shape, vec3_add(at, quat_rotate(rotation, child->position)),
-                       quat_mul(rotation, child->orientation)};
+    ShapePose pose;
+    soft_bodies_of(soft, face->other)
+        ->part(soft_collider_of(soft, face->other)->of, face->thing, face->part, &pose);
+    return pose;
 }
 
 static Vec3 inside_of(const ShapePose *pose)
@@ -114,23 +110,23 @@ static Vec3 plane_of(const Soft *soft, const u32 point[3])
     return vec3_normalize_or(vec3_cross(ab, ac), vec3_zero());
 }
 
-static void add_face(Soft *soft, const Rigid *rigid, const SoftBody *body, const u32 point[3],
-                     u32 slot)
+static void add_face(Soft *soft, const SoftBody *body, const u32 point[3], OtherThing thing)
 {
-    const Shape *shape = rigid_shape(rigid, slot);
-    u32 parts = shape->kind == SHAPE_COMPOUND ? shape->geometry->compound.child_count : 1;
-    if (!memory_grow((void **)&soft->faces, &soft->face_capacity, soft->face_count + parts,
+    ContactBody of;
+    if (!describe(soft, thing.other, thing.thing, &of) ||
+        !memory_grow((void **)&soft->faces, &soft->face_capacity, soft->face_count + of.parts,
                      sizeof *soft->faces)) {
         return;
     }
-    for (u32 child = 0; child < parts; child++) {
+    for (u32 part = 0; part < of.parts; part++) {
         SoftFace face = {.point = {point[0], point[1], point[2]},
-                         .slot = slot,
-                         .child = child,
-                         .thin = thinness(shape),
-                         .mover = rigid_mover(&soft->rigid_bodies, slot),
+                         .other = thing.other,
+                         .thing = thing.thing,
+                         .part = part,
+                         .thin = of.thickness,
+                         .mover = soft_others_take(soft, thing.other, thing.thing),
                          .body = (u32)(body - soft->bodies)};
-        ShapePose pose = pose_of(rigid, &face);
+        ShapePose pose = pose_of(soft, &face);
         Vec3 off = vec3_sub(inside_of(&pose), soft->points[point[0]].position);
         f32 height = vec3_dot(plane_of(soft, point), off);
         face.side = height > 0.0f ? 1.0f : height < 0.0f ? -1.0f : 0.0f;
@@ -138,48 +134,59 @@ static void add_face(Soft *soft, const Rigid *rigid, const SoftBody *body, const
     }
 }
 
-static bool is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, const u32 point[3])
+static bool is_rooted(const Soft *soft, OtherThing thing, u32 root, const u32 point[3])
 {
-    return root != SOFT_NONE && (soft_contact_is_rooted(soft, rigid, slot, root, point[0]) ||
-                                 soft_contact_is_rooted(soft, rigid, slot, root, point[1]) ||
-                                 soft_contact_is_rooted(soft, rigid, slot, root, point[2]));
+    return root != SOFT_NONE && (soft_contact_is_rooted(soft, thing, root, point[0]) ||
+                                 soft_contact_is_rooted(soft, thing, root, point[1]) ||
+                                 soft_contact_is_rooted(soft, thing, root, point[2]));
 }
 
-static void begin_group(Soft *soft, Rigid *rigid, const SoftBody *body, u32 first, u32 end,
-                        ContactRoots *roots)
+/* Those of the bodies within the bounds that meet faces. */
+static u32 find_things(const Soft *soft, const SoftBody *body, Bounds bounds, OtherThing *found)
 {
-    u32 slots[SLOTS_MAX], point[3];
+    u32 things[THINGS_MAX], kept = 0;
+    for (u32 o = 0; o < soft->other_count; o++) {
+        const Collider *collider = soft_collider_of(soft, o);
+        u32 count = contact_bodies(collider) == NULL
+                        ? 0
+                        : collider->ops->overlaps(collider->of, bounds, body->def.group,
+                                                  body->def.mask, things, THINGS_MAX);
+        for (u32 i = 0; i < count && kept < THINGS_MAX; i++) {
+            if (soft_contact_by_faces(soft, body, o, things[i])) {
+                found[kept++] = (OtherThing){o, things[i]};
+            }
+        }
+    }
+    return kept;
+}
+
+static void begin_group(Soft *soft, const SoftBody *body, u32 first, u32 end, ContactRoots *roots)
+{
+    OtherThing near[THINGS_MAX];
+    u32 point[3];
     Bounds all = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
     for (u32 i = first; i < end; i++) {
         face_points(soft, body, i, point);
         Bounds bounds = face_bounds(soft, point, body->def.thickness);
         all = (Bounds){vec3_min(all.min, bounds.min), vec3_max(all.max, bounds.max)};
     }
-    u32 count = rigid_overlaps(rigid, all, slots, SLOTS_MAX), kept = 0;
-    for (u32 s = 0; s < count; s++) {
-        if (rigid_meets(rigid, slots[s], body->def.group, body->def.mask) &&
-            soft_contact_by_faces(soft, rigid, body, slots[s])) {
-            slots[kept++] = slots[s];
-        }
-    }
+    u32 kept = find_things(soft, body, all, near);
     for (u32 i = first; i < end && kept != 0; i++) {
         face_points(soft, body, i, point);
         Bounds bounds = face_bounds(soft, point, body->def.thickness);
         for (u32 s = 0; s < kept; s++) {
-            Bounds of = rigid_bounds(rigid, slots[s]);
-            u32 root = soft_contact_root(soft, rigid, body, slots[s], roots);
-            if (overlap(&bounds, &of) && !is_rooted(soft, rigid, slots[s], root, point)) {
-                add_face(soft, rigid, body, point, slots[s]);
+            Bounds of = soft_other_bounds(soft, near[s].other, near[s].thing);
+            u32 root = soft_contact_root(soft, body, near[s], roots);
+            if (overlap(&bounds, &of) && !is_rooted(soft, near[s], root, point)) {
+                add_face(soft, body, point, near[s]);
             }
         }
     }
 }
 
-/* Lists pairs of triangle and body that may touch within the tick, by body and triangle, then
- * slot. */
-void soft_contact_face_begin(Soft *soft, Rigid *rigid)
+/* Lists pairs of triangle and thing that may touch within the tick, by body and triangle. */
+void soft_contact_face_begin(Soft *soft)
 {
-    soft->face_count = 0;
     /* Enough for most scenes from the first tick on. */
     memory_grow((void **)&soft->faces, &soft->face_capacity, 4 * soft->count, sizeof *soft->faces);
     for (u32 b = 0; b < soft->body_count; b++) {
@@ -187,7 +194,7 @@ void soft_contact_face_begin(Soft *soft, Rigid *rigid)
         ContactRoots roots = {.count = 0};
         u32 count = soft_sleeps(soft, b) ? 0 : face_count(body);
         for (u32 first = 0; first < count; first += GROUP) {
-            begin_group(soft, rigid, body, first, u32_min(first + GROUP, count), &roots);
+            begin_group(soft, body, first, u32_min(first + GROUP, count), &roots);
         }
     }
 }
@@ -196,7 +203,6 @@ void soft_contact_face_begin(Soft *soft, Rigid *rigid)
 
 typedef struct Measure {
     const Soft *soft;
-    const Rigid *rigid;
     f32 h; /* s, the whole substep */
 } Measure;
 
@@ -219,19 +225,13 @@ static bool measure_plane(const Soft *soft, SoftFace *face, const ShapePose *pos
         return false;
     }
     f32 height = vec3_dot(n, vec3_sub(inside, c[0]));
-    if (height > 0.3f * thinness(pose->shape)) {
+    if (height > 0.3f * shape_inner_radius(pose->shape)) {
         return false;
     }
     face->normal = vec3_neg(n);
-    *at = gjk_support(pose, face->normal);
+    *at = contact_support(pose, face->normal);
     memcpy(face->weight, w, sizeof w);
     return true;
-}
-
-static Vec3 velocity_of(const Soft *soft, const Rigid *rigid, const SoftFace *face)
-{
-    Vec3 v = rigid_velocity(rigid, face->slot);
-    return face->mover != SOFT_NONE ? vec3_add(v, soft->rigid_bodies.movers[face->mover].bias) : v;
 }
 
 /* Where the body is flat, all corners keep their distance separately: supported at one place
@@ -264,36 +264,33 @@ static f32 stretch_of(const Soft *soft, const SoftFace *face, const Vec3 c[3])
 static void measure(const Measure *with, SoftFace *face)
 {
     const Soft *soft = with->soft;
-    const Rigid *rigid = with->rigid;
-    ShapePose pose = pose_of(rigid, face);
+    ShapePose pose = pose_of(soft, face);
+    ContactMotion motion = soft_motion_of(soft, face->other, face->thing);
     f32 thickness = soft->bodies[face->body].def.thickness;
     Vec3 c[3], at = vec3_zero();
-    GjkResult result;
+    ContactSeparation result;
     face_corners(soft, face, c);
-    Vec3 velocity = velocity_of(soft, rigid, face);
+    Vec3 velocity = vec3_add(motion.velocity, motion.bias);
     f32 speed = 0.0f;
     for (u32 k = 0; k < 3; k++) {
         f32 v = vec3_distance(soft->points[face->point[k]].velocity, velocity);
         speed = f32_max(speed, v);
     }
-    f32 angular_velocity =
-        vec3_length(rigid_angular_velocity(rigid, face->slot)) * shape_reach(pose.shape);
-    f32 reach = thickness + (speed + angular_velocity + CONTACT_MARGIN_M_S) * with->h +
-                stretch_of(soft, face, c);
+    f32 turning = vec3_length(motion.angular_velocity) * shape_reach(pose.shape);
+    f32 reach =
+        thickness + (speed + turning + CONTACT_MARGIN_M_S) * with->h + stretch_of(soft, face, c);
     face->near = 0;
     if (face->side != 0.0f && measure_plane(soft, face, &pose, c, &at)) {
         face->near = 1;
-    } else if (gjk_separation_triangle_again(&pose, c, reach, &face->apart, &result) &&
-               result.separation < reach) {
+    } else if (contact_separation(&pose, c, reach, &face->apart, &result)) {
         face->near = 1;
         face->normal = result.normal;
-        at = result.on_a;
-        triangle_nearest_weights(result.on_b, c[0], c[1], c[2], face->weight);
+        at = result.on_shape;
+        triangle_nearest_weights(result.on_triangle, c[0], c[1], c[2], face->weight);
     }
     if (face->near != 0) {
         measure_corners(face, &pose, c, thickness, reach);
-        Vec3 arm = vec3_sub(at, rigid_centre(rigid, face->slot));
-        face->local = quat_rotate_inverse(rigid_orientation(rigid, face->slot), arm);
+        face->local = quat_rotate_inverse(motion.orientation, vec3_sub(at, motion.centre));
     }
 }
 
@@ -307,10 +304,10 @@ static void measure_faces(void *context, u32 first, u32 end, u32 worker)
 }
 
 /* A triangle pinched between the body and another keeps the available gap. */
-static void find_clearance(Soft *soft, const Rigid *rigid, SoftFace *face)
+static void find_clearance(Soft *soft, SoftFace *face)
 {
-    Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
-    at = vec3_add(at, rigid_centre(rigid, face->slot));
+    ContactMotion motion = soft_motion_of(soft, face->other, face->thing);
+    Vec3 at = vec3_add(quat_rotate(motion.orientation, face->local), motion.centre);
     face->clearance = soft->bodies[face->body].def.thickness;
     face->pinched = 0;
     for (u32 k = 0; k < 3; k++) {
@@ -323,13 +320,13 @@ static void find_clearance(Soft *soft, const Rigid *rigid, SoftFace *face)
     }
 }
 
-void soft_contact_face_substep(Soft *soft, const Rigid *rigid, f32 h)
+void soft_contact_face_substep(Soft *soft, f32 h)
 {
-    Measure with = {soft, rigid, h};
+    Measure with = {soft, h};
     jobs_run(soft->jobs, soft->face_count, MEASURE_GRAIN, measure_faces, &with);
     for (u32 i = 0; i < soft->face_count; i++) {
         if (soft->faces[i].near != 0) {
-            find_clearance(soft, rigid, &soft->faces[i]);
+            find_clearance(soft, &soft->faces[i]);
         }
     }
 }
@@ -344,91 +341,105 @@ typedef struct FacePoint {
     f32 keep; /* m, distance kept */
 } FacePoint;
 
-static f32 exchange(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePoint *place,
-                    Vec3 arm, Vec3 direction, f32 speed)
+/* The thing of a face, for one place of contact after the other. */
+typedef struct FaceThing {
+    Soft *soft;
+    SoftFace *face;
+    const Collider *collider;
+    Vec3 at; /* m, its contact point at the start of the step */
+    f32 h;   /* s */
+} FaceThing;
+
+static ContactMotion motion_of(const FaceThing *of)
 {
-    f32 wb = rigid_inverse_mass_at(rigid, face->slot, arm, direction);
-    f32 impulse = speed / (place->inverse_mass + wb);
+    return soft_motion_of(of->soft, of->face->other, of->face->thing);
+}
+
+static f32 exchange(const FaceThing *of, const FacePoint *point, const ContactPlace *place,
+                    Vec3 direction, f32 speed)
+{
+    f32 wb = of->collider->ops->inverse_mass(of->collider->of, place, direction);
+    f32 impulse = speed / (point->inverse_mass + wb);
     for (u32 k = 0; k < 3; k++) {
-        SoftPoint *p = &soft->points[face->point[k]];
-        f32 part = place->weight[k] * p->inverse_mass * impulse;
+        SoftPoint *p = &of->soft->points[of->face->point[k]];
+        f32 part = point->weight[k] * p->inverse_mass * impulse;
         p->velocity = vec3_add_scaled(p->velocity, part, direction);
     }
     if (wb > 0.0f) {
-        rigid_impulse(rigid, face->slot, arm, vec3_scale(direction, -impulse));
+        of->collider->ops->impulse(of->collider->of, place, vec3_scale(direction, -impulse));
     }
     return impulse;
 }
 
-static void push_apart(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePoint *place,
-                       Vec3 arm, f32 apart)
+static void push_apart(const FaceThing *of, const FacePoint *point, ContactPlace *place, f32 apart)
 {
-    f32 wb = rigid_inverse_mass_at(rigid, face->slot, arm, face->normal);
-    f32 impulse_m = apart / (place->inverse_mass + wb);
+    f32 wb = of->collider->ops->inverse_mass(of->collider->of, place, of->face->normal);
+    f32 impulse_m = apart / (point->inverse_mass + wb);
     for (u32 k = 0; k < 3; k++) {
-        SoftPoint *p = &soft->points[face->point[k]];
-        f32 part = place->weight[k] * p->inverse_mass * impulse_m;
-        p->position = vec3_add_scaled(p->position, part, face->normal);
+        SoftPoint *p = &of->soft->points[of->face->point[k]];
+        f32 part = point->weight[k] * p->inverse_mass * impulse_m;
+        p->position = vec3_add_scaled(p->position, part, of->face->normal);
     }
-    if (face->mover != SOFT_NONE) {
-        Vec3 against = vec3_sub(place->velocity, rigid_velocity(rigid, face->slot));
-        rigid_collider_push(&soft->rigid_bodies, face->mover, arm,
-                            vec3_scale(face->normal, -impulse_m), against);
+    if (of->face->mover != SOFT_NONE) {
+        ContactParticle particle = {.position = point->at, .velocity = point->velocity};
+        of->collider->ops->push(of->collider->of, place, vec3_scale(of->face->normal, -impulse_m),
+                                &particle);
     }
 }
 
-/* Friction after a push of so many m/s. `slip`: m/s, of the place against the body. */
-static void rub(Soft *soft, Rigid *rigid, const SoftFace *face, const FacePoint *place, Vec3 arm,
-                Vec3 slip, f32 push)
+/* Friction after a push of so many m/s. `slip`: m/s, of the point against the thing. */
+static void rub(const FaceThing *of, const FacePoint *point, const ContactPlace *place, Vec3 slip,
+                f32 push)
 {
-    const SoftDef *def = &soft->bodies[face->body].def;
+    const SoftDef *def = &of->soft->bodies[of->face->body].def;
     f32 slipped = vec3_length(slip);
     if (slipped > 1e-6f) {
-        f32 mu = rigid_friction(rigid, face->slot);
+        f32 mu = of->collider->ops->friction(of->collider->of, of->face->thing);
         f32 holds = sqrtf(f32_max(def->friction, def->static_friction) * mu);
         f32 rubs = sqrtf(def->friction * mu) * push;
-        exchange(soft, rigid, face, place, arm, vec3_scale(slip, -1.0f / slipped),
+        exchange(of, point, place, vec3_scale(slip, -1.0f / slipped),
                  slipped <= holds * push ? slipped : f32_min(slipped, rubs));
     }
 }
 
-/* `at`: the body's contact point, at the start of the step. Returns how much too near the two would
- * have come within the step, m. */
-static f32 solve_place(Soft *soft, Rigid *rigid, SoftFace *face, const FacePoint *place, Vec3 at,
-                       f32 h)
+/* Returns how much too near the two would have come within the step, m. */
+static f32 solve_place(const FaceThing *of, const FacePoint *point)
 {
+    SoftFace *face = of->face;
     /* Impulses act through the point of the triangle: equal and opposite moments. */
-    Vec3 arm = vec3_sub(place->at, rigid_centre(rigid, face->slot));
-    Vec3 moving = rigid_velocity_at(rigid, face->slot, arm);
-    Vec3 against = vec3_sub(place->velocity, moving);
-    f32 gap = vec3_dot(vec3_sub(place->at, at), face->normal) - place->keep;
-    ContactNormal of = {gap, -vec3_dot(against, face->normal), 0.0f};
+    ContactMotion motion = motion_of(of);
+    ContactPlace place = {
+        .thing = face->thing, .mover = face->mover, .arm = vec3_sub(point->at, motion.centre)};
+    Vec3 moving = contact_motion_at(&motion, place.arm);
+    Vec3 against = vec3_sub(point->velocity, moving);
+    f32 gap = vec3_dot(vec3_sub(point->at, of->at), face->normal) - point->keep;
+    ContactNormal normal = {gap, -vec3_dot(against, face->normal), 0.0f};
     if (face->mover != SOFT_NONE) {
-        const RigidMover *mover = &soft->rigid_bodies.movers[face->mover];
-        of.bias =
-            vec3_dot(vec3_add(mover->bias, vec3_cross(mover->bias_angular, arm)), face->normal);
+        normal.bias = vec3_dot(vec3_add(motion.bias, vec3_cross(motion.bias_angular, place.arm)),
+                               face->normal);
     }
-    if (of.approach > CONTACT_WAKE_M_S && rigid_motion(rigid, face->slot) == BODY_DYNAMIC) {
-        rigid_wake(rigid, face->slot);
+    if (normal.approach > CONTACT_WAKE_M_S) {
+        of->collider->ops->wake(of->collider->of, face->thing);
     }
     f32 push, apart;
-    contact_normal(&of, h, &push, &apart);
+    contact_normal(&normal, of->h, &push, &apart);
     if (push > 0.0f) {
-        f32 pressed = exchange(soft, rigid, face, place, arm, face->normal, push);
+        f32 pressed = exchange(of, point, &place, face->normal, push);
         face->pressed += pressed;
-        face->pressed_at = vec3_add_scaled(face->pressed_at, pressed, place->at);
+        face->pressed_at = vec3_add_scaled(face->pressed_at, pressed, point->at);
     }
     if (apart > 0.0f) {
-        push_apart(soft, rigid, face, place, arm, apart);
+        push_apart(of, point, &place, apart);
     }
-    if (push > 0.0f && place->keep > 0.0f) {
+    if (push > 0.0f && point->keep > 0.0f) {
         /* The push has turned the body. */
-        Vec3 slip = vec3_add_scaled(against, of.approach, face->normal);
-        Vec3 since = vec3_sub(rigid_velocity_at(rigid, face->slot, arm), moving);
+        Vec3 slip = vec3_add_scaled(against, normal.approach, face->normal);
+        motion = motion_of(of);
+        Vec3 since = vec3_sub(contact_motion_at(&motion, place.arm), moving);
         Vec3 along = vec3_scale(face->normal, vec3_dot(since, face->normal));
-        rub(soft, rigid, face, place, arm, vec3_sub(slip, vec3_sub(since, along)), push);
+        rub(of, point, &place, vec3_sub(slip, vec3_sub(since, along)), push);
     }
-    return h * push;
+    return of->h * push;
 }
 
 /* Motion of the body along the normal of a face: at a point x, speed + turn · (x − centre). */
@@ -437,86 +448,85 @@ typedef struct FaceDrift {
     f32 speed; /* m/s */
 } FaceDrift;
 
-static FaceDrift drift_of(const Soft *soft, const Rigid *rigid, const SoftFace *face)
+static FaceDrift drift_of(const FaceThing *of)
 {
-    Vec3 velocity = velocity_of(soft, rigid, face),
-         angular_velocity = rigid_angular_velocity(rigid, face->slot);
-    if (face->mover != SOFT_NONE) {
-        angular_velocity =
-            vec3_add(angular_velocity, soft->rigid_bodies.movers[face->mover].bias_angular);
-    }
-    return (FaceDrift){rigid_centre(rigid, face->slot), vec3_cross(face->normal, angular_velocity),
-                       vec3_dot(velocity, face->normal)};
+    ContactMotion motion = motion_of(of);
+    Vec3 normal = of->face->normal;
+    Vec3 rotation = vec3_add(motion.angular_velocity, motion.bias_angular);
+    return (FaceDrift){motion.centre, vec3_cross(normal, rotation),
+                       vec3_dot(vec3_add(motion.velocity, motion.bias), normal)};
 }
 
 /* Will the point violate its distance within the step? */
-static bool comes_near(const SoftFace *face, const FaceDrift *drift, const FacePoint *place,
-                       Vec3 at, f32 h)
+static bool comes_near(const FaceThing *of, const FaceDrift *drift, const FacePoint *point)
 {
-    f32 gap = vec3_dot(vec3_sub(place->at, at), face->normal) - place->keep;
-    f32 moving = drift->speed + vec3_dot(vec3_sub(place->at, drift->centre), drift->rotation);
-    return gap + h * (vec3_dot(place->velocity, face->normal) - moving) < 0.0f;
+    Vec3 normal = of->face->normal;
+    f32 gap = vec3_dot(vec3_sub(point->at, of->at), normal) - point->keep;
+    f32 moving = drift->speed + vec3_dot(vec3_sub(point->at, drift->centre), drift->rotation);
+    return gap + of->h * (vec3_dot(point->velocity, normal) - moving) < 0.0f;
 }
 
 /* Solves the corners of a face separately: the separating plane supports the whole triangle, as
  * a corner pulled through the body in one step would otherwise drag it to the other side. */
-static f32 solve_corners(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32 h)
+static f32 solve_corners(const FaceThing *of)
 {
+    const SoftFace *face = of->face;
     f32 most = 0.0f;
-    FaceDrift drift = drift_of(soft, rigid, face);
+    FaceDrift drift = drift_of(of);
     for (u32 k = 0; k < 3; k++) {
-        const SoftPoint *p = &soft->points[face->point[k]];
+        const SoftPoint *p = &of->soft->points[face->point[k]];
         FacePoint corner = {.at = p->position,
                             .velocity = p->velocity,
                             .inverse_mass = p->inverse_mass,
                             .keep = face->keep[k]};
         corner.weight[k] = 1.0f;
         if (p->inverse_mass > 0.0f && (k != 2 || face->point[1] != face->point[2]) &&
-            comes_near(face, &drift, &corner, at, h)) {
-            most = f32_max(most, solve_place(soft, rigid, face, &corner, at, h));
-            drift = drift_of(soft, rigid, face);
+            comes_near(of, &drift, &corner)) {
+            most = f32_max(most, solve_place(of, &corner));
+            drift = drift_of(of);
         }
     }
     return most;
 }
 
-static f32 solve_nearest(Soft *soft, Rigid *rigid, SoftFace *face, Vec3 at, f32 h)
+static f32 solve_nearest(const FaceThing *of)
 {
-    FaceDrift drift = drift_of(soft, rigid, face);
-    FacePoint place = {.keep = face->clearance};
-    memcpy(place.weight, face->weight, sizeof place.weight);
+    const SoftFace *face = of->face;
+    FaceDrift drift = drift_of(of);
+    FacePoint point = {.keep = face->clearance};
+    memcpy(point.weight, face->weight, sizeof point.weight);
     for (u32 k = 0; k < 3; k++) {
-        const SoftPoint *p = &soft->points[face->point[k]];
-        place.at = vec3_add_scaled(place.at, face->weight[k], p->position);
-        place.velocity = vec3_add_scaled(place.velocity, face->weight[k], p->velocity);
-        place.inverse_mass += face->weight[k] * face->weight[k] * p->inverse_mass;
+        const SoftPoint *p = &of->soft->points[face->point[k]];
+        point.at = vec3_add_scaled(point.at, face->weight[k], p->position);
+        point.velocity = vec3_add_scaled(point.velocity, face->weight[k], p->velocity);
+        point.inverse_mass += face->weight[k] * face->weight[k] * p->inverse_mass;
     }
-    return place.inverse_mass > 0.0f && comes_near(face, &drift, &place, at, h)
-               ? solve_place(soft, rigid, face, &place, at, h)
-               : 0.0f;
+    return point.inverse_mass > 0.0f && comes_near(of, &drift, &point) ? solve_place(of, &point)
+                                                                       : 0.0f;
 }
 
 /* Corners of triangles first: they belong to several triangles, and correcting a place between
  * them would lift one that is already supported, which then oscillates for ever. Returns the
  * largest of their corrections, m. */
-static f32 solve(Soft *soft, Rigid *rigid, SoftFace *face, f32 h)
+static f32 solve(Soft *soft, SoftFace *face, f32 h)
 {
+    FaceThing of = {soft, face, soft_collider_of(soft, face->other), vec3_zero(), h};
+    ContactMotion motion = motion_of(&of);
     bool segment = face->point[1] == face->point[2];
-    Vec3 at = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
-    at = vec3_add(at, rigid_centre(rigid, face->slot));
-    f32 first = segment ? solve_nearest(soft, rigid, face, at, h) : 0.0f;
-    f32 corners = solve_corners(soft, rigid, face, at, h);
-    f32 last = segment ? 0.0f : solve_nearest(soft, rigid, face, at, h);
+    of.at = vec3_add(quat_rotate(motion.orientation, face->local), motion.centre);
+    f32 first = segment ? solve_nearest(&of) : 0.0f;
+    f32 corners = solve_corners(&of);
+    f32 last = segment ? 0.0f : solve_nearest(&of);
     return f32_max(f32_max(first, last), corners);
 }
 
 /* Is another pass needed? */
-static bool solve_pass(Soft *soft, Rigid *rigid, f32 h)
+static bool solve_pass(Soft *soft, f32 h)
 {
     bool again = false;
     for (u32 i = 0; i < soft->face_count; i++) {
         SoftFace *face = &soft->faces[i];
-        bool far = face->near != 0 && solve(soft, rigid, face, h) > again_part * face->thin;
+        bool far = face->near != 0 && solve(soft, face, h) > again_part * face->thin;
         again |= far && face->point[1] != face->point[2];
     }
     return again;
@@ -525,7 +535,7 @@ static bool solve_pass(Soft *soft, Rigid *rigid, f32 h)
 /* Triangles about a corner push it in different directions: the last one undoes what the first
  * did, and a light corner of a stretched sheet that springs back would pass the body. A rope has no
  * such corners. */
-void soft_contact_face_solve(Soft *soft, Rigid *rigid, f32 h)
+void soft_contact_face_solve(Soft *soft, f32 h)
 {
     for (u32 i = 0; i < soft->face_count; i++) {
         soft->faces[i].pressed = 0.0f;
@@ -533,43 +543,44 @@ void soft_contact_face_solve(Soft *soft, Rigid *rigid, f32 h)
     }
     bool again = true;
     for (u32 n = 0; n < PASSES_MAX && again; n++) {
-        again = solve_pass(soft, rigid, h);
+        again = solve_pass(soft, h);
     }
 }
 
-void soft_contact_face_solve_pinched(Soft *soft, Rigid *rigid, f32 h)
+void soft_contact_face_solve_pinched(Soft *soft, f32 h)
 {
     for (u32 i = 0; i < soft->face_count; i++) {
         if (soft->faces[i].near != 0 && soft->faces[i].pinched != 0) {
-            solve(soft, rigid, &soft->faces[i], h);
+            solve(soft, &soft->faces[i], h);
         }
     }
 }
 
 /* ---- rest ---- */
 
-bool soft_contact_face_touches(const Soft *soft, const Rigid *rigid, const SoftFace *face,
-                               f32 reach)
+bool soft_contact_face_touches(const Soft *soft, const SoftFace *face, f32 reach)
 {
-    ShapePose pose = pose_of(rigid, face);
-    GjkResult result;
+    ShapePose pose = pose_of(soft, face);
+    ContactSeparation result;
     Vec3 c[3];
     face_corners(soft, face, c);
-    return gjk_separation_triangle(&pose, c, reach, &result) && result.separation < reach;
+    return contact_separation(&pose, c, reach, NULL, &result);
 }
 
-bool soft_contact_face_meets(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
+bool soft_contact_face_meets(const Soft *soft, const SoftBody *body, u32 other, u32 thing,
                              f32 reach)
 {
-    const Shape *shape = rigid_shape(rigid, slot);
-    u32 parts = shape->kind == SHAPE_COMPOUND ? shape->geometry->compound.child_count : 1;
-    Bounds of = bounds_grow(rigid_bounds(rigid, slot), reach);
+    ContactBody of;
+    if (!describe(soft, other, thing, &of)) {
+        return false;
+    }
+    Bounds around = bounds_grow(soft_other_bounds(soft, other, thing), reach);
     for (u32 i = 0; i < face_count(body); i++) {
-        SoftFace face = {.slot = slot};
+        SoftFace face = {.other = other, .thing = thing};
         face_points(soft, body, i, face.point);
         Bounds bounds = face_bounds(soft, face.point, 0.0f);
-        for (; overlap(&bounds, &of) && face.child < parts; face.child++) {
-            if (soft_contact_face_touches(soft, rigid, &face, reach)) {
+        for (; overlap(&bounds, &around) && face.part < of.parts; face.part++) {
+            if (soft_contact_face_touches(soft, &face, reach)) {
                 return true;
             }
         }

@@ -1,5 +1,5 @@
 /*
- * contact_root.c: where particles keep less distance from rigid bodies than their thickness: those
+ * contact_root.c: where particles keep less distance from other matter than their thickness: those
  * that grow out of a pin inside, and those that two bodies hold from both sides.
  */
 #include "server/physics/soft/soft_internal.h"
@@ -10,31 +10,31 @@ static const f32 opposite_cosine = -0.7f;
 /* ---- roots ---- */
 
 /* m, negative inside; beyond `reach` only a lower bound. */
-static f32 distance_to(const Rigid *rigid, u32 slot, Vec3 point, f32 reach, Vec3 *normal)
+static f32 distance_to(const Soft *soft, OtherThing thing, Vec3 point, f32 reach, Vec3 *normal)
 {
+    const Collider *collider = soft_collider_of(soft, thing.other);
     *normal = vec3_zero();
-    return soft_point_in(rigid_bounds(rigid, slot), point, reach)
-               ? rigid_collider_distance(rigid, slot, point, reach, normal)
+    return soft_point_in(soft_other_bounds(soft, thing.other, thing.thing), point, reach)
+               ? collider->ops->distance(collider->of, thing.thing, point, reach, normal)
                : INFINITY;
 }
 
-u32 soft_contact_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
-                      ContactRoots *roots)
+u32 soft_contact_root(const Soft *soft, const SoftBody *body, OtherThing thing, ContactRoots *roots)
 {
     for (u32 i = 0; i < roots->count; i++) {
-        if (roots->slot[i] == slot) {
+        if (soft_thing_is(roots->of[i], thing.other, thing.thing)) {
             return roots->root[i];
         }
     }
-    u32 root = SOFT_NONE;
-    for (u32 i = 0; i < body->pin_count && root == SOFT_NONE; i++) {
+    u32 root = SOFT_NONE, pins = soft_bodies_of(soft, thing.other) != NULL ? body->pin_count : 0;
+    for (u32 i = 0; i < pins && root == SOFT_NONE; i++) {
         u32 particle = soft->pinned[body->first_pin + i];
         Vec3 n;
-        f32 distance = distance_to(rigid, slot, soft->points[particle].position, 0.0f, &n);
+        f32 distance = distance_to(soft, thing, soft->points[particle].position, 0.0f, &n);
         root = distance < 0.0f ? particle : SOFT_NONE;
     }
-    if (roots->count < PL_COUNT(roots->slot)) {
-        roots->slot[roots->count] = slot;
+    if (roots->count < PL_COUNT(roots->of)) {
+        roots->of[roots->count] = thing;
         roots->root[roots->count++] = root;
     }
     return root;
@@ -57,13 +57,13 @@ static bool is_held_near(const Soft *soft, u32 particle, f32 across, f32 distanc
     return false;
 }
 
-bool soft_contact_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle)
+bool soft_contact_is_rooted(const Soft *soft, OtherThing thing, u32 root, u32 particle)
 {
-    Bounds bounds = rigid_bounds(rigid, slot);
+    Bounds bounds = soft_other_bounds(soft, thing.other, thing.thing);
     f32 across = vec3_length(vec3_sub(bounds.max, bounds.min));
     f32 radius = soft->matter[particle].radius;
     Vec3 normal;
-    f32 distance = distance_to(rigid, slot, soft->points[particle].position, radius, &normal);
+    f32 distance = distance_to(soft, thing, soft->points[particle].position, radius, &normal);
     if (distance < 0.0f) {
         return !(vec3_distance(soft->rest[particle], soft->rest[root]) > across);
     }

@@ -22,17 +22,13 @@ struct CoupledMass {
     Vec3 own_velocity; /* m/s, without the constraints */
 };
 
-Vec3 soft_contact_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held,
-                             Vec3 position, f32 h)
+Vec3 soft_contact_hold_speed(const Soft *soft, const SoftAttachment *held, Vec3 position, f32 h)
 {
-    u32 slot = held->body.slot, index = rigid_mover(&soft->rigid_bodies, slot);
-    const RigidMover *mover = index != SOFT_NONE ? &soft->rigid_bodies.movers[index] : NULL;
-    Vec3 hold = quat_rotate(rigid_orientation(rigid, slot), held->local);
-    Vec3 arm = vec3_sub(position, rigid_centre(rigid, slot));
-    Vec3 moving = rigid_velocity_at(rigid, slot, hold);
-    if (mover != NULL) {
-        moving = vec3_add(moving, vec3_add(mover->bias, vec3_cross(mover->bias_angular, hold)));
-    }
+    ContactMotion motion = soft_motion_of(soft, soft->holder, held->body.slot);
+    Vec3 hold = quat_rotate(motion.orientation, held->local);
+    Vec3 arm = vec3_sub(position, motion.centre);
+    Vec3 moving = contact_motion_at(&motion, hold);
+    moving = vec3_add(moving, vec3_add(motion.bias, vec3_cross(motion.bias_angular, hold)));
     return vec3_add_scaled(moving, 1.0f / h, vec3_sub(hold, arm));
 }
 
@@ -84,7 +80,7 @@ int coupled_mass_create(Soft *soft)
     return ERROR_OK;
 }
 
-void coupled_mass_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves)
+void coupled_mass_begin(Soft *soft, f32 h, bool moves)
 {
     for (u32 b = 0; b < soft->body_count; b++) {
         soft->bodies[b].fixed = false;
@@ -93,22 +89,23 @@ void coupled_mass_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves)
         CoupledMass *held = &soft->held[i];
         const SoftAttachment *attachment = &soft->attachments[held->attachment];
         const SoftPoint *p = &soft->points[attachment->particle];
-        held->live = p->inverse_mass > 0.0f && rigid_alive(rigid, attachment->body) &&
+        held->live = p->inverse_mass > 0.0f && soft_holds(soft, attachment) &&
                      is_solved_here(soft, attachment);
         if (!held->live) {
             continue;
         }
-        u32 slot = attachment->body.slot;
+        const Collider *collider = soft_collider_of(soft, soft->holder);
+        u32 thing = attachment->body.slot;
         Vec3 at = moves ? vec3_add_scaled(p->position, h, p->velocity) : p->position;
-        Vec3 arm = vec3_sub(at, rigid_centre(rigid, slot));
-        Symmetric3 response = rigid_response_at(rigid, slot, arm);
+        Vec3 arm = vec3_sub(at, soft_motion_of(soft, soft->holder, thing).centre);
+        Symmetric3 response = collider->ops->bodies->response(collider->of, thing, arm);
         f32 body = (response.xx + response.yy + response.zz) / 3.0f;
         body *= mean_to_any * (f32)held->shares;
         held->weight = body > 0.0f ? p->inverse_mass * body / (p->inverse_mass + body)
                                    : firm * p->inverse_mass;
         SoftBody *of = &soft->bodies[soft->matter[attachment->particle].body];
         of->fixed = of->fixed || !(body > 0.0f);
-        held->speed = soft_contact_hold_speed(soft, rigid, attachment, at, h);
+        held->speed = soft_contact_hold_speed(soft, attachment, at, h);
     }
 }
 

@@ -24,10 +24,12 @@ static const f32 weight_least = 0.05f;
 
 /* A particle in this step. */
 typedef struct Load {
-    u32 particle, slot, mover;
-    f32 part;   /* Σ of the corner's barycentric weights */
-    f32 weight; /* 1/kg, of particle and body together */
-    Vec3 speed; /* m/s, of the body there */
+    u32 particle;
+    OtherThing by;
+    SoftBearing *bearing; /* of the body */
+    f32 part;             /* Σ of the corner's barycentric weights */
+    f32 weight;           /* 1/kg, of particle and body together */
+    Vec3 speed;           /* m/s, of the body there */
     f32 own_weight;
     Vec3 own_velocity; /* m/s, without the constraints */
     Vec3 impulse;      /* N s, for the body */
@@ -90,10 +92,9 @@ static Vec3 place_now(const SoftPoint *p, f32 h)
 
 /* Does the body press on the triangle, and is an edge of it overlong? `late`: s by which the
  * particles lag. */
-static bool is_loaded(const Soft *soft, const Rigid *rigid, const SoftFace *face, f32 h, f32 late)
+static bool is_loaded(const Soft *soft, const SoftFace *face, f32 h, f32 late)
 {
     const SoftBody *body = &soft->bodies[face->body];
-    const RigidMover *mover = &soft->rigid_bodies.movers[face->mover];
     Vec3 c[3], at = vec3_zero(), moving = vec3_zero();
     bool stretched = false;
     for (u32 k = 0; k < 3; k++) {
@@ -110,9 +111,9 @@ static bool is_loaded(const Soft *soft, const Rigid *rigid, const SoftFace *face
     if (!stretched) {
         return false;
     }
-    Vec3 centre = rigid_centre(rigid, face->slot), arm = vec3_sub(at, centre);
-    Vec3 from = quat_rotate(rigid_orientation(rigid, face->slot), face->local);
-    Vec3 against = vec3_add(rigid_velocity_at(rigid, face->slot, arm), mover->bias);
+    ContactMotion motion = soft_motion_of(soft, face->other, face->thing);
+    Vec3 arm = vec3_sub(at, motion.centre), from = quat_rotate(motion.orientation, face->local);
+    Vec3 against = vec3_add(contact_motion_at(&motion, arm), motion.bias);
     f32 gap = vec3_dot(vec3_sub(arm, from), face->normal) - body->def.thickness;
     f32 apart = vec3_dot(vec3_sub(moving, against), face->normal);
     return f32_min(gap, gap + h * apart) < slack_part * body->def.thickness;
@@ -128,13 +129,14 @@ static void add_corner(Soft *soft, const SoftFace *face, u32 k)
     }
     if (index == SOFT_NONE) {
         index = loads->of[particle] = loads->count++;
-        loads->loads[index] =
-            (Load){.particle = particle, .slot = face->slot, .mover = face->mover};
+        loads->loads[index] = (Load){.particle = particle,
+                                     .by = {face->other, face->thing},
+                                     .bearing = &soft->others[face->other].bearings[face->mover]};
     }
     Load *load = &loads->loads[index];
-    if (load->slot == face->slot) { /* the first body in contact */
+    if (soft_thing_is(load->by, face->other, face->thing)) { /* the first body in contact */
         load->part += part;
-        soft->rigid_bodies.movers[face->mover].loaded += part;
+        load->bearing->loaded += part;
     }
 }
 
@@ -166,30 +168,38 @@ static void clear(Soft *soft)
         loads->of[loads->loads[i].particle] = SOFT_NONE;
     }
     loads->count = 0;
-    for (u32 i = 0; i < soft->rigid_bodies.mover_count; i++) {
-        soft->rigid_bodies.movers[i].loaded = 0.0f;
-        soft->rigid_bodies.movers[i].holds = false;
+    for (u32 o = 0; o < soft->other_count; o++) {
+        for (u32 i = 0; i < soft->others[o].bearing_count; i++) {
+            soft->others[o].bearings[i] = (SoftBearing){0};
+        }
     }
-    for (u32 i = 0; i < soft->attachment_count; i++) {
-        u32 slot = soft->attachments[i].body.slot;
-        if (slot < soft->rigid_bodies.mover_slots && soft->rigid_bodies.mover_of[slot] != 0) {
-            soft->rigid_bodies.movers[soft->rigid_bodies.mover_of[slot] - 1].holds = true;
+    for (u32 i = 0; i < soft->attachment_count && soft->holder != SOFT_NONE; i++) {
+        SoftBearing *bearing = soft_bearing(soft, soft->holder, soft->attachments[i].body.slot);
+        if (bearing != NULL) {
+            bearing->holds = true;
         }
     }
 }
 
-void loads_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves)
+static bool may_load(const Soft *soft, const SoftFace *face)
+{
+    const SoftBody *body = &soft->bodies[face->body];
+    const Collider *collider = soft_collider_of(soft, face->other);
+    return face->near != 0 && face->mover != SOFT_NONE &&
+           !soft->others[face->other].bearings[face->mover].holds &&
+           body->def.method == SOFT_XPBD && !body->closed &&
+           collider->ops->bodies->mass(collider->of, face->thing) > 0.0f &&
+           collider->ops->bodies->awake(collider->of, face->thing);
+}
+
+void loads_begin(Soft *soft, f32 h, bool moves)
 {
     Loads *loads = soft->loads;
     f32 late = moves ? h : 0.0f;
     clear(soft);
     for (u32 i = 0; i < soft->face_count; i++) {
         const SoftFace *face = &soft->faces[i];
-        if (face->near != 0 && face->mover != SOFT_NONE &&
-            !soft->rigid_bodies.movers[face->mover].holds &&
-            soft->bodies[face->body].def.method == SOFT_XPBD && !soft->bodies[face->body].closed &&
-            rigid_mass(rigid, face->slot) > 0.0f && rigid_awake(rigid, face->slot) &&
-            is_loaded(soft, rigid, face, h, late)) {
+        if (may_load(soft, face) && is_loaded(soft, face, h, late)) {
             for (u32 k = 0; k < 3; k++) {
                 add_corner(soft, face, k);
             }
@@ -198,13 +208,14 @@ void loads_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves)
     for (u32 i = 0; i < loads->count; i++) {
         Load *load = &loads->loads[i];
         const SoftPoint *p = &soft->points[load->particle];
-        const RigidMover *mover = &soft->rigid_bodies.movers[load->mover];
-        Vec3 arm = vec3_sub(place_now(p, late), rigid_centre(rigid, load->slot));
-        Symmetric3 response = rigid_response_at(rigid, load->slot, arm);
+        const Collider *collider = soft_collider_of(soft, load->by.other);
+        ContactMotion motion = soft_motion_of(soft, load->by.other, load->by.thing);
+        Vec3 arm = vec3_sub(place_now(p, late), motion.centre);
+        Symmetric3 response = collider->ops->bodies->response(collider->of, load->by.thing, arm);
         f32 body = (response.xx + response.yy + response.zz) / 3.0f;
-        body *= mean_to_any * mover->loaded / load->part;
+        body *= mean_to_any * load->bearing->loaded / load->part;
         load->weight = p->inverse_mass * body / (p->inverse_mass + body);
-        load->speed = vec3_add(rigid_velocity_at(rigid, load->slot, arm), mover->bias);
+        load->speed = vec3_add(contact_motion_at(&motion, arm), motion.bias);
         load->impulse = vec3_zero();
     }
     sort_loads(soft);
@@ -244,12 +255,15 @@ void loads_give(Soft *soft, u32 group)
     }
 }
 
-void loads_pass(const Soft *soft, Rigid *rigid)
+void loads_pass(const Soft *soft)
 {
     const Loads *loads = soft->loads;
     for (u32 i = 0; i < loads->count; i++) {
         const Load *load = &loads->loads[i];
-        Vec3 arm = vec3_sub(soft->points[load->particle].position, rigid_centre(rigid, load->slot));
-        rigid_impulse(rigid, load->slot, arm, load->impulse);
+        const Collider *collider = soft_collider_of(soft, load->by.other);
+        Vec3 centre = soft_motion_of(soft, load->by.other, load->by.thing).centre;
+        ContactPlace place = {.thing = load->by.thing,
+                              .arm = vec3_sub(soft->points[load->particle].position, centre)};
+        collider->ops->impulse(collider->of, &place, load->impulse);
     }
 }

@@ -12,7 +12,7 @@
 
 enum {
     MARKS_MAX = 64, /* points of a body whose positions are monitored */
-    SLOTS_MAX = 256
+    THINGS_MAX = 256
 };
 
 /* Speed limit of every point: ripples between the monitored points count as motion. */
@@ -131,11 +131,12 @@ static f32 touching(f32 thickness)
     return thickness + soft_contact_m + soft_contact_part * thickness;
 }
 
-static bool point_touches(const Soft *soft, const Rigid *rigid, u32 particle, u32 slot, f32 ahead)
+static bool point_touches(const Soft *soft, u32 particle, OtherThing thing, f32 ahead)
 {
+    const Collider *collider = soft_collider_of(soft, thing.other);
     f32 reach = touching(soft->matter[particle].radius) + ahead;
     Vec3 at = soft->points[particle].position, normal;
-    return rigid_collider_distance(rigid, slot, at, reach, &normal) < reach;
+    return collider->ops->distance(collider->of, thing.thing, at, reach, &normal) < reach;
 }
 
 static bool overlap(const Bounds *a, const Bounds *b)
@@ -145,49 +146,80 @@ static bool overlap(const Bounds *a, const Bounds *b)
 }
 
 /* Does something moving touch the body, or will it in this tick? */
-static bool is_met(const Soft *soft, const Rigid *rigid, u32 b, u32 slot, f32 tick_s)
+static bool is_met(const Soft *soft, u32 b, OtherThing thing, f32 speed, f32 tick_s)
 {
     const SoftBody *body = &soft->bodies[b];
-    f32 turning =
-        vec3_length(rigid_angular_velocity(rigid, slot)) * shape_reach(rigid_shape(rigid, slot));
-    f32 ahead = (vec3_length(rigid_velocity(rigid, slot)) + turning) * tick_s;
-    if (soft_contact_by_faces(soft, rigid, body, slot)) {
-        return soft_contact_face_meets(soft, rigid, body, slot,
+    f32 ahead = speed * tick_s;
+    if (soft_contact_by_faces(soft, body, thing.other, thing.thing)) {
+        return soft_contact_face_meets(soft, body, thing.other, thing.thing,
                                        touching(body->def.thickness) + ahead);
     }
-    Bounds of = bounds_grow(rigid_bounds(rigid, slot), touching(body->def.thickness) + ahead);
+    Bounds of = bounds_grow(soft_other_bounds(soft, thing.other, thing.thing),
+                            touching(body->def.thickness) + ahead);
     for (u32 i = body->first; i < body->first + body->count; i++) {
         Bounds at = {soft->points[i].position, soft->points[i].position};
-        if (overlap(&at, &of) && point_touches(soft, rigid, i, slot, ahead)) {
+        if (overlap(&at, &of) && point_touches(soft, i, thing, ahead)) {
             return true;
         }
     }
     return false;
+}
+
+/* Does the thing wake what sleeps near it? *speed: m/s, of what is no body that of the part nearest
+ * to `near`. */
+static bool stirs(const Soft *soft, OtherThing thing, Vec3 near, f32 *speed)
+{
+    const Collider *collider = soft_collider_of(soft, thing.other);
+    const ColliderOps *ops = collider->ops;
+    ContactBody body;
+    if (ops->bodies != NULL) {
+        ops->bodies->describe(collider->of, thing.thing, &body);
+        *speed = body.speed;
+        return body.stirs;
+    }
+    *speed = vec3_length(ops->velocity(collider->of, thing.thing, near));
+    return !(ops->asleep != NULL && ops->asleep(collider->of, thing.thing)) && *speed > rest_m_s;
 }
 
 /* Does a moving body touch a sleeping one? */
-static bool is_stirred(const Soft *soft, Rigid *rigid, u32 b, f32 tick_s)
+static bool is_stirred(const Soft *soft, u32 b, f32 tick_s)
 {
-    u32 slots[SLOTS_MAX];
+    u32 things[THINGS_MAX];
     const SoftDef *def = &soft->bodies[b].def;
-    if (soft_is_absent(soft, b)) {
-        return false;
-    }
     Bounds bounds = bounds_grow(soft->rests[b].bounds, touching(def->thickness));
-    u32 count = rigid_overlaps(rigid, bounds, slots, SLOTS_MAX);
-    for (u32 s = 0; s < count; s++) {
-        if (rigid_stirs(rigid, slots[s]) && rigid_meets(rigid, slots[s], def->group, def->mask) &&
-            is_met(soft, rigid, b, slots[s], tick_s)) {
-            return true;
+    Vec3 middle = vec3_lerp(bounds.min, bounds.max, 0.5f);
+    for (u32 o = 0; o < soft->other_count && !soft_is_absent(soft, b); o++) {
+        const Collider *collider = soft_collider_of(soft, o);
+        u32 count = collider->ops->overlaps(collider->of, bounds, def->group, def->mask, things,
+                                            THINGS_MAX);
+        for (u32 i = 0; i < count; i++) {
+            OtherThing thing = {o, things[i]};
+            f32 speed;
+            if (stirs(soft, thing, middle, &speed) && is_met(soft, b, thing, speed, tick_s)) {
+                return true;
+            }
         }
     }
     return false;
 }
 
-void soft_stir(Soft *soft, Rigid *rigid, f32 tick_s)
+/* Is the body of an attachment there, and does it stir? */
+static bool holder_stirs(const Soft *soft, const SoftAttachment *held)
+{
+    f32 speed;
+    return soft_holds(soft, held) &&
+           stirs(soft, (OtherThing){soft->holder, held->body.slot}, vec3_zero(), &speed);
+}
+
+void soft_stir(Soft *soft, SoftOthers others, f32 tick_s)
 {
     soft->tick_s = tick_s;
     soft->surface_stale = true;
+    soft_others_set(soft, others);
+    for (u32 o = 0; o < soft->other_count && soft->asleep_count > 0; o++) {
+        const Collider *collider = soft_collider_of(soft, o);
+        collider->ops->begin(collider->of, NULL, tick_s);
+    }
     for (u32 i = 0; i < soft->grab_end; i++) {
         if (soft->grabs[i].live) {
             soft_wake(soft, soft->matter[soft->grabs[i].particle].body);
@@ -195,23 +227,22 @@ void soft_stir(Soft *soft, Rigid *rigid, f32 tick_s)
     }
     for (u32 i = 0; i < soft->attachment_count && soft->asleep_count > 0; i++) {
         const SoftAttachment *held = &soft->attachments[i];
-        if (rigid_alive(rigid, held->body) && rigid_stirs(rigid, held->body.slot)) {
+        if (holder_stirs(soft, held)) {
             soft_wake(soft, soft->matter[held->particle].body);
         }
     }
     for (u32 b = 0; b < soft->body_count && soft->asleep_count > 0; b++) {
-        if (soft_sleeps(soft, b) && is_stirred(soft, rigid, b, tick_s)) {
+        if (soft_sleeps(soft, b) && is_stirred(soft, b, tick_s)) {
             soft_wake(soft, b);
         }
     }
 }
 
-void soft_wake_near(Soft *soft, const Rigid *rigid, u32 slot)
+void soft_wake_within(Soft *soft, Bounds bounds)
 {
-    Bounds of = rigid_bounds(rigid, slot);
-    for (u32 b = 0; b < soft->body_count && soft->asleep_count > 0; b++) {
-        Bounds bounds = bounds_grow(soft->rests[b].bounds, touching(soft->bodies[b].def.thickness));
-        if (soft_sleeps(soft, b) && overlap(&of, &bounds)) {
+    for (u32 b = 0; b < soft->rest_count && soft->asleep_count > 0; b++) {
+        Bounds of = bounds_grow(soft->rests[b].bounds, touching(soft->bodies[b].def.thickness));
+        if (soft->rests[b].state.asleep == REST_ASLEEP && overlap(&of, &bounds)) {
             soft_wake(soft, b);
         }
     }
@@ -252,13 +283,13 @@ static bool is_in_place(const Soft *soft, u32 b, f32 way)
     return true;
 }
 
-/* Counts time as for rigid bodies (island.c): at each RIGID_REST_S positions are recorded anew. */
+/* Counts time as rigid bodies do: at each CONTACT_REST_S positions are recorded anew. */
 static void count_rest(Soft *soft, u32 b)
 {
-    const f32 time = RIGID_REST_S;
+    const f32 time = CONTACT_REST_S;
     SoftRest *rest = &soft->rests[b];
     bool rests = !whole_grows(soft, b) &&
-                 is_in_place(soft, b, rigid_rest_way(vec3_length(soft->gravity), rest->near));
+                 is_in_place(soft, b, contact_rest_way(vec3_length(soft->gravity), rest->near));
     f32 before = rest->state.rest_s, now = rests ? before + soft->tick_s : 0.0f;
     if (!rests || (before < time && now >= time) || (before < 2.0f * time && now >= 2.0f * time) ||
         now >= 3.0f * time) {
@@ -287,29 +318,34 @@ static void find_near(Soft *soft)
 /* ---- what touches ---- */
 
 typedef struct Links {
-    u32 body, slot; /* last pair found touching */
+    u32 body;
+    OtherThing thing; /* last pair found touching */
 } Links;
 
-static bool soft_contact_counts(const Soft *soft, const Rigid *rigid, const SoftContact *contact,
-                                Links *last)
+static bool is_last(const Links *last, u32 body, OtherThing thing)
+{
+    return body == last->body && soft_thing_is(last->thing, thing.other, thing.thing);
+}
+
+static bool contact_counts(const Soft *soft, const SoftContact *contact, Links *last)
 {
     u32 body = soft->matter[contact->particle].body;
-    if ((body == last->body && contact->slot == last->slot) ||
-        !point_touches(soft, rigid, contact->particle, contact->slot, 0.0f)) {
+    OtherThing thing = {contact->other, contact->thing};
+    if (is_last(last, body, thing) || !point_touches(soft, contact->particle, thing, 0.0f)) {
         return false;
     }
-    *last = (Links){body, contact->slot};
+    *last = (Links){body, thing};
     return true;
 }
 
-static bool face_counts(const Soft *soft, const Rigid *rigid, const SoftFace *face, Links *last)
+static bool face_counts(const Soft *soft, const SoftFace *face, Links *last)
 {
-    if (face->near == 0 || (face->body == last->body && face->slot == last->slot) ||
-        !soft_contact_face_touches(soft, rigid, face,
-                                   touching(soft->bodies[face->body].def.thickness))) {
+    OtherThing thing = {face->other, face->thing};
+    if (face->near == 0 || is_last(last, face->body, thing) ||
+        !soft_contact_face_touches(soft, face, touching(soft->bodies[face->body].def.thickness))) {
         return false;
     }
-    *last = (Links){face->body, face->slot};
+    *last = (Links){face->body, thing};
     return true;
 }
 
@@ -333,38 +369,48 @@ static u32 self_collision_contacts(const Soft *soft)
     return soft->collision != NULL && soft->collision->any ? soft->collision->active_count : 0;
 }
 
-static void link_all(void *context, Rigid *rigid)
+static void link_last(const Soft *soft, const Links *last)
+{
+    const Collider *collider = soft_collider_of(soft, last->thing.other);
+    if (last->thing.other == soft->holder) {
+        collider->ops->bodies->link_thing(collider->of, last->body, last->thing.thing);
+    }
+}
+
+static void link_all(void *context)
 {
     Soft *soft = context;
-    Links last = {SOFT_NONE, SOFT_NONE};
+    const Collider *holder = soft_collider_of(soft, soft->holder);
+    Links last = {SOFT_NONE, {SOFT_NONE, SOFT_NONE}};
     for (u32 i = 0; i < soft->attachment_count; i++) {
         const SoftAttachment *held = &soft->attachments[i];
         u32 body = soft->matter[held->particle].body;
-        if (rigid_alive(rigid, held->body) && !soft_sleeps(soft, body)) {
-            rigid_link_body(rigid, body, held->body.slot);
+        if (soft_holds(soft, held) && !soft_sleeps(soft, body)) {
+            holder->ops->bodies->link_thing(holder->of, body, held->body.slot);
         }
     }
     for (u32 i = 0; i < soft->near_count; i++) {
-        if (soft_contact_counts(soft, rigid, &soft->near[i], &last)) {
-            rigid_link_body(rigid, last.body, last.slot);
+        if (contact_counts(soft, &soft->near[i], &last)) {
+            link_last(soft, &last);
         }
     }
     for (u32 i = 0; i < soft->face_count; i++) {
-        if (face_counts(soft, rigid, &soft->faces[i], &last)) {
-            rigid_link_body(rigid, last.body, last.slot);
+        if (face_counts(soft, &soft->faces[i], &last)) {
+            link_last(soft, &last);
         }
     }
     for (u32 i = 0; i < self_collision_contacts(soft); i++) {
         u32 one, other;
         if (self_collision_counts(soft, soft->collision->active[i], &one, &other)) {
-            rigid_link_members(rigid, one, other);
+            holder->ops->bodies->link_members(holder->of, one, other);
         }
     }
 }
 
-void soft_rest(Soft *soft, Rigid *rigid)
+void soft_rest(Soft *soft)
 {
-    if (soft->rest_count == 0 || soft->asleep_count == soft->body_count) {
+    if (soft->rest_count == 0 || soft->holder == SOFT_NONE ||
+        soft->asleep_count == soft->body_count) {
         return;
     }
     find_near(soft);
@@ -375,51 +421,56 @@ void soft_rest(Soft *soft, Rigid *rigid)
         }
         const SoftRest *rest = &soft->rests[b];
         soft->members[b] = (IslandMember){.awake = awake,
-                                          .rests = rest->state.rest_s >= 2.0f * RIGID_REST_S,
+                                          .rests = rest->state.rest_s >= 2.0f * CONTACT_REST_S,
                                           .held = rest->pinned};
     }
     soft->company = (IslandMembers){soft->members, soft->body_count, link_all, soft};
-    rigid_set_island_members(rigid, &soft->company);
+    const Collider *holder = soft_collider_of(soft, soft->holder);
+    holder->ops->bodies->join_islands(holder->of, &soft->company);
 }
 
 /* ---- after it ---- */
 
-static void wake_body(const Soft *soft, Rigid *rigid, u32 body, u32 slot)
+static bool may_wake(const Soft *soft, u32 body, OtherThing thing)
 {
-    if (!soft_sleeps(soft, body) && rigid_motion(rigid, slot) == BODY_DYNAMIC) {
-        rigid_wake(rigid, slot);
-    }
+    const Collider *collider = soft_collider_of(soft, thing.other);
+    const ContactBodyOps *bodies = collider->ops->bodies;
+    return !soft_sleeps(soft, body) && bodies != NULL &&
+           bodies->mass(collider->of, thing.thing) > 0.0f &&
+           !bodies->awake(collider->of, thing.thing);
 }
 
-static bool may_wake(const Soft *soft, const Rigid *rigid, u32 body, u32 slot)
+static void wake_thing(const Soft *soft, OtherThing thing)
 {
-    return !soft_sleeps(soft, body) && rigid_motion(rigid, slot) == BODY_DYNAMIC &&
-           !rigid_awake(rigid, slot);
+    const Collider *collider = soft_collider_of(soft, thing.other);
+    collider->ops->wake(collider->of, thing.thing);
 }
 
 /* Awake bodies wake the bodies they touch. */
-static void wake_neighbours(Soft *soft, Rigid *rigid)
+static void wake_neighbours(Soft *soft)
 {
-    Links last = {SOFT_NONE, SOFT_NONE};
+    Links last = {SOFT_NONE, {SOFT_NONE, SOFT_NONE}};
     for (u32 i = 0; i < soft->attachment_count; i++) {
         const SoftAttachment *held = &soft->attachments[i];
         u32 body = soft->matter[held->particle].body;
-        if (rigid_alive(rigid, held->body) && may_wake(soft, rigid, body, held->body.slot)) {
-            wake_body(soft, rigid, body, held->body.slot);
+        OtherThing thing = {soft->holder, held->body.slot};
+        if (soft_holds(soft, held) && may_wake(soft, body, thing)) {
+            wake_thing(soft, thing);
         }
     }
     for (u32 i = 0; i < soft->near_count; i++) {
         const SoftContact *contact = &soft->near[i];
-        if (may_wake(soft, rigid, soft->matter[contact->particle].body, contact->slot) &&
-            soft_contact_counts(soft, rigid, contact, &last)) {
-            wake_body(soft, rigid, last.body, last.slot);
+        OtherThing thing = {contact->other, contact->thing};
+        if (may_wake(soft, soft->matter[contact->particle].body, thing) &&
+            contact_counts(soft, contact, &last)) {
+            wake_thing(soft, thing);
         }
     }
     for (u32 i = 0; i < soft->face_count; i++) {
         const SoftFace *face = &soft->faces[i];
-        if (may_wake(soft, rigid, face->body, face->slot) &&
-            face_counts(soft, rigid, face, &last)) {
-            wake_body(soft, rigid, last.body, last.slot);
+        OtherThing thing = {face->other, face->thing};
+        if (may_wake(soft, face->body, thing) && face_counts(soft, face, &last)) {
+            wake_thing(soft, thing);
         }
     }
     for (u32 i = 0; i < self_collision_contacts(soft) && soft->asleep_count > 0; i++) {
@@ -431,9 +482,10 @@ static void wake_neighbours(Soft *soft, Rigid *rigid)
     }
 }
 
-void soft_sleep(Soft *soft, Rigid *rigid)
+void soft_sleep(Soft *soft)
 {
-    if (soft->rest_count == 0 || soft->asleep_count == soft->body_count) {
+    if (soft->rest_count == 0 || soft->holder == SOFT_NONE ||
+        soft->asleep_count == soft->body_count) {
         return;
     }
     for (u32 b = 0; b < soft->body_count; b++) {
@@ -441,7 +493,7 @@ void soft_sleep(Soft *soft, Rigid *rigid)
             rest_fall_asleep(soft, b);
         }
     }
-    wake_neighbours(soft, rigid);
+    wake_neighbours(soft);
 }
 
 /* ---- state ---- */

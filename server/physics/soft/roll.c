@@ -30,7 +30,7 @@ static const f32 inertia_least = 1e-5f;
 
 /* A soft body on a rigid one, in this step: sums over the contact points. */
 typedef struct RollingPatch {
-    u32 slot;
+    OtherThing on;
     f32 impulse;     /* N s, normal */
     Vec3 at, normal; /* times impulse */
 } RollingPatch;
@@ -83,25 +83,55 @@ static Rolling rolling_of(const Soft *soft, const SoftBody *body, Vec3 at, Vec3 
                                  (f32)(xx + yy + least), (f32)-xy, (f32)-xz, (f32)-yz}};
 }
 
+/* The body below, and where the patch is on it. */
+typedef struct Below {
+    const Collider *collider;
+    ContactPlace place; /* its thing and arm */
+} Below;
+
+static ContactMotion motion_of(const Below *below)
+{
+    ContactMotion motion;
+    below->collider->ops->bodies->motion(below->collider->of, below->place.thing, &motion);
+    return motion;
+}
+
+/* m/s, of the patch. */
+static Vec3 velocity_of(const Below *below)
+{
+    ContactMotion motion = motion_of(below);
+    return contact_motion_at(&motion, below->place.arm);
+}
+
+static bool takes_impulses(const Below *below)
+{
+    const ContactBodyOps *bodies = below->collider->ops->bodies;
+    return bodies->mass(below->collider->of, below->place.thing) > 0.0f &&
+           bodies->awake(below->collider->of, below->place.thing);
+}
+
 /* Change of the rolling of the body below by a unit of moment about `axis`, with the impulse
  * that goes with it. */
-static f32 yielding(const Rigid *rigid, u32 slot, Vec3 arm, Vec3 axis, Vec3 impulse)
+static f32 yielding(const Below *below, Vec3 axis, Vec3 impulse)
 {
-    if (!(rigid_mass(rigid, slot) > 0.0f) || !rigid_awake(rigid, slot)) {
+    if (!takes_impulses(below)) {
         return 0.0f;
     }
+    const ContactBodyOps *bodies = below->collider->ops->bodies;
+    u32 thing = below->place.thing;
+    Vec3 arm = below->place.arm;
     Vec3 angular_velocity =
-        rigid_rotation_since(rigid, slot, vec3_add(vec3_cross(arm, impulse), axis));
-    Vec3 moved =
-        vec3_add_scaled(vec3_cross(angular_velocity, arm), 1.0f / rigid_mass(rigid, slot), impulse);
+        bodies->turned(below->collider->of, thing, vec3_add(vec3_cross(arm, impulse), axis));
+    Vec3 moved = vec3_add_scaled(vec3_cross(angular_velocity, arm),
+                                 1.0f / bodies->mass(below->collider->of, thing), impulse);
     return vec3_dot(axis, angular_velocity) + vec3_dot(impulse, moved);
 }
 
-static void give_body(Rigid *rigid, u32 slot, Vec3 arm, Vec3 impulse, Vec3 moment)
+static void give_body(const Below *below, Vec3 impulse, Vec3 moment)
 {
-    if (rigid_mass(rigid, slot) > 0.0f && rigid_awake(rigid, slot)) {
-        rigid_impulse(rigid, slot, arm, impulse);
-        rigid_add_angular_velocity(rigid, slot, rigid_rotation_since(rigid, slot, moment));
+    if (takes_impulses(below)) {
+        below->collider->ops->impulse(below->collider->of, &below->place, impulse);
+        below->collider->ops->bodies->turn(below->collider->of, below->place.thing, moment);
     }
 }
 
@@ -113,16 +143,16 @@ static Vec3 spread_along(const Symmetric3 *inertia, Vec3 direction)
 }
 
 /* Opposes growth and shrinking away from the patch, relative to the body below. */
-static void resist_squeeze(Soft *soft, Rigid *rigid, const SoftBody *body,
-                           const RollingPatch *patch, Vec3 at, Vec3 normal, Rolling *of)
+static void resist_squeeze(Soft *soft, const SoftBody *body, const RollingPatch *patch,
+                           const Below *below, Vec3 at, Vec3 normal, Rolling *of)
 {
-    Vec3 arm = vec3_sub(at, rigid_centre(rigid, patch->slot));
-    Vec3 moving = rigid_velocity_at(rigid, patch->slot, arm);
+    ContactMotion motion = motion_of(below);
+    Vec3 moving = contact_motion_at(&motion, below->place.arm);
     Vec3 spread = spread_along(&of->inertia, normal), moment = vec3_cross(spread, normal);
     f32 sum = vec3_dot(of->place, normal), own = vec3_dot(spread, normal);
     Vec3 impulse = vec3_scale(normal, sum);
-    f32 growth = of->growth - vec3_dot(rigid_angular_velocity(rigid, patch->slot), moment);
-    f32 yields = own + yielding(rigid, patch->slot, arm, moment, impulse);
+    f32 growth = of->growth - vec3_dot(motion.angular_velocity, moment);
+    f32 yields = own + yielding(below, moment, impulse);
     f32 holds = squeeze_part * body->def.rolling_resistance * patch->impulse;
     f32 most = holds * fabsf(sum) / (of->mass * own), rate = -growth / yields;
     rate = f32_clamp(rate, -most, most);
@@ -134,26 +164,27 @@ static void resist_squeeze(Soft *soft, Rigid *rigid, const SoftBody *body,
         f32 along = rate * vec3_dot(vec3_sub(p->position, at), normal);
         p->velocity = vec3_add_scaled(p->velocity, along, normal);
     }
-    give_body(rigid, patch->slot, arm, vec3_scale(impulse, -rate), vec3_scale(moment, -rate));
-    Vec3 moved = vec3_sub(rigid_velocity_at(rigid, patch->slot, arm), moving);
+    give_body(below, vec3_scale(impulse, -rate), vec3_scale(moment, -rate));
+    Vec3 moved = vec3_sub(velocity_of(below), moving);
     of->momentum = vec3_add_scaled(of->momentum, rate, moment);
     of->momentum = vec3_sub(of->momentum, vec3_cross(of->place, moved));
 }
 
-static void resist(Soft *soft, Rigid *rigid, u32 index, const RollingPatch *patch)
+static void resist(Soft *soft, u32 index, const RollingPatch *patch)
 {
     const SoftBody *body = &soft->bodies[index];
     Vec3 at = vec3_scale(patch->at, 1.0f / patch->impulse);
     Vec3 normal = vec3_normalize_or(patch->normal, vec3_zero());
-    Vec3 arm = vec3_sub(at, rigid_centre(rigid, patch->slot));
-    Vec3 moving = rigid_velocity_at(rigid, patch->slot, arm);
-    Rolling of = rolling_of(soft, body, at, moving, normal);
+    ContactMotion motion = soft_motion_of(soft, patch->on.other, patch->on.thing);
+    Below below = {soft_collider_of(soft, patch->on.other),
+                   {.thing = patch->on.thing, .arm = vec3_sub(at, motion.centre)}};
+    Rolling of = rolling_of(soft, body, at, velocity_of(&below), normal);
     if (body->def.pressure > 0.0f) { /* supported by gas, not by material that resists */
-        resist_squeeze(soft, rigid, body, patch, at, normal, &of);
+        resist_squeeze(soft, body, patch, &below, at, normal, &of);
     }
     Symmetric3 inverse = symmetric_inverse(&of.inertia);
     Vec3 angular_velocity = symmetric_mul(&inverse, of.momentum);
-    angular_velocity = vec3_sub(angular_velocity, rigid_angular_velocity(rigid, patch->slot));
+    angular_velocity = vec3_sub(angular_velocity, motion_of(&below).angular_velocity);
     angular_velocity =
         vec3_add_scaled(angular_velocity, -vec3_dot(angular_velocity, normal), normal);
     f32 speed = vec3_length(angular_velocity);
@@ -163,7 +194,7 @@ static void resist(Soft *soft, Rigid *rigid, u32 index, const RollingPatch *patc
     Vec3 axis = vec3_scale(angular_velocity, 1.0f / speed),
          rotation = symmetric_mul(&inverse, axis);
     Vec3 impulse = vec3_cross(rotation, of.place);
-    f32 yields = vec3_dot(axis, rotation) + yielding(rigid, patch->slot, arm, axis, impulse);
+    f32 yields = vec3_dot(axis, rotation) + yielding(&below, axis, impulse);
     f32 lever = body->def.rolling_resistance * fabsf(vec3_dot(of.place, normal)) / of.mass;
     f32 moment = f32_min(speed / yields, lever * patch->impulse);
     rotation = vec3_scale(rotation, -moment);
@@ -171,35 +202,37 @@ static void resist(Soft *soft, Rigid *rigid, u32 index, const RollingPatch *patc
         SoftPoint *p = &soft->points[i];
         p->velocity = vec3_add(p->velocity, vec3_cross(rotation, vec3_sub(p->position, at)));
     }
-    give_body(rigid, patch->slot, arm, vec3_scale(impulse, moment), vec3_scale(axis, moment));
+    give_body(&below, vec3_scale(impulse, moment), vec3_scale(axis, moment));
 }
 
-static void flush(Soft *soft, Rigid *rigid, Patches *patches)
+static void flush(Soft *soft, Patches *patches)
 {
     for (u32 i = 0; i < patches->count; i++) {
-        resist(soft, rigid, patches->body, &patches->of[i]);
+        resist(soft, patches->body, &patches->of[i]);
     }
     patches->count = 0;
 }
 
-static void add(Soft *soft, Rigid *rigid, Patches *patches, u32 body, const RollingPatch *part)
+static void add(Soft *soft, Patches *patches, u32 body, const RollingPatch *part)
 {
     if (body != patches->body) {
-        flush(soft, rigid, patches);
+        flush(soft, patches);
         patches->body = body;
     }
-    if (!(part->impulse > 0.0f) || !resists(soft, body)) {
+    if (!(part->impulse > 0.0f) || !resists(soft, body) ||
+        soft_bodies_of(soft, part->on.other) == NULL) {
         return;
     }
     u32 i = 0;
-    while (i < patches->count && patches->of[i].slot != part->slot) {
+    while (i < patches->count &&
+           !soft_thing_is(patches->of[i].on, part->on.other, part->on.thing)) {
         i++;
     }
     if (i == patches->count) {
         if (i == PARTNERS_MAX) {
             return;
         }
-        patches->of[patches->count++] = (RollingPatch){.slot = part->slot};
+        patches->of[patches->count++] = (RollingPatch){.on = part->on};
     }
     RollingPatch *to = &patches->of[i];
     to->impulse += part->impulse;
@@ -208,24 +241,27 @@ static void add(Soft *soft, Rigid *rigid, Patches *patches, u32 body, const Roll
 }
 
 /* Pairs are sorted by body: one kind of contact with a body forms one patch. */
-void roll_solve(Soft *soft, Rigid *rigid)
+void roll_solve(Soft *soft)
 {
     Patches patches = {.body = SOFT_NONE};
     for (u32 i = 0; i < soft->near_count; i++) {
         const SoftContact *contact = &soft->near[i];
-        RollingPatch part = {contact->slot, contact->pressed,
+        RollingPatch part = {{contact->other, contact->thing},
+                             contact->pressed,
                              vec3_scale(soft->points[contact->particle].position, contact->pressed),
                              vec3_scale(contact->normal, contact->pressed)};
-        add(soft, rigid, &patches, soft->matter[contact->particle].body, &part);
+        add(soft, &patches, soft->matter[contact->particle].body, &part);
     }
-    flush(soft, rigid, &patches);
+    flush(soft, &patches);
     for (u32 i = 0; i < soft->face_count; i++) {
         const SoftFace *face = &soft->faces[i];
         if (face->near != 0) {
-            RollingPatch part = {face->slot, face->pressed, face->pressed_at,
+            RollingPatch part = {{face->other, face->thing},
+                                 face->pressed,
+                                 face->pressed_at,
                                  vec3_scale(face->normal, face->pressed)};
-            add(soft, rigid, &patches, face->body, &part);
+            add(soft, &patches, face->body, &part);
         }
     }
-    flush(soft, rigid, &patches);
+    flush(soft, &patches);
 }

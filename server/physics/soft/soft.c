@@ -49,7 +49,7 @@ void soft_destroy(Soft *soft)
     free(soft->pinned);
     free(soft->contacts);
     free(soft->near);
-    rigid_collider_finish(&soft->rigid_bodies);
+    soft_others_finish(soft);
     free(soft->faces);
     free(soft);
 }
@@ -65,8 +65,6 @@ u64 soft_memory(const Soft *soft)
            (u64)soft->segment_capacity * sizeof *soft->segments +
            (u64)soft->body_capacity * sizeof *soft->bodies +
            self_collision_memory(soft->collision) + (u64)soft->face_capacity * sizeof *soft->faces +
-           (u64)soft->rigid_bodies.mover_capacity * sizeof *soft->rigid_bodies.movers +
-           (u64)soft->rigid_bodies.mover_slots * sizeof *soft->rigid_bodies.mover_of +
            2 * (u64)soft->contact_capacity * sizeof *soft->contacts +
            batches_memory(soft->batches) + stiffs_memory(soft) + loads_memory(soft);
 }
@@ -139,66 +137,56 @@ void soft_impulse(Soft *soft, u32 particle, Vec3 impulse)
 
 /* ---- the tick ---- */
 
-void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s)
+void soft_begin(Soft *soft, SoftOthers others, Jobs *jobs, f32 tick_s)
 {
     VALIDATE_STORE(soft_validate(soft));
     soft->tick_s = tick_s;
     soft->jobs = jobs;
     soft->step = 0;
     soft->surface_stale = true;
+    soft_others_set(soft, others);
     if (soft->asleep_count == soft->body_count) {
-        soft->contact_count = soft->near_count = soft->near_fixed = soft->face_count = 0;
         return;
     }
     wind_begin(soft);
-    if (rigid != NULL) {
-        soft_contact_begin(soft, rigid);
-    }
+    soft_contact_begin(soft);
     self_collision_begin(soft, tick_s);
 }
 
-RigidCollider *soft_rigid_bodies(Soft *soft)
-{
-    return &soft->rigid_bodies;
-}
-
-static void step(Soft *soft, Rigid *rigid, f32 h, bool moves)
+static void step(Soft *soft, f32 h, bool moves)
 {
     if (soft->step == 0) {
         methods_begin(soft);
     }
-    if (rigid != NULL) {
-        rigid_movers_fall(&soft->rigid_bodies, h);
-        coupled_mass_begin(soft, rigid, h, moves);
-        loads_begin(soft, rigid, h, moves);
+    for (u32 o = 0; o < soft->other_count; o++) {
+        collider_step_begin(soft_collider_of(soft, o), h);
     }
+    coupled_mass_begin(soft, h, moves);
+    loads_begin(soft, h, moves);
     groups_step(soft, h, moves);
     grabs_solve(soft, h);
-    if (rigid != NULL) {
-        soft_contact_solve(soft, rigid, h);
-    }
+    soft_contact_solve(soft, h);
     self_collision_solve(soft, h);
     soft->step++;
 }
 
-void soft_substep(Soft *soft, Rigid *rigid, f32 h)
+void soft_substep(Soft *soft, f32 h)
 {
-    soft->rigid_bodies.substep_s = h;
+    soft->substep_s = h;
     soft->surface_stale = true;
     if (soft->asleep_count == soft->body_count) {
         return;
     }
-    if (rigid != NULL) {
-        soft_contact_substep(soft, rigid, h);
-    }
+    soft_contact_substep(soft, h);
     self_collision_substep(soft, h);
     f32 part = h / (f32)soft->steps;
     for (u32 i = 0; i < soft->steps; i++) {
-        step(soft, rigid, part, i > 0);
+        step(soft, part, i > 0);
     }
     groups_move(soft, part);
-    if (rigid != NULL) {
-        rigid_movers_end(&soft->rigid_bodies);
+    for (u32 o = 0; o < soft->other_count; o++) {
+        const Collider *collider = soft_collider_of(soft, o);
+        collider->ops->substep_end(collider->of);
     }
 }
 

@@ -1,7 +1,8 @@
 /*
  * soft.h: the particle store for everything soft: cloth, rope, balloons, jelly, plants, stick
- * figures. A body is a SoftMesh with constraints; bodies collide with the rigid world, with each
- * other and with themselves. A tick is soft_begin, then soft_substep after each rigid_substep.
+ * figures. A body is a SoftMesh with constraints; bodies collide with whatever offers a collider,
+ * with each other and with themselves. A tick is soft_begin, then soft_substep after each substep
+ * of the others.
  * Method: XPBD (Macklin, Müller, Chentanez 2016) with small steps, one iteration per step (Macklin
  * et al. 2019), solved on velocities; others selectable per body, for comparison side by side.
  * Units SI, world axes. No allocation in a tick unless a table must grow.
@@ -10,7 +11,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_SOFT_H
 #define PLENUM_SERVER_PHYSICS_SOFT_SOFT_H
 
-#include "server/physics/rigid/collider.h"
+#include "server/physics/contact/bodies.h"
 #include "server/physics/state.h"
 #include "shared/base/kinds.h"
 #include "shared/soft/soft_mesh.h"
@@ -19,7 +20,7 @@ typedef struct Soft Soft;
 
 typedef struct SoftPin {
     u32 point;   /* of the body */
-    BodyId body; /* attached at its current position; generation 0: fixed in the world */
+    BodyId body; /* of a collider, at its current position; generation 0: fixed in the world */
 } SoftPin;
 
 /* The options are those of shared/rows/soft.def, in SI units (pressure in Pa); see there for
@@ -55,14 +56,16 @@ typedef struct SoftGrab {
 enum {
     SOFT_GRABS_MAX = 1024,
     SOFT_STEPS_MAX = 16,
+    SOFT_COLLIDERS_MAX = 8,
 };
 
 SoftDef soft_def_default(void); /* cloth of 0 kg without a mesh */
 Soft *soft_create(void);        /* NULL: out of memory */
 void soft_destroy(Soft *soft);  /* NULL is allowed */
-/* Adds a body; *range gets its particles. rigid (may be NULL) resolves the pins' bodies. Returns
- * 0 or a negative Error with a text that names the field of the definition. Outside a tick only. */
-int soft_add(Soft *soft, const Rigid *rigid, const SoftDef *def, SoftRange *range,
+/* Adds a body; *range gets its particles. The pins' bodies are things of `holder`, the first
+ * collider of each tick that offers bodies; NULL: no pin has one. Returns 0 or a negative Error
+ * with a text that names the field of the definition. Outside a tick only. */
+int soft_add(Soft *soft, const Collider *holder, const SoftDef *def, SoftRange *range,
              ErrorText *error);
 /* Sorts the constraints into batches. Call after the last addition, before the first tick. */
 int soft_build(Soft *soft);
@@ -108,29 +111,33 @@ i32 soft_grab_add(Soft *soft, const SoftGrab *grab);
 void soft_grab_remove(Soft *soft, u32 grab);
 SoftGrab *soft_grab(Soft *soft, u32 grab);
 
+/* What the bodies meet in a tick: at most SOFT_COLLIDERS_MAX colliders; their data must outlive
+ * it. */
+typedef struct SoftOthers {
+    const Collider *colliders; /* [count] */
+    u32 count;
+} SoftOthers;
+
 /* Starts a tick: computes wind forces and finds candidate contacts. jobs may be NULL and must
  * outlive the tick. */
-void soft_begin(Soft *soft, Rigid *rigid, Jobs *jobs, f32 tick_s);
-/* The rigid bodies as colliders, valid in a tick. */
-RigidCollider *soft_rigid_bodies(Soft *soft);
-/* Predicts, solves, exchanges impulses with the bodies. h in s. */
-void soft_substep(Soft *soft, Rigid *rigid, f32 h);
+void soft_begin(Soft *soft, SoftOthers others, Jobs *jobs, f32 tick_s);
+/* Predicts, solves, exchanges impulses with the others. h in s. */
+void soft_substep(Soft *soft, f32 h);
 
 /* ---- sleep: what rests costs nothing ----
- * soft_stir before rigid_collide; after the substeps soft_rest, rigid_finish, soft_sleep. Who calls
- * none of them has bodies that never sleep. */
+ * Islands are those of the first collider that offers bodies. soft_stir before the others' begin;
+ * after the substeps soft_rest, the end of the others' tick, soft_sleep. Who calls none of them has
+ * bodies that never sleep. */
 
 /* Wakes bodies that something moving touches or holds. */
-void soft_stir(Soft *soft, Rigid *rigid, f32 tick_s);
-/* Reports to the rigid world which soft bodies are at rest, and what they touch. */
-void soft_rest(Soft *soft, Rigid *rigid);
+void soft_stir(Soft *soft, SoftOthers others, f32 tick_s);
+/* Reports to the islands which soft bodies are at rest, and what they touch. */
+void soft_rest(Soft *soft);
 /* Puts bodies to sleep, and wakes sleeping ones that touch something awake. */
-void soft_sleep(Soft *soft, Rigid *rigid);
+void soft_sleep(Soft *soft);
 bool soft_awake(const Soft *soft, u32 body);
 void soft_wake(Soft *soft, u32 body);
 void soft_wake_all(Soft *soft);
-/* Wakes bodies that may lie on this rigid body or hang on it: call before its removal. */
-void soft_wake_near(Soft *soft, const Rigid *rigid, u32 slot);
 
 /* ---- spares: bodies that are absent until they are placed ----
  * Outside a tick. An absent body is neither simulated nor touched; its constraints are built. */
@@ -141,7 +148,7 @@ void soft_take_away(Soft *soft, u32 body);
  * the mesh's frame by orientation (unit); velocity in m/s, besides the angular velocity of its
  * definition. */
 void soft_place(Soft *soft, u32 body, Vec3 position, Quat orientation, Vec3 velocity);
-/* Wakes bodies that may touch what lies within the bounds, m. */
+/* Wakes bodies that may touch what lies within the bounds, m: call before its removal. */
 void soft_wake_within(Soft *soft, Bounds bounds);
 bool soft_is_absent(const Soft *soft, u32 body);
 

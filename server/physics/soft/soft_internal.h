@@ -102,13 +102,26 @@ typedef struct SoftAttachment {
     Vec3 pull;    /* N, of the particle on the body, mean of the last steps awake */
 } SoftAttachment;
 
+/* What is met in this tick, and data of its bodies that may move. */
+typedef struct SoftOther {
+    Collider collider;
+    struct SoftBearing *bearings; /* [bearing_count] by mover: see load.c */
+    u32 bearing_count, bearing_capacity;
+} SoftOther;
+
+typedef struct SoftBearing {
+    f32 loaded; /* in this step: Σ of the weights of what stretches over the body */
+    bool holds; /* something is attached to it */
+} SoftBearing;
+
 typedef struct SoftContact {
-    u32 particle, slot;
-    u32 mover;    /* SOFT_NONE: the body is static and gets no impulses */
-    u16 near;     /* in this substep */
-    u16 pinched;  /* in this substep: another body near holds the particle from the other side */
+    u32 particle, thing;
+    u32 mover;    /* SOFT_NONE: the thing is static and gets no impulses */
+    u16 other;    /* index of the thing's collider */
+    u8 near;      /* in this substep */
+    u8 pinched;   /* in this substep: another thing near holds the particle from the other side */
     f32 pressed;  /* N s, impulse in this step along: */
-    Vec3 normal;  /* from the body */
+    Vec3 normal;  /* from the thing */
     f32 distance; /* m, at the start of this substep */
     f32 keep;     /* m, distance kept in this substep */
 } SoftContact;
@@ -116,22 +129,23 @@ typedef struct SoftContact {
 /* A triangle (or a segment: two equal corners) against a body that particles might miss. */
 typedef struct SoftFace {
     u32 point[3];
-    u32 slot, child; /* of a compound */
-    u32 mover;       /* or SOFT_NONE */
-    u32 body;        /* soft */
-    f32 thin;        /* m, half the thickness of the rigid body */
-    Vec3 apart;      /* from the body: a direction along which they were too far apart in an
+    u32 other, thing; /* with the collider's ContactBodyOps */
+    u32 part;         /* convex */
+    u32 mover;        /* or SOFT_NONE */
+    u32 body;         /* soft */
+    f32 thin;         /* m, half the thickness of the thing */
+    Vec3 apart;       /* from the body: a direction along which they were too far apart in an
                         earlier substep; or 0 */
-    f32 side;        /* of the triangle, where the body was at the start of the tick; 0: none */
-    u16 pinched;     /* in this substep: another body near holds a corner from the other side */
-    u16 near;        /* in this substep; then: */
-    f32 weight[3];   /* of the corners */
-    Vec3 normal;     /* from the body */
-    Vec3 local;      /* m, the body's nearest point, in its centre-of-mass frame */
-    f32 keep[3];     /* m, distance of the corners from the plane there */
-    f32 clearance;   /* m, kept between the corners */
-    f32 pressed;     /* N s, total impulse in this step */
-    Vec3 pressed_at; /* point of action, times that */
+    f32 side;         /* of the triangle, where the body was at the start of the tick; 0: none */
+    u16 pinched;      /* in this substep: another body near holds a corner from the other side */
+    u16 near;         /* in this substep; then: */
+    f32 weight[3];    /* of the corners */
+    Vec3 normal;      /* from the body */
+    Vec3 local;       /* m, the body's nearest point, in its centre-of-mass frame */
+    f32 keep[3];      /* m, distance of the corners from the plane there */
+    f32 clearance;    /* m, kept between the corners */
+    f32 pressed;      /* N s, total impulse in this step */
+    Vec3 pressed_at;  /* point of action, times that */
 } SoftFace;
 
 enum {
@@ -188,9 +202,11 @@ struct Soft {
     SoftContact *contacts; /* of this tick */
     SoftContact *near;     /* of this substep, same capacity: those with static bodies first */
     u32 contact_count, contact_capacity, near_count, near_fixed;
-    u32 pinched_count;          /* of this substep: contacts */
-    RigidCollider rigid_bodies; /* those that may be touched or hold something, and their movers */
-    SoftFace *faces;            /* of this tick */
+    u32 pinched_count; /* of this substep: contacts */
+    SoftOther others[SOFT_COLLIDERS_MAX];
+    u32 other_count;
+    u32 holder;      /* the other whose bodies hold pins and share islands; SOFT_NONE: none */
+    SoftFace *faces; /* of this tick */
     u32 face_count, face_capacity;
     SoftGrab grabs[SOFT_GRABS_MAX];
     u32 grab_end;
@@ -212,7 +228,7 @@ struct Soft {
     Vec3 gravity, wind;
     f32 air_density;
     f32 stretch_scale, bend_scale, pressure_scale;
-    f32 tick_s;
+    f32 tick_s, substep_s;
     u32 steps;
     u32 step;   /* of this tick so far */
     Jobs *jobs; /* of this tick */
@@ -236,6 +252,22 @@ static inline bool soft_point_in(Bounds bounds, Vec3 p, f32 margin)
     return p.x >= bounds.min.x - margin && p.x <= bounds.max.x + margin &&
            p.y >= bounds.min.y - margin && p.y <= bounds.max.y + margin &&
            p.z >= bounds.min.z - margin && p.z <= bounds.max.z + margin;
+}
+
+static inline const Collider *soft_collider_of(const Soft *soft, u32 other)
+{
+    return &soft->others[other].collider;
+}
+static inline const ContactBodyOps *soft_bodies_of(const Soft *soft, u32 other)
+{
+    return contact_bodies(&soft->others[other].collider);
+}
+/* Motion of a thing of a collider that offers bodies. */
+static inline ContactMotion soft_motion_of(const Soft *soft, u32 other, u32 thing)
+{
+    ContactMotion motion;
+    soft_bodies_of(soft, other)->motion(soft->others[other].collider.of, thing, &motion);
+    return motion;
 }
 
 static inline bool soft_sleeps(const Soft *soft, u32 body)
@@ -272,7 +304,7 @@ void groups_move(Soft *soft, f32 h);
  * end that follows it. Afterwards the particle gets their impulse, and contact.c passes it on. */
 int coupled_mass_create(Soft *soft);
 /* Before a step of h s; moves: the previous step has not yet moved the particles. */
-void coupled_mass_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves);
+void coupled_mass_begin(Soft *soft, f32 h, bool moves);
 /* Before and after the constraints of a group. */
 void coupled_mass_take(Soft *soft, u32 group);
 void coupled_mass_give(Soft *soft, u32 group);
@@ -283,12 +315,12 @@ int loads_create(Soft *soft);
 void loads_destroy(Loads *loads);
 u64 loads_memory(const Soft *soft);
 /* Before a step of h s, like coupled_mass_begin. */
-void loads_begin(Soft *soft, const Rigid *rigid, f32 h, bool moves);
+void loads_begin(Soft *soft, f32 h, bool moves);
 /* Before and after the constraints of a group. */
 void loads_take(Soft *soft, u32 group);
 void loads_give(Soft *soft, u32 group);
 /* After all groups: applies the impulses meant for the bodies. */
-void loads_pass(const Soft *soft, Rigid *rigid);
+void loads_pass(const Soft *soft);
 
 /* method.c: a step of a body: for methods other than SOFT_XPBD from prediction to projection,
  * after which velocities are those of the step; and smoothing for all. soft->step is 0 in the
@@ -371,54 +403,74 @@ static inline Vec3 soft_wind(const Soft *soft, u32 particle, Vec3 velocity, f32 
     return vec3_scale(change, share > 1.0f ? h / share : h);
 }
 
-/* contact.c: contact with rigid bodies and attachments to them. */
-int soft_contact_create(Soft *soft);
-void soft_contact_begin(Soft *soft, Rigid *rigid);
-/* Before the steps of a substep of h s. */
-void soft_contact_substep(Soft *soft, Rigid *rigid, f32 h);
-/* A step: first gravity on the bodies; after the particles' own solve, contact between them and
- * the bodies; then the bodies move. */
-void soft_contact_solve(Soft *soft, Rigid *rigid, f32 h);
-/* m/s, that moves a particle from `position` to its anchor at the end of the step. */
-Vec3 soft_contact_hold_speed(Soft *soft, const Rigid *rigid, const SoftAttachment *held,
-                             Vec3 position, f32 h);
+/* contact_other.c: what is met in a tick. */
+void soft_others_set(Soft *soft, SoftOthers others);
+void soft_others_finish(Soft *soft);
+/* Announces that a thing may be touched; returns its mover (0 for what is no body), or SOFT_NONE if
+ * it does not move. */
+u32 soft_others_take(Soft *soft, u32 other, u32 thing);
+/* The bearing of the body, NULL if it does not move or does not live. */
+SoftBearing *soft_bearing(const Soft *soft, u32 other, u32 thing);
+/* Is the attachment's body there? Its thing is in holder. */
+bool soft_holds(const Soft *soft, const SoftAttachment *held);
+/* m, including the motion of a tick; everywhere for what is no body. */
+Bounds soft_other_bounds(const Soft *soft, u32 other, u32 thing);
 
-/* A pinned particle inside a rigid body is a root from which the rest grows out: inside, only
- * pins determine its position, and contact would work against them for ever. */
+/* A thing of one of the others. */
+typedef struct OtherThing {
+    u32 other, thing;
+} OtherThing;
+static inline bool soft_thing_is(OtherThing a, u32 other, u32 thing)
+{
+    return a.thing == thing && a.other == other;
+}
+
+/* contact.c: contact of particles with others, and attachments. */
+int soft_contact_create(Soft *soft);
+void soft_contact_begin(Soft *soft);
+/* Before the steps of a substep of h s. */
+void soft_contact_substep(Soft *soft, f32 h);
+/* A step, after the particles' own solve: contact with others; then these move. */
+void soft_contact_solve(Soft *soft, f32 h);
+/* m/s, that moves a particle from `position` to its anchor at the end of the step. */
+Vec3 soft_contact_hold_speed(const Soft *soft, const SoftAttachment *held, Vec3 position, f32 h);
+
+/* A pinned particle inside a body is a root from which the rest grows out: inside, only pins
+ * determine its position, and contact would work against them for ever. */
 typedef struct ContactRoots {
     u32 count;
-    u32 slot[32], root[32];
+    OtherThing of[32];
+    u32 root[32];
 } ContactRoots;
-/* A pinned particle of the soft body inside the rigid one, or SOFT_NONE; caches the result for
- * one body and tick. */
-u32 soft_contact_root(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
+/* A pinned particle of the soft body inside the thing, or SOFT_NONE; caches the result for one soft
+ * body and tick. */
+u32 soft_contact_root(const Soft *soft, const SoftBody *body, OtherThing thing,
                       ContactRoots *roots);
-/* Is the particle inside the rigid body, and by the rest shape near enough to the root to grow
- * out of it? Or too near to a pin inside to get a thickness away? */
-bool soft_contact_is_rooted(const Soft *soft, const Rigid *rigid, u32 slot, u32 root, u32 particle);
+/* Is the particle inside the thing, and by the rest shape near enough to the root to grow out of
+ * it? Or too near to a pin inside to get a thickness away? */
+bool soft_contact_is_rooted(const Soft *soft, OtherThing thing, u32 root, u32 particle);
 
-/* Limits the distances kept by particles that two bodies near in this substep pinch. */
+/* Limits the distances kept by particles that two things near in this substep pinch. */
 void soft_contact_find_clearance(Soft *soft);
-/* m, limit of the distance kept from either body by a particle that is at `distance` from one
+/* m, limit of the distance kept from either thing by a particle that is at `distance` from one
  * with this normal, and is held from the other side by another. pinched: set if there is one. */
 f32 soft_contact_capacity(Soft *soft, u32 particle, Vec3 normal, f32 distance, u16 *pinched);
 
 /* contact_face.c: triangles and segments against bodies that particles might miss: is this one? */
-bool soft_contact_by_faces(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot);
-/* Is a triangle or segment of the soft body within reach (m) of the rigid one? */
-bool soft_contact_face_meets(const Soft *soft, const Rigid *rigid, const SoftBody *body, u32 slot,
+bool soft_contact_by_faces(const Soft *soft, const SoftBody *body, u32 other, u32 thing);
+/* Is a triangle or segment of the soft body within reach (m) of the thing? */
+bool soft_contact_face_meets(const Soft *soft, const SoftBody *body, u32 other, u32 thing,
                              f32 reach);
 /* Does this one touch? */
-bool soft_contact_face_touches(const Soft *soft, const Rigid *rigid, const SoftFace *face,
-                               f32 reach);
-void soft_contact_face_begin(Soft *soft, Rigid *rigid);
-void soft_contact_face_substep(Soft *soft, const Rigid *rigid, f32 h);
-void soft_contact_face_solve(Soft *soft, Rigid *rigid, f32 h);
+bool soft_contact_face_touches(const Soft *soft, const SoftFace *face, f32 reach);
+void soft_contact_face_begin(Soft *soft);
+void soft_contact_face_substep(Soft *soft, f32 h);
+void soft_contact_face_solve(Soft *soft, f32 h);
 /* Solves again triangles that another body near holds from the other side. */
-void soft_contact_face_solve_pinched(Soft *soft, Rigid *rigid, f32 h);
+void soft_contact_face_solve_pinched(Soft *soft, f32 h);
 
-/* roll.c: rolling resistance on rigid bodies, after contact. */
-void roll_solve(Soft *soft, Rigid *rigid);
+/* roll.c: rolling resistance on bodies, after contact. */
+void roll_solve(Soft *soft);
 
 /* grab.c: all grabs except those on bodies solved once a tick, which handle them. */
 void grab_solve(Soft *soft, SoftGrab *grab, f32 h);

@@ -21,16 +21,6 @@ void soft_take_away(Soft *soft, u32 b)
     soft->absent_count++;
 }
 
-void soft_wake_within(Soft *soft, Bounds bounds)
-{
-    for (u32 b = 0; b < soft->rest_count && soft->asleep_count != soft->absent_count; b++) {
-        Bounds grown = bounds_grow(soft->rests[b].bounds, soft->bodies[b].def.thickness);
-        if (soft->rests[b].state.asleep == REST_ASLEEP && bounds_overlap(&grown, &bounds)) {
-            soft_wake(soft, b);
-        }
-    }
-}
-
 void soft_place(Soft *soft, u32 b, Vec3 position, Quat orientation, Vec3 velocity)
 {
     CHECK(soft_is_absent(soft, b));

@@ -118,6 +118,12 @@ static void validate_holds(const Soft *soft)
     }
 }
 
+static bool bears(const SoftOther *other, u32 mover)
+{
+    return mover == SOFT_NONE || contact_bodies(&other->collider) == NULL ||
+           mover < other->bearing_count;
+}
+
 static void validate_contacts(const Soft *soft)
 {
     CHECK(soft->contact_count <= soft->contact_capacity && soft->near_count <= soft->contact_count);
@@ -129,26 +135,18 @@ static void validate_contacts(const Soft *soft)
         const SoftContact *contact = &soft->near[i];
         CHECK_ITEM(i, contact->particle < soft->count);
         CHECK_ITEM(i, (contact->mover == SOFT_NONE) == (i < soft->near_fixed));
-        CHECK_ITEM(i,
-                   contact->mover == SOFT_NONE || contact->mover < soft->rigid_bodies.mover_count);
+        CHECK_ITEM(i, contact->other < soft->other_count);
+        CHECK_ITEM(i, bears(&soft->others[contact->other], contact->mover));
     }
     for (u32 i = 0; i < soft->face_count; i++) {
         const SoftFace *face = &soft->faces[i];
         CHECK_ITEM(i, face->body < soft->body_count);
-        CHECK_ITEM(i, face->mover == SOFT_NONE || face->mover < soft->rigid_bodies.mover_count);
+        CHECK_ITEM(i, face->other < soft->other_count);
+        CHECK_ITEM(i, bears(&soft->others[face->other], face->mover));
         for (u32 k = 0; k < 3; k++) {
             CHECK_ITEM(i, is_of(&soft->bodies[face->body], face->point[k]));
         }
     }
-    u32 movers = 0;
-    CHECK(soft->rigid_bodies.mover_count <= soft->rigid_bodies.mover_capacity);
-    for (u32 slot = 0; slot < soft->rigid_bodies.mover_slots; slot++) {
-        u32 of = soft->rigid_bodies.mover_of[slot];
-        CHECK_ITEM(slot, of == 0 || (of <= soft->rigid_bodies.mover_count &&
-                                     soft->rigid_bodies.movers[of - 1].slot == slot));
-        movers += of != 0;
-    }
-    CHECK(movers == soft->rigid_bodies.mover_count);
 }
 
 /* ---- sleep, and what acts on whole bodies ---- */

@@ -20,13 +20,6 @@ enum {
     MANIFOLDS_MAX = 8
 };
 
-/* A shape in the world: the pose of the shape's own frame (not of the centre of mass). */
-typedef struct ShapePose {
-    const Shape *shape;
-    Vec3 position;
-    Quat orientation;
-} ShapePose;
-
 typedef struct ManifoldPoint {
     Vec3 position;  /* m, world, midway between the surfaces */
     f32 separation; /* m along the normal, negative is overlap */

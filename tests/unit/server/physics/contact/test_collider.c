@@ -234,7 +234,7 @@ static Everything *everything_make(bool bodies, bool softs, bool second, f32 fri
         all->rigid[s] = (RigidCollider){.rigid = all->kit.rigid};
         all->soft[s] = (SoftCollider){.soft = all->kit.soft};
     }
-    all->rigid[0].earlier = soft_rigid_bodies(all->kit.soft);
+    all->rigid[0].earlier = &all->kit.bodies;
     all->rigid[1].earlier = &all->rigid[0];
     all->balls.set = &all->sets[0];
     return all;
@@ -274,7 +274,8 @@ static void everything_tick(Everything *all)
     Rigid *rigid = all->kit.rigid;
     Soft *soft = all->kit.soft;
     rigid_collide(rigid, NULL);
-    soft_begin(soft, rigid, NULL, SOFT_KIT_TICK_S);
+    Collider bodies = soft_kit_collider(&all->kit);
+    soft_begin(soft, (SoftOthers){&bodies, 1}, NULL, SOFT_KIT_TICK_S);
     for (u32 s = 0; s < 2; s++) {
         Collider colliders[3] = {rigid_collider(&all->rigid[s]), soft_collider(&all->soft[s]),
                                  particle_balls(&all->balls)};
@@ -285,7 +286,7 @@ static void everything_tick(Everything *all)
     for (u32 i = 0; i < SOFT_KIT_SUBSTEPS; i++) {
         f32 h = SOFT_KIT_TICK_S / SOFT_KIT_SUBSTEPS;
         rigid_substep(rigid);
-        soft_substep(soft, rigid, h);
+        soft_substep(soft, h);
         step_set(all, 0, h);
         step_set(all, 1, h);
     }

@@ -71,7 +71,8 @@ static f32 shoot(f32 radius, f32 mass, f32 speed, Vec3 at, bool pinned)
     def.thickness = 0.005f;
     def.pins = pinned ? pins : NULL;
     def.pin_count = pinned ? 4 * SIDE : 0;
-    if (soft_add(kit.soft, kit.rigid, &def, &range, &error) != 0) {
+    Collider bodies = soft_kit_collider(&kit);
+    if (soft_add(kit.soft, &bodies, &def, &range, &error) != 0) {
         fail_msg("%s", error.text);
     }
     assert_int_equal(soft_build(kit.soft), 0);

@@ -93,7 +93,7 @@ static void gas_stores_isothermal_work(void **state)
         def.bend = SOFT_BEND_NONE;
         def.stretch_compliance = -1.0f;
         SoftRange range = soft_kit_add(&kit, &def, &mesh);
-        kit.soft->rigid_bodies.substep_s = SOFT_KIT_TICK_S / SOFT_KIT_SUBSTEPS;
+        kit.soft->substep_s = SOFT_KIT_TICK_S / SOFT_KIT_SUBSTEPS;
         f64 v0 = (f64)soft_volume(kit.soft, range.body);
         scale_points(&kit, range, vec3((f32)scale, (f32)scale, (f32)scale));
         f64 v = v0 * scale * scale * scale;

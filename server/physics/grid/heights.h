@@ -1,0 +1,35 @@
+/*
+ * heights.h: what grids of water levels have in common: borders, limits, memory.
+ * Layer: server/physics (includes shared only).
+ */
+#ifndef PLENUM_SERVER_PHYSICS_GRID_HEIGHTS_H
+#define PLENUM_SERVER_PHYSICS_GRID_HEIGHTS_H
+
+#include "shared/base/error.h"
+
+/* What waves do at a side of the grid. */
+typedef enum HeightBorder {
+    HEIGHT_CLOSED,    /* they come back */
+    HEIGHT_PERIODIC,  /* they enter at the opposite side */
+    HEIGHT_ABSORBING, /* they leave */
+    HEIGHT_BORDER_COUNT
+} HeightBorder;
+
+/* Sides: towards −x, +x, −z, +z. */
+enum {
+    HEIGHTS_SIDE_COUNT = 4,
+    HEIGHTS_SIDE_MAX = 4096 /* cells along one side */
+};
+/* Smaller cells need more steps than a tick has, larger ones are larger than the world. */
+#define HEIGHTS_CELL_MIN_M  0.001f
+#define HEIGHTS_CELL_MAX_M  1000.0f
+#define HEIGHTS_LEVEL_MAX_M 10000.0f
+#define HEIGHTS_DEPTH_MAX_M 10000.0f
+
+/* Checks what all grids have: an error names the member. */
+Error heights_check(const u32 size[2], f32 cell_m, const HeightBorder border[HEIGHTS_SIDE_COUNT],
+                    ErrorText *error);
+/* Zeros, aligned for vectors, to free; NULL: out of memory. */
+f32 *heights_zeros(size_t count);
+
+#endif

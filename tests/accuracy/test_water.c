@@ -50,14 +50,13 @@ static void run(Shallow *shallow, f64 time_s)
 /* ---- dam breaks ---- */
 
 typedef struct Dam {
-    f64 left, right;           /* m */
-    f64 middle, speed, shock;  /* m, m/s: 0 for a dry bed */
+    f64 left, right;            /* m */
+    f64 middle, speed, shock;   /* m, m/s: 0 for a dry bed */
     f64 time_s, first_order[4]; /* s; %, of HLL without slopes at n = 100, 200, 400, 800 */
 } Dam;
 
 static const Dam ritter = {1.0, 0.0, 0.0, 0.0, 0.0, 0.7, {1.23, 0.80, 0.50, 0.30}};
-static const Dam stoker = {1.0,      0.1,      0.396175, 2.321355,
-                           3.105134, 1.0,      {1.22, 0.74, 0.44, 0.25}};
+static const Dam stoker = {1.0, 0.1, 0.396175, 2.321355, 3.105134, 1.0, {1.22, 0.74, 0.44, 0.25}};
 
 static f64 dam_depth(const Dam *dam, f64 x, f64 t)
 {
@@ -335,7 +334,7 @@ static void flow_jumps_behind_a_bump(void **state)
         }
     }
     f64 place = (jump + 0.5) * 0.05, low = cells.depth[jump - 2];
-    print_message("jump at %.2f m (11.67) from %.4f m (0.0760); flow off by %.2f %%, head %.2f %%\n",
+    print_message("jump at %.2f m from %.4f m (11.67, 0.076); flow off by %.2f %%, head %.2f %%\n",
                   place, low, 100.0 * flow, 100.0 * head);
     assert_true(fabs(place - 11.66562) < 0.06);
     assert_true(fabs(low / 0.07597 - 1.0) < 0.05);
@@ -409,8 +408,8 @@ static f64 wave_speed(f64 depth, bool by_wave)
         f64 sum = 0.0, moment = 0.0;
         u32 stride;
         for (u32 i = 0; i < N; i++) {
-            f64 level = by_wave ? (f64)wave_levels(wave, &stride)[i]
-                                : depth_at(shallow, i, false) - depth;
+            f64 level =
+                by_wave ? (f64)wave_levels(wave, &stride)[i] : depth_at(shallow, i, false) - depth;
             level = level > 2e-4 * depth ? level : 0.0;
             sum += level;
             moment += level * i * cell;

@@ -1,4 +1,4 @@
-/* test_water.c: waves and shallow water go the same way, bit for bit, with any number of threads. */
+/* test_water.c: waves and shallow water go the same way, bit for bit, for any number of threads. */
 #include "server/physics/grid/shallow.h"
 #include "server/physics/grid/wave.h"
 

@@ -24,8 +24,8 @@ Error heights_check(const u32 size[2], f32 cell_m, const HeightBorder border[HEI
         }
     }
     if ((u64)size[0] * size[1] > FIELD_ELEMENTS_MAX) {
-        return error_set(error, ERROR_LIMIT, "%u x %u cells: at most %u", size[0],
-                         size[1], FIELD_ELEMENTS_MAX);
+        return error_set(error, ERROR_LIMIT, "%u x %u cells: at most %u", size[0], size[1],
+                         FIELD_ELEMENTS_MAX);
     }
     if (!(cell_m >= HEIGHTS_CELL_MIN_M && cell_m <= HEIGHTS_CELL_MAX_M)) {
         return error_set(error, ERROR_RANGE, "cell is %g m: expected %g to %g", cell_m,

@@ -1,4 +1,4 @@
-/* shallow.c: memory, cells, and the steps of a call: how long each may be, and which tiles sleep. */
+/* shallow.c: memory, cells, and the steps of a call: how long they are, and which tiles sleep. */
 #include "server/physics/grid/shallow_internal.h"
 
 #include "shared/base/check.h"

@@ -31,14 +31,14 @@ typedef struct ShallowState {
 
 /* Rows of one worker, [stride] each. */
 typedef enum ShallowRow {
-    ROW_EAST,                  /* level, depth, u, w of a cell at its face towards +x */
-    ROW_WEST = ROW_EAST + 4,   /* and −x, */
-    ROW_NORTH = ROW_WEST + 4,  /* +z of the row before */
-    ROW_X = ROW_NORTH + 4,     /* through the faces towards −x: volume, momentum for either side, */
-                               /* momentum along the face */
-    ROW_Z = ROW_X + 4,         /* through those towards −z of the row before, */
-    ROW_Z_NEXT = ROW_Z + 4,    /* and of this one */
-    ROW_BED = ROW_Z_NEXT + 4,  /* pressure of the bed along x and z, of the row before */
+    ROW_EAST,                 /* level, depth, u, w of a cell at its face towards +x */
+    ROW_WEST = ROW_EAST + 4,  /* and −x, */
+    ROW_NORTH = ROW_WEST + 4, /* +z of the row before */
+    ROW_X = ROW_NORTH + 4,  /* through the faces towards −x: volume, momentum for either side, */
+                            /* momentum along the face */
+    ROW_Z = ROW_X + 4,      /* through those towards −z of the row before, */
+    ROW_Z_NEXT = ROW_Z + 4, /* and of this one */
+    ROW_BED = ROW_Z_NEXT + 4, /* pressure of the bed along x and z, of the row before */
     ROW_BED_NEXT = ROW_BED + 2,
     ROW_COUNT = ROW_BED_NEXT + 2
 } ShallowRow;

@@ -52,8 +52,7 @@ static void rebuild(Shallow *of)
 static void dry(Shallow *of)
 {
     size_t count = (size_t)of->stride * of->rows;
-    f32 *arrays[] = {of->now.depth,  of->now.u,  of->now.w,
-                     of->next.depth, of->next.u, of->next.w};
+    f32 *arrays[] = {of->now.depth, of->now.u, of->now.w, of->next.depth, of->next.u, of->next.w};
     for (u32 n = 0; n < PL_COUNT(arrays); n++) {
         memset(arrays[n], 0, count * sizeof(f32));
     }

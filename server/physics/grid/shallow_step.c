@@ -7,9 +7,9 @@
 #include <string.h>
 
 /* One side of a face: level, depth, velocity across and along it. */
-typedef struct Side {
+typedef struct FaceSide {
     f32x8 level, depth, across, along;
-} Side;
+} FaceSide;
 
 /* Through a face: volume, momentum across it for the cell before and the one after it (relative to
  * the pressure that each has there), momentum along it. */
@@ -17,11 +17,11 @@ typedef struct Flux {
     f32x8 volume, before, after, along;
 } Flux;
 
-typedef struct Strip {
+typedef struct RowPass {
     const Shallow *of;
     f32 *rows[ROW_COUNT];
     f32 ratio; /* s/m: time step by cell */
-} Strip;
+} RowPass;
 
 SIMD_INLINE f32x8 load_any(const f32 *at)
 {
@@ -42,7 +42,7 @@ SIMD_INLINE f32x8 half_slope(f32x8 before, f32x8 after)
 
 /* Harten, Lax and van Leer's flux between hydrostatically reconstructed depths. `content` is what
  * may leave either cell: m of depth times m/s. */
-SIMD_INLINE Flux face_flux(Side a, Side b, f32x8 content_a, f32x8 content_b, f32x8 gravity)
+SIMD_INLINE Flux face_flux(FaceSide a, FaceSide b, f32x8 content_a, f32x8 content_b, f32x8 gravity)
 {
     f32x8 zero = f32x8_set(0.0f), half_g = gravity * f32x8_set(0.5f);
     f32x8 bed = f32x8_max(a.level - a.depth, b.level - b.depth);
@@ -62,13 +62,13 @@ SIMD_INLINE Flux face_flux(Side a, Side b, f32x8 content_a, f32x8 content_b, f32
                   volume * f32x8_select(volume > zero, a.along, b.along)};
 }
 
-SIMD_INLINE Side load_side(f32 *const rows[4], size_t at)
+SIMD_INLINE FaceSide load_side(f32 *const rows[4], size_t at)
 {
-    return (Side){load_any(rows[0] + at), load_any(rows[1] + at), load_any(rows[2] + at),
-                  load_any(rows[3] + at)};
+    return (FaceSide){load_any(rows[0] + at), load_any(rows[1] + at), load_any(rows[2] + at),
+                      load_any(rows[3] + at)};
 }
 
-SIMD_INLINE void store_side(f32 *const rows[4], size_t at, Side side)
+SIMD_INLINE void store_side(f32 *const rows[4], size_t at, FaceSide side)
 {
     f32x8_store(rows[0] + at, side.level);
     f32x8_store(rows[1] + at, side.depth);
@@ -86,15 +86,15 @@ SIMD_INLINE void store_flux(f32 *const rows[4], size_t at, Flux flux)
 
 /* Values at the four faces of the cells of a row, half a step ahead; the fluxes through the faces
  * towards the row before, of which the values are in ROW_NORTH. */
-static void faces_of_row(const Strip *strip, i32 k, size_t from, size_t to)
+static void faces_of_row(const RowPass *pass, i32 k, size_t from, size_t to)
 {
-    const Shallow *of = strip->of;
-    f32 *const *rows = strip->rows;
+    const Shallow *of = pass->of;
+    f32 *const *rows = pass->rows;
     size_t row = shallow_at(of, 0, k) - SHALLOW_MARGIN, stride = of->stride;
     const f32 *h = of->now.depth + row, *u = of->now.u + row, *w = of->now.w + row;
     const f32 *b = of->bed + row;
-    f32x8 ratio = f32x8_set(strip->ratio), g = f32x8_set(of->gravity), zero = f32x8_set(0.0f);
-    f32x8 thin = f32x8_set(of->thin), rate = f32x8_set(SHALLOW_COURANT_FLOW / strip->ratio);
+    f32x8 ratio = f32x8_set(pass->ratio), g = f32x8_set(of->gravity), zero = f32x8_set(0.0f);
+    f32x8 thin = f32x8_set(of->thin), rate = f32x8_set(SHALLOW_COURANT_FLOW / pass->ratio);
     for (size_t c = from; c < to; c += SIMD_LANES) {
         f32x8 hc = f32x8_load(h + c), uc = f32x8_load(u + c), wc = f32x8_load(w + c);
         f32x8 he = load_any(h + c + 1), hw = load_any(h + c - 1);
@@ -114,26 +114,27 @@ static void faces_of_row(const Strip *strip, i32 k, size_t from, size_t to)
         f32x8 hm = hc - dh, lm = lc - dh, um = uc - du, wm = wc - dw;
         f32x8 east = f32x8_max(hm + hx, zero), west = f32x8_max(hm - hx, zero);
         f32x8 north = f32x8_max(hm + hz, zero), south = f32x8_max(hm - hz, zero);
-        store_side(rows + ROW_EAST, c, (Side){lm + lx, east, um + ux, wm + wx});
-        store_side(rows + ROW_WEST, c, (Side){lm - lx, west, um - ux, wm - wx});
+        store_side(rows + ROW_EAST, c, (FaceSide){lm + lx, east, um + ux, wm + wx});
+        store_side(rows + ROW_WEST, c, (FaceSide){lm - lx, west, um - ux, wm - wx});
         f32x8_store(rows[ROW_BED_NEXT] + c, g * (east + west) * lx);
         f32x8_store(rows[ROW_BED_NEXT + 1] + c, g * (north + south) * lz);
-        Side before = load_side(rows + ROW_NORTH, c), after = {lm - lz, south, wm - wz, um - uz};
+        FaceSide before = load_side(rows + ROW_NORTH, c),
+                 after = {lm - lz, south, wm - wz, um - uz};
         store_flux(rows + ROW_Z_NEXT, c, face_flux(before, after, hs * rate, hc * rate, g));
-        store_side(rows + ROW_NORTH, c, (Side){lm + lz, north, wm + wz, um + uz});
+        store_side(rows + ROW_NORTH, c, (FaceSide){lm + lz, north, wm + wz, um + uz});
     }
 }
 
 /* Fluxes through the faces towards −x of cells [from, to] of row k. */
-static void fluxes_of_row(const Strip *strip, i32 k, size_t from, size_t to)
+static void fluxes_of_row(const RowPass *pass, i32 k, size_t from, size_t to)
 {
-    const Shallow *of = strip->of;
+    const Shallow *of = pass->of;
     const f32 *h = of->now.depth + shallow_at(of, 0, k) - SHALLOW_MARGIN;
-    f32x8 g = f32x8_set(of->gravity), rate = f32x8_set(SHALLOW_COURANT_FLOW / strip->ratio);
+    f32x8 g = f32x8_set(of->gravity), rate = f32x8_set(SHALLOW_COURANT_FLOW / pass->ratio);
     for (size_t c = from; c <= to; c += SIMD_LANES) {
-        Side a = load_side(strip->rows + ROW_EAST, c - 1);
-        Side b = load_side(strip->rows + ROW_WEST, c);
-        store_flux(strip->rows + ROW_X, c,
+        FaceSide a = load_side(pass->rows + ROW_EAST, c - 1);
+        FaceSide b = load_side(pass->rows + ROW_WEST, c);
+        store_flux(pass->rows + ROW_X, c,
                    face_flux(a, b, load_any(h + c - 1) * rate, f32x8_load(h + c) * rate, g));
     }
 }
@@ -146,20 +147,20 @@ typedef struct Most {
 SIMD_INLINE f32x8 slowing(const Shallow *of, f32x8 h, f32x8 u, f32x8 w)
 {
     f32x8 one = f32x8_set(1.0f), thin = f32x8_set(of->thin);
-    f32x8 drag = f32x8_set(of->def.friction * of->time_s) * f32x8_sqrt(u * u + w * w) /
-                 f32x8_max(h, thin);
+    f32x8 drag =
+        f32x8_set(of->def.friction * of->time_s) * f32x8_sqrt(u * u + w * w) / f32x8_max(h, thin);
     return one / (one + drag + f32x8_set(of->def.damping * of->time_s));
 }
 
 /* New values of cells [from, to) of row k, of which the fluxes are in ROW_X, ROW_Z, ROW_Z_NEXT. */
-static void change_of_row(const Strip *strip, i32 k, size_t from, size_t to, Most *most)
+static void change_of_row(const RowPass *pass, i32 k, size_t from, size_t to, Most *most)
 {
-    const Shallow *of = strip->of;
-    f32 *const *r = strip->rows;
+    const Shallow *of = pass->of;
+    f32 *const *r = pass->rows;
     size_t row = shallow_at(of, 0, k) - SHALLOW_MARGIN;
     const f32 *h = of->now.depth + row, *u = of->now.u + row, *w = of->now.w + row;
     f32 *h2 = of->next.depth + row, *u2 = of->next.u + row, *w2 = of->next.w + row;
-    f32x8 ratio = f32x8_set(strip->ratio), zero = f32x8_set(0.0f);
+    f32x8 ratio = f32x8_set(pass->ratio), zero = f32x8_set(0.0f);
     f32x8 thin2 = f32x8_set(of->thin * of->thin), limit = f32x8_set(of->speed_limit);
     bool slows = of->def.friction > 0.0f || of->def.damping > 0.0f;
     const i32x8 lanes = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -195,30 +196,30 @@ static void change_of_row(const Strip *strip, i32 k, size_t from, size_t to, Mos
     }
 }
 
-static void swap_rows(Strip *strip, u32 a, u32 b, u32 count)
+static void swap_rows(RowPass *pass, u32 a, u32 b, u32 count)
 {
     for (u32 n = 0; n < count; n++) {
-        f32 *row = strip->rows[a + n];
-        strip->rows[a + n] = strip->rows[b + n];
-        strip->rows[b + n] = row;
+        f32 *row = pass->rows[a + n];
+        pass->rows[a + n] = pass->rows[b + n];
+        pass->rows[b + n] = row;
     }
 }
 
-/* Nothing passes between a row of this strip and tiles of another row of tiles that sleep. */
-static void shut_z(const Strip *strip, u32 first_tile, u32 end_tile, i32 tile_z)
+/* Nothing passes between a row of these tiles and tiles of another row of tiles that sleep. */
+static void shut_z(const RowPass *pass, u32 first_tile, u32 end_tile, i32 tile_z)
 {
     for (u32 t = first_tile; t < end_tile; t++) {
-        for (u32 n = 0; shallow_is_frozen(strip->of, (i32)t, tile_z) && n < 4; n++) {
-            memset(strip->rows[ROW_Z_NEXT + n] + SHALLOW_MARGIN + (size_t)t * SHALLOW_COLUMNS, 0,
+        for (u32 n = 0; shallow_is_frozen(pass->of, (i32)t, tile_z) && n < 4; n++) {
+            memset(pass->rows[ROW_Z_NEXT + n] + SHALLOW_MARGIN + (size_t)t * SHALLOW_COLUMNS, 0,
                    SHALLOW_COLUMNS * sizeof(f32));
         }
     }
 }
 
-static void shut_x(const Strip *strip, size_t column)
+static void shut_x(const RowPass *pass, size_t column)
 {
     for (u32 n = 0; n < 4; n++) {
-        strip->rows[ROW_X + n][column] = 0.0f;
+        pass->rows[ROW_X + n][column] = 0.0f;
     }
 }
 
@@ -246,9 +247,9 @@ typedef struct Run {
     u32 first_tile, end_tile, tile_z;
 } Run;
 
-static void step_run(Strip *strip, Run run)
+static void step_run(RowPass *pass, Run run)
 {
-    const Shallow *of = strip->of;
+    const Shallow *of = pass->of;
     u32 columns = of->def.size[0];
     i32 first = (i32)(run.tile_z * SHALLOW_ROWS);
     i32 end = i32_min(first + SHALLOW_ROWS, (i32)of->def.size[1]);
@@ -259,31 +260,31 @@ static void step_run(Strip *strip, Run run)
     bool shut_east = shallow_is_frozen(of, (i32)run.end_tile, (i32)run.tile_z);
     Most tiles[HEIGHTS_SIDE_MAX / SHALLOW_COLUMNS] = {0};
     for (i32 k = first - 1; k <= end; k++) {
-        faces_of_row(strip, k, from - SHALLOW_MARGIN, to_faces);
+        faces_of_row(pass, k, from - SHALLOW_MARGIN, to_faces);
         if (k == first) {
-            shut_z(strip, run.first_tile, run.end_tile, (i32)run.tile_z - 1);
+            shut_z(pass, run.first_tile, run.end_tile, (i32)run.tile_z - 1);
         } else if (k == end) {
-            shut_z(strip, run.first_tile, run.end_tile, (i32)run.tile_z + 1);
+            shut_z(pass, run.first_tile, run.end_tile, (i32)run.tile_z + 1);
         }
         for (u32 t = run.first_tile; k > first && t < run.end_tile; t++) {
             size_t left = SHALLOW_MARGIN + (size_t)t * SHALLOW_COLUMNS;
             size_t right = left + SHALLOW_COLUMNS < to ? left + SHALLOW_COLUMNS : to;
-            change_of_row(strip, k - 1, left, right, &tiles[t - run.first_tile]);
+            change_of_row(pass, k - 1, left, right, &tiles[t - run.first_tile]);
         }
         if (k > first) {
             empty_tail(of, k - 1);
         }
         if (k >= first && k < end) {
-            fluxes_of_row(strip, k, from, to);
+            fluxes_of_row(pass, k, from, to);
             if (shut_west) {
-                shut_x(strip, from);
+                shut_x(pass, from);
             }
             if (shut_east) {
-                shut_x(strip, to);
+                shut_x(pass, to);
             }
         }
-        swap_rows(strip, ROW_Z, ROW_Z_NEXT, 4);
-        swap_rows(strip, ROW_BED, ROW_BED_NEXT, 2);
+        swap_rows(pass, ROW_Z, ROW_Z_NEXT, 4);
+        swap_rows(pass, ROW_BED, ROW_BED_NEXT, 2);
     }
     for (u32 t = run.first_tile; t < run.end_tile; t++) {
         size_t tile = (size_t)run.tile_z * of->tiles[0] + t;
@@ -295,9 +296,9 @@ static void step_run(Strip *strip, Run run)
 void shallow_step_rows(void *context, u32 first, u32 end, u32 worker)
 {
     Shallow *of = context;
-    Strip strip = {.of = of, .ratio = of->time_s / of->def.cell_m};
+    RowPass pass = {.of = of, .ratio = of->time_s / of->def.cell_m};
     for (u32 n = 0; n < ROW_COUNT; n++) {
-        strip.rows[n] = of->scratch + ((size_t)worker * ROW_COUNT + n) * of->stride;
+        pass.rows[n] = of->scratch + ((size_t)worker * ROW_COUNT + n) * of->stride;
     }
     for (u32 z = first; z < end; z++) {
         for (u32 x = 0; x < of->tiles[0]; x++) {
@@ -306,7 +307,7 @@ void shallow_step_rows(void *context, u32 first, u32 end, u32 worker)
                 run.end_tile = ++x;
             }
             if (run.end_tile > run.first_tile) {
-                step_run(&strip, run);
+                step_run(&pass, run);
             }
         }
     }

@@ -25,7 +25,7 @@ struct Wave {
     f32 *now, *before; /* [size[1] + 2][stride] m, at two times step_s apart */
     f64 *row_sums;     /* [size[1]] m, of the levels after a step */
     f32 step_s;        /* 0: no step was taken */
-    f64 total; /* m: what the levels of all cells should add up to; less what they do: */
+    f64 total;         /* m: what the levels of all cells should add up to; less what they do: */
     f64 error;
     f32 slowed;
     u32 steps;
@@ -375,7 +375,8 @@ void wave_serialize(Wave *wave, State *state)
     }
     f64 most = 1e4 * wave->def.depth_m * wave->def.size[0] * wave->def.size[1];
     bool good = wave->step_s >= 0.0f && wave->step_s <= 1.0f && is_good(wave, wave->add) &&
-                fabs(wave->total) <= most && fabs(wave->error) <= most && wave_validate(wave) == NULL;
+                fabs(wave->total) <= most && fabs(wave->error) <= most &&
+                wave_validate(wave) == NULL;
     for (i32 k = -1; k <= (i32)wave->def.size[1] && good; k++) {
         for (i32 side = 0; side < 2; side++) {
             size_t at = at_of(wave, side == 0 ? -1 : (i32)wave->def.size[0], k);

@@ -54,9 +54,9 @@ typedef struct WaveSums {
     f64 volume;    /* m³ above rest */
     f64 potential; /* m⁴: energy by density and gravity */
     f64 invariant; /* m⁴/s²: ½ ∫ (∂h/∂t)² + c² |∇h|²: constant without damping and absorption */
-    f32 slowed;    /* < 1: factor on gravity in the last call, since waves would need more than
+    f32 slowed; /* < 1: factor on gravity in the last call, since waves would need more than
                       WAVE_STEPS_MAX steps */
-    u32 steps;     /* of the last call */
+    u32 steps;  /* of the last call */
 } WaveSums;
 WaveSums wave_sums(const Wave *wave);
 

@@ -218,6 +218,17 @@ static bool add_bunch(Particles *p, const ParticlesDef *def, Bin *bin)
     return true;
 }
 
+/* m, by which contacts are out where a particle rests. */
+static f32 rest_gap(Vec3 position)
+{
+    return place_m + 1e-6f * vec3_length(position);
+}
+
+static bool is_still(Vec3 velocity)
+{
+    return vec3_length_squared(velocity) <= 1e-10f;
+}
+
 /* Measures the way that is clear for each particle of a bunch; -1: it meets nothing in this
  * tick. */
 static void measure_bunches(void *context, u32 first, u32 end, u32 worker)
@@ -237,10 +248,16 @@ static void measure_bunches(void *context, u32 first, u32 end, u32 worker)
                 const NearThing *thing = &p->things[bunch->first_thing + t];
                 const Collider *other = &p->colliders[thing->collider];
                 Vec3 normal;
-                gap = f32_min(gap, other->ops->distance(other->of, thing->thing, p->positions[slot],
-                                                        way, &normal));
+                f32 here =
+                    other->ops->distance(other->of, thing->thing, p->positions[slot], way, &normal);
+                if (here < gap) {
+                    gap = here;
+                    p->near[i].normal = normal;
+                }
             }
             p->near[i].clear_m = gap <= way ? f32_max(gap - def->radius, 0.0f) : -1.0f;
+            bool touches = fabsf(gap - def->radius) <= 4.0f * rest_gap(p->positions[slot]);
+            p->near[i].rests = touches && !bunch->moves && is_still(p->velocities[slot]);
         }
     }
 }
@@ -671,10 +688,30 @@ static u32 may_touch(const Particles *p, const NearBunch *bunch, NearParticle *n
     return count;
 }
 
+/* What rested when the tick began, on something that does not move, goes on resting while its
+ * forces press it on and friction holds it: it needs no search. */
+static bool goes_on_resting(Particles *p, NearParticle *near)
+{
+    u32 slot = near->slot;
+    Vec3 pull = p->velocities[slot];
+    f32 presses = -vec3_dot(pull, near->normal);
+    Vec3 slides = vec3_add_scaled(pull, presses, near->normal);
+    f32 holds = p->systems[p->system_of[slot]].def.friction * presses;
+    near->rests = presses > 0.0f && vec3_length_squared(slides) <= holds * holds;
+    if (near->rests) {
+        p->positions[slot] = near->position;
+        p->velocities[slot] = vec3_zero();
+    }
+    return near->rests;
+}
+
 static void bounce_bunch(Particles *p, const NearBunch *bunch, f32 h)
 {
     const NearThing *list[TOUCHED_MAX];
     for (u32 i = bunch->first; i < bunch->first + bunch->count; i++) {
+        if (p->near[i].rests && goes_on_resting(p, &p->near[i])) {
+            continue;
+        }
         u32 count = may_touch(p, bunch, &p->near[i], h, list);
         if (count != 0) {
             fly(p, list, count, &p->near[i], h);

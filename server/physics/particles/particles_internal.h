@@ -68,6 +68,8 @@ typedef struct NearThing {
 typedef struct NearParticle {
     u32 slot;
     f32 clear_m; /* way it may still take before it could touch anything */
+    bool rests;  /* on one thing that does not move, along: */
+    Vec3 normal;
     Vec3 position, velocity;
 } NearParticle;
 

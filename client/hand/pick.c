@@ -6,6 +6,7 @@
 
 #include "client/link/shown.h"
 #include "client/view/liquid_form.h"
+#include "shared/math/random.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,10 +115,12 @@ static void pick_balls(const Entity *entity, const ShownPoint *points, Ray ray, 
     bool liquid = entity->appearance.kind == APPEARANCE_LIQUID;
     f32 size = liquid ? liquid_ball_radius(&entity->appearance, 0)
                       : appearance_ball_radius(&entity->appearance);
+    f32 spread = liquid ? 0.0f : entity->appearance.spread;
     for (u32 i = 0; i < entity->count; i++) {
         Vec3 to = vec3_sub(points[i].position, ray.origin);
         f32 along = vec3_dot(to, ray.direction);
-        f32 radius = f32_max(size, ball_aim * along);
+        f32 own = size * random_point_size(points[i].generation, entity->first + i, spread);
+        f32 radius = f32_max(own, ball_aim * along);
         f32 off = vec3_length_squared(to) - along * along, inside = radius * radius - off;
         f32 distance = along - sqrtf(f32_max(inside, 0.0f));
         if (points[i].generation == 0 || inside < 0.0f || along < 0.0f ||

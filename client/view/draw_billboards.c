@@ -210,8 +210,9 @@ static BillboardInstance billboard_at(const Appearance *look, const f32 color[3]
     f32 turn = look->image == BILLBOARD_FLAME
                    ? 0.0f
                    : (f32)(chance >> 40) / 16777216.0f + (chance & 1 ? 0.2f : -0.2f) * age;
+    f32 size = look->radius * random_point_size(point->generation, slot, look->spread);
     BillboardInstance out = {.position = point->position,
-                             .radius = f32_max(look->radius * (1.0f + look->growth * age), 1e-4f),
+                             .radius = f32_max(size * (1.0f + look->growth * age), 1e-4f),
                              .trail = vec3_scale(point->velocity, look->stretch_s),
                              .tile = (u8)(first + (u32)(chance >> 8 & 0xffff) % variants),
                              .turn = to_byte(turn - floorf(turn)),

@@ -187,13 +187,15 @@ static void points_gather_entity(DrawPoints *draw, const Picture *picture, u32 i
     f32 color[3], color2[3],
         radius = f32_max(appearance_ball_radius(look), grains ? 0.0005f : 0.005f);
     picture_colors(picture, index, color, color2);
+    f32 spread = look->kind == APPEARANCE_LIQUID ? 0.0f : look->spread;
     for (u32 i = 0; i < entity->count; i++) {
         if (points[i].generation == 0) {
             continue;
         }
         PointInstance *out = &draw->instances[draw->count++];
         out->position = points[i].position;
-        out->radius = thinned ? radius * grow[draw->shifts[i]] : radius;
+        f32 size = random_point_size(points[i].generation, entity->first + i, spread);
+        out->radius = (thinned ? radius * grow[draw->shifts[i]] : radius) * size;
         f32 t = points[i].scalar;
         if (grains) { /* few are as dark as the second colour */
             t = random_f32(points[i].generation, entity->first + i);

@@ -68,9 +68,11 @@ typedef struct Appearance {
     f32 radius;  /* m, of points; LIQUID: half their spacing at rest: each is (2 radius)³ of it */
     u32 grid[2]; /* APPEARANCE_CLOTH of a regular grid: points along u and v (row-major, u
                       fastest), both ≥ 2; 0 if the triangles are explicit */
-    /* LIQUID, WATER, SMOKE */
-    f32 clear_m; /* see color; LIQUID: 0: 1 m; WATER: 0: opaque; SMOKE: m of full density that let
-                    1/e of the light pass */
+    union {
+        f32 clear_m; /* LIQUID, WATER, SMOKE: see color; LIQUID: 0: 1 m; WATER: 0: opaque; SMOKE: m
+                        of full density that let 1/e of the light pass */
+        f32 spread;  /* SPRITES, GRAINS, BILLBOARDS: [0, 1], radii are random_point_size × radius */
+    };
     /* BILLBOARDS */
     BillboardImage image;
     f32 growth;    /* ≥ -1: at the end of life the radius is (1 + growth) times that at birth */

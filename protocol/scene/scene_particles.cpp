@@ -134,6 +134,10 @@ bool Builder::particle_rules(const JsonPath &at, const SceneParticles &made)
                     "%g s lets some live for no time; give less than lifetime",
                     (double)made.lifetime_spread);
     }
+    if (made.radius_spread > 0.0f && !(made.radius_spread < made.radius)) {
+        return fail(at, "radius_spread", "%g m gives some no size; give less than radius",
+                    (double)made.radius_spread);
+    }
     if (made.flees >= 0 && made.behavior != PARTICLE_FLOCK) {
         return fail(at, "flees", "only a flock flees; give \"behavior\": \"flock\"");
     }
@@ -162,6 +166,7 @@ bool Builder::particle_appearance(const JsonPath &at, const fb::ParticleSystem *
     }
     memcpy(look->color2, look->color, sizeof look->color2);
     look->radius = out->radius;
+    look->spread = out->radius_spread / out->radius;
     return color(at, "color2", in->color2(), look->color2) &&
            number(at, "growth", in->growth(), -1.0f, 100.0f, &look->growth) &&
            number(at, "fade_in", in->fade_in(), 0.0f, 1.0f, &look->fade_in) &&

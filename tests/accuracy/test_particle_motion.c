@@ -353,6 +353,42 @@ static void nothing_passes_a_thin_wall(void **state)
     geometry_destroy(field);
 }
 
+/* Each rests at a height of its own radius, and radii fill the range. */
+static void sizes_differ_and_count(void **state)
+{
+    PL_UNUSED(state);
+    enum {
+        COUNT = 500
+    };
+    static ParticleStart starts[COUNT];
+    for (u32 i = 0; i < COUNT; i++) {
+        starts[i].position = vec3((f32)(i % 25), 0.3f + 0.001f * (f32)i, (f32)(i / 25));
+    }
+    ParticlesDef def = one(PARTICLE_VERLET, starts);
+    def.count = def.start_count = COUNT;
+    def.radius = 0.1f;
+    def.radius_spread = 0.08f;
+    def.restitution = 0.2f;
+    BodyDef plane = kit_plane(quat_identity());
+    Floor floor;
+    floor_init(&floor, &plane);
+    Particles *p = made(&def, vec3(0.0f, -9.81f, 0.0f));
+    run(p, 180, 1.0f / 60.0f, &floor.collider);
+    f64 low = 1.0, high = 0.0, mean = 0.0;
+    for (u32 i = 0; i < COUNT; i++) {
+        f64 radius = (f64)particles_radius(p, i);
+        expect_near("height of rest", (f64)particles_position(p, i).y, radius, 1e-4);
+        low = fmin(low, radius);
+        high = fmax(high, radius);
+        mean += radius / COUNT;
+    }
+    expect_near("smallest", low, 0.02, 0.002);
+    expect_near("largest", high, 0.18, 0.002);
+    expect_near("mean", mean, 0.1, 0.008);
+    particles_destroy(p);
+    floor_finish(&floor);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +398,7 @@ int main(void)
         cmocka_unit_test(bounces_are_those_of_the_closed_form),
         cmocka_unit_test(impacts_follow_restitution_and_friction),
         cmocka_unit_test(nothing_passes_a_thin_wall),
+        cmocka_unit_test(sizes_differ_and_count),
     };
     return cmocka_run_group_tests_name("particle_motion", tests, NULL, NULL);
 }

@@ -360,12 +360,14 @@ static Impact impact(TruthCase *c)
     ParticleStart start = {.mass_kg = truth_pick(c, 2) == 0 ? 0.0f : 0.01f};
     ParticlesDef def = def_of(&start, 1);
     def.radius = radius;
+    def.radius_spread = truth_pick(c, 2) == 0 ? 0.0f : radius * truth_range(c, 0.0f, 0.9f);
     def.restitution = e;
     def.friction = mu;
     def.integrator = truth_pick(c, 2) == 0 ? PARTICLE_VERLET : PARTICLE_MIDPOINT;
     u32 ticks = 1 + truth_pick(c, 6);
     f32 part = truth_range(c, 0.02f, 0.98f);
     Scene scene = scene_make(c, &def, gravity);
+    radius = particles_radius(scene.particles, 0);
     f32 time = (f32)(ticks - 1) * scene.tick_s, before = time + part * scene.tick_s;
     /* Not longer than it takes to be 1 m away: else fast ones come through the thing's far side. */
     before = f32_min(before, 1.0f / speed);

@@ -151,7 +151,7 @@ static f32 way_of(const Particles *p, const ParticlesDef *def, f32 speed)
 {
     f32 gain = margin_m_s + vec3_length(p->gravity) * fabsf(def->gravity_scale) * p->tick_s;
     f32 avoids = def->behavior == PARTICLE_FLOCK ? def->avoidance : 0.0f;
-    return (speed + gain) * p->tick_s + f32_max(def->radius, avoids);
+    return (speed + gain) * p->tick_s + f32_max(def->radius + def->radius_spread, avoids);
 }
 
 /* The same about a cell's middle. */
@@ -255,8 +255,9 @@ static void measure_bunches(void *context, u32 first, u32 end, u32 worker)
                     p->near[i].normal = normal;
                 }
             }
-            p->near[i].clear_m = gap <= way ? f32_max(gap - def->radius, 0.0f) : -1.0f;
-            bool touches = fabsf(gap - def->radius) <= 4.0f * rest_gap(p->positions[slot]);
+            f32 radius = particles_radius_of(p, def, slot);
+            p->near[i].clear_m = gap <= way ? f32_max(gap - radius, 0.0f) : -1.0f;
+            bool touches = fabsf(gap - radius) <= 4.0f * rest_gap(p->positions[slot]);
             p->near[i].rests = touches && !bunch->moves && is_still(p->velocities[slot]);
         }
     }
@@ -331,7 +332,7 @@ void particles_stir(Particles *p, const Collider *colliders, u32 count, f32 tick
     f32 radius = 0.0f;
     for (u32 i = 0; i < p->live_count; i++) {
         p->live_velocities[i] = p->velocities[p->live_slots[i]];
-        radius = f32_max(radius, p->systems[p->system_of[p->live_slots[i]]].def.radius);
+        radius = f32_max(radius, particles_radius(p, p->live_slots[i]));
     }
     ParticleSet set = {.positions = p->live_places,
                        .velocities = p->live_velocities,
@@ -637,7 +638,7 @@ static void fly(Particles *p, const NearThing *const *things, u32 count, const N
                 .pull = vec3_scale(vec3_sub(p->velocities[slot], near->velocity), rate),
                 .left = h,
                 .inverse_mass = p->masses[slot] > 0.0f ? 1.0f / p->masses[slot] : 0.0f,
-                .radius = def->radius,
+                .radius = particles_radius_of(p, def, slot),
                 .def = def};
     u32 bounces = 0;
     bool flies = true;
@@ -672,7 +673,7 @@ static u32 may_touch(const Particles *p, const NearBunch *bunch, NearParticle *n
         near->clear_m -= way;
         return 0;
     }
-    f32 radius = p->systems[p->system_of[slot]].def.radius;
+    f32 radius = particles_radius(p, slot);
     f32 reach = radius + 4.0f * way + 0.05f, gap = reach;
     for (u32 t = 0; t < bunch->thing_count && count < TOUCHED_MAX; t++) {
         const NearThing *thing = &p->things[bunch->first_thing + t];

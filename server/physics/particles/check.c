@@ -105,5 +105,9 @@ int particles_check(const ParticlesDef *def, ErrorText *error)
         result = error_set(error, ERROR_RANGE, "lifetime_spread %g: below the lifetime",
                            (double)def->lifetime_spread);
     }
+    if (result == ERROR_OK && def->radius_spread > 0.0f && !(def->radius_spread < def->radius)) {
+        result = error_set(error, ERROR_RANGE, "radius_spread %g: below the radius",
+                           (double)def->radius_spread);
+    }
     return result;
 }

@@ -506,6 +506,11 @@ Vec3 particles_velocity(const Particles *p, u32 slot)
     return p->velocities[slot];
 }
 
+f32 particles_radius(const Particles *p, u32 slot)
+{
+    return particles_radius_of(p, &p->systems[p->system_of[slot]].def, slot);
+}
+
 f32 particles_mass(const Particles *p, u32 slot)
 {
     return p->masses[slot];

@@ -111,6 +111,7 @@ u16 particles_generation(const Particles *particles, u32 slot);
 Vec3 particles_position(const Particles *particles, u32 slot); /* m */
 Vec3 particles_velocity(const Particles *particles, u32 slot); /* m/s */
 f32 particles_mass(const Particles *particles, u32 slot);      /* kg, 0: none */
+f32 particles_radius(const Particles *particles, u32 slot);    /* m, of a live particle */
 /* Part of the lifetime that has passed, [0, 1]; 0 of particles that live forever. */
 f32 particles_age(const Particles *particles, u32 slot);
 /* Places a live particle (tests, tools). */

@@ -10,6 +10,7 @@
 #include "server/physics/particles/gravity.h"
 #include "server/physics/particles/particles.h"
 #include "server/physics/particles/swarm.h"
+#include "shared/math/random.h"
 
 enum {
     PARTICLES_GRAIN = 1024, /* slots of one job */
@@ -142,6 +143,13 @@ void particles_find_near(Particles *particles);
 void particles_avoid(Particles *particles);
 void particles_bounce_begin(Particles *particles);  /* before integration */
 void particles_bounce(Particles *particles, f32 h); /* after it */
+
+/* m; the largest of a system: radius + radius_spread. */
+static inline f32 particles_radius_of(const Particles *p, const ParticlesDef *def, u32 slot)
+{
+    f32 spread = def->radius_spread / def->radius;
+    return def->radius * random_point_size(p->generations[slot], slot, spread);
+}
 
 static inline bool particles_mutual(const ParticleSystem *system)
 {

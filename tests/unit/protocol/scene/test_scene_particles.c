@@ -77,6 +77,8 @@ static void hostile_systems_are_refused(void **unused)
         {"\"rate\":1,\"lifetime\":0", "particle_systems[0].lifetime: "},
         {"\"rate\":1,\"lifetime\":2,\"lifetime_spread\":2",
          "particle_systems[0].lifetime_spread: "},
+        {"\"rate\":1,\"radius\":0.02,\"radius_spread\":0.02",
+         "particle_systems[0].radius_spread: "},
         {"\"rate\":1,\"radius\":0", "particle_systems[0].radius: "},
         {"\"rate\":1,\"position\":[1e9,0,0]", "particle_systems[0].position[0]: "},
         {"\"rate\":1,\"position\":[500,0,0]", "particle_systems[0].position: "},

@@ -277,6 +277,8 @@ static void test_looks_are_in_range(void **state)
     *look = good;
     look->clear_m = -1.0f;
     refuse(&m);
+    look->spread = 1.5f; /* of a kind that is no liquid */
+    refuse(&m);
     free(s);
 }
 

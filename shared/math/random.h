@@ -27,7 +27,7 @@ static inline f32 random_range(u64 seed, u64 counter, f32 low, f32 high)
     return low + (high - low) * random_f32(seed, counter);
 }
 /* Size of a point as a part of its kind's mean, uniform in [1 − spread, 1 + spread): the same for
- * the solver that moves it and the client that draws it. Generation and slot: those of its field. */
+ * the solver that moves it and the client that draws it. Generation and slot are its field's. */
 static inline f32 random_point_size(u32 generation, u32 slot, f32 spread)
 {
     const u64 sizes = (u64)1 << 32; /* other numbers than those of tones */

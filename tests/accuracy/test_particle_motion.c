@@ -389,6 +389,68 @@ static void sizes_differ_and_count(void **state)
     floor_finish(&floor);
 }
 
+/* Particles at rest on a floor sleep; then they cost no search and keep their bits. They wake when a
+ * thing comes near or what carries them goes, not when something passes far away. */
+static void what_rests_sleeps_and_wakes(void **state)
+{
+    PL_UNUSED(state);
+    enum {
+        COUNT = 200
+    };
+    for (u32 c = 0; c < 4; c++) {
+        ParticleStart starts[COUNT];
+        for (u32 i = 0; i < COUNT; i++) {
+            starts[i] = (ParticleStart){
+                {0.1f * (f32)(i % 20), 0.2f + 0.002f * (f32)i, 0.1f * (f32)(i / 20)},
+                {0.3f, 0.0f, 0.1f},
+                0.01f};
+        }
+        ParticlesDef def = one(PARTICLE_VERLET, starts);
+        def.count = def.start_count = COUNT;
+        def.friction = 0.5f;
+        def.radius = 0.03f;
+        BodyDef ground = kit_box(vec3(1.0f, -1.0f, 0.5f), vec3(6.0f, 1.0f, 6.0f));
+        ground.motion = BODY_STATIC;
+        ground.mass_kg = 0.0f;
+        Floor floor;
+        floor_init(&floor, &ground);
+        BodyDef hand = kit_box(vec3(-3.0f, 0.3f, 0.5f), vec3(0.2f, 0.2f, 0.2f));
+        hand.motion = BODY_KINEMATIC;
+        hand.mass_kg = 0.0f;
+        u32 slot = kit_add(floor.rigid, &hand);
+        Particles *p = made(&def, vec3(0.0f, -9.81f, 0.0f));
+        run(p, 240, 1.0f / 60.0f, &floor.collider);
+        assert_true(particles_asleep(p, 0));
+        State before = {.mode = STATE_HASH}, after = {.mode = STATE_HASH};
+        Vec3 place = particles_position(p, 7);
+        run(p, 60, 1.0f / 60.0f, &floor.collider);
+        assert_true(particles_asleep(p, 0));
+        assert_float_equal(vec3_distance(place, particles_position(p, 7)), 0.0f, 0.0f);
+        particles_serialize(p, &before);
+        if (c == 0) { /* another gravity */
+            particles_set_gravity(p, vec3(0.0f, 2.0f, 0.0f));
+        } else if (c == 1) { /* a hand comes */
+            rigid_set_velocity(floor.rigid, slot, vec3(2.0f, -0.1f, 0.0f), vec3_zero());
+            for (u32 i = 0; i < 105; i++) {
+                kit_tick(floor.rigid);
+                run(p, 1, 1.0f / 60.0f, &floor.collider);
+                assert_true(i > 60 || particles_asleep(p, 0)); /* it is 1 m away */
+                assert_true(i < 95 || !particles_asleep(p, 0));
+            }
+        } else if (c == 2) { /* the floor goes */
+            rigid_remove(floor.rigid, rigid_at(floor.rigid, 0));
+        } else {
+            particles_push(p, 3, vec3(0.0f, 3.0f, 0.0f));
+        }
+        run(p, 5, 1.0f / 60.0f, &floor.collider);
+        assert_false(particles_asleep(p, 0));
+        particles_serialize(p, &after);
+        assert_int_not_equal(before.hash, after.hash);
+        particles_destroy(p);
+        floor_finish(&floor);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +461,7 @@ int main(void)
         cmocka_unit_test(impacts_follow_restitution_and_friction),
         cmocka_unit_test(nothing_passes_a_thin_wall),
         cmocka_unit_test(sizes_differ_and_count),
+        cmocka_unit_test(what_rests_sleeps_and_wakes),
     };
     return cmocka_run_group_tests_name("particle_motion", tests, NULL, NULL);
 }

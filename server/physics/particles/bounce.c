@@ -61,7 +61,7 @@ static bool gather_massive(Particles *p)
     for (u32 s = 0; s < p->system_count; s++) {
         const ParticleSystem *system = &p->systems[s];
         bool meets = system->def.collide && system->def.behavior != PARTICLE_SWARM;
-        if (!meets || system->def.mass_kg <= 0.0f) {
+        if (!meets || system->state.asleep != 0 || system->def.mass_kg <= 0.0f) {
             continue;
         }
         u32 needed = p->live_count + system->high, rooms[2] = {p->live_capacity, p->live_capacity};
@@ -224,11 +224,6 @@ static f32 rest_gap(Vec3 position)
     return place_m + 1e-6f * vec3_length(position);
 }
 
-static bool is_still(Vec3 velocity)
-{
-    return vec3_length_squared(velocity) <= 1e-10f;
-}
-
 /* Measures the way that is clear for each particle of a bunch; -1: it meets nothing in this
  * tick. */
 static void measure_bunches(void *context, u32 first, u32 end, u32 worker)
@@ -258,7 +253,7 @@ static void measure_bunches(void *context, u32 first, u32 end, u32 worker)
             f32 radius = particles_radius_of(p, def, slot);
             p->near[i].clear_m = gap <= way ? f32_max(gap - radius, 0.0f) : -1.0f;
             bool touches = fabsf(gap - radius) <= 4.0f * rest_gap(p->positions[slot]);
-            p->near[i].rests = touches && !bunch->moves && is_still(p->velocities[slot]);
+            p->near[i].rests = touches && !bunch->moves && particle_is_still(p->velocities[slot]);
         }
     }
 }
@@ -313,7 +308,8 @@ void particles_find_near(Particles *p)
     p->bunch_count = p->thing_count = p->near_count = 0;
     for (u32 s = 0; s < p->system_count && p->collider_count != 0; s++) {
         const ParticleSystem *system = &p->systems[s];
-        if (system->def.collide && system->def.behavior != PARTICLE_SWARM) {
+        if (system->def.collide && system->def.behavior != PARTICLE_SWARM &&
+            system->state.asleep == 0) {
             find_near_system(p, system);
         }
     }

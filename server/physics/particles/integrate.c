@@ -301,7 +301,7 @@ void particles_integrate(Particles *p, f32 h)
     for (u32 s = 0; s < p->system_count; s++) {
         const ParticleSystem *system = &p->systems[s];
         const ParticlesDef *def = &system->def;
-        if (def->behavior == PARTICLE_SWARM) {
+        if (def->behavior == PARTICLE_SWARM || system->state.asleep != 0) {
             continue;
         }
         StepPass pass = {.particles = p,

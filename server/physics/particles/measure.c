@@ -113,7 +113,8 @@ static bool system_holds(const Particles *p, const ParticleSystem *system)
     const EmitterState *emitter = &state->emitter;
     if (system->high > system->count || state->cursor >= system->count ||
         !(emitter->time_s >= 0.0 && emitter->time_s <= 1e12) ||
-        !(emitter->owed >= 0.0 && emitter->owed < 1.0 + 1e-6) ||
+        !(emitter->owed >= 0.0 && emitter->owed < 1.0 + 1e-6) || state->asleep > 1 ||
+        !is_number(state->rest_s, 0.0f, STATE_VALUE_MAX) ||
         !(state->swarm_s >= 0.0 && state->swarm_s <= 1e6)) {
         return false;
     }
@@ -152,6 +153,7 @@ static void serialize_system(Particles *p, ParticleSystem *system, State *state)
     u32 first = system->first, before = system->high;
     state_count(state, &system->high, system->count);
     state_bytes(state, &system->state, sizeof system->state);
+    system->bounds_known = system->bounds_known && state->mode != STATE_LOAD;
     if (state->mode == STATE_LOAD && before > system->high) {
         u32 from = first + system->high, gone = before - system->high;
         memset(p->positions + from, 0, gone * sizeof(Vec3));

@@ -307,6 +307,9 @@ static void emit(Particles *p, ParticleSystem *system, f32 tick_s)
     u32 room = system->count - system->state.alive;
     EmitterBatch batch = emitter_advance(&system->emitter, &system->state.emitter, (f64)tick_s,
                                          p->tuning.rate, room);
+    if (batch.count != 0) {
+        particles_wake(p, p->system_of[system->first]);
+    }
     for (u32 i = 0; i < batch.count; i++) {
         EmitterParticle made = emitter_particle(&system->emitter, batch.first + i);
         ParticleStart start = {made.position, made.velocity, system->def.mass_kg};
@@ -336,6 +339,7 @@ void particles_begin(Particles *p, const Collider *colliders, u32 count, f32 tic
             emit(p, &p->systems[s], tick_s);
         }
     }
+    particles_wake_touched(p);
     particles_find_near(p);
 }
 
@@ -414,11 +418,17 @@ static bool lives_on(Particles *p, u32 slot)
     return !old && inside(p->bounds, *x);
 }
 
+typedef struct AgePass {
+    Particles *particles;
+    u32 first; /* slot of the system */
+} AgePass;
+
 static void age_slots(void *context, u32 first, u32 end, u32 worker)
 {
-    Particles *p = context;
+    const AgePass *pass = context;
+    Particles *p = pass->particles;
     PL_UNUSED(worker);
-    for (u32 i = first; i < end; i++) {
+    for (u32 i = pass->first + first; i < pass->first + end; i++) {
         p->ages[i] += p->tick_s;
         if (!p->alive[i] || !lives_on(p, i)) {
             clear_slot(p, i);
@@ -447,19 +457,31 @@ void particles_end(Particles *p)
             advance_swarm(p, &p->systems[s]);
         }
     }
-    jobs_run(p->jobs, p->slots, PARTICLES_GRAIN, age_slots, p);
     for (u32 s = 0; s < p->system_count; s++) {
         ParticleSystem *system = &p->systems[s];
         u32 alive = 0;
+        if (system->state.asleep != 0 && system->def.lifetime_s < 0.0f) {
+            continue; /* nor does it age */
+        }
+        AgePass pass = {p, system->first};
+        jobs_run(p->jobs, particles_slots_of(system->count), PARTICLES_GRAIN, age_slots, &pass);
         for (u32 i = system->first; i < system->first + system->high; i++) {
             alive += p->alive[i];
         }
+        /* Bounds are those of the living, as a loaded world finds them. */
+        system->bounds_known = system->bounds_known && alive == system->state.alive;
         system->state.alive = alive;
     }
     p->newborn_count = 0;
+    particles_fall_asleep(p);
 }
 
 /* ---- what it is asked ---- */
+
+bool particles_asleep(const Particles *p, u32 system)
+{
+    return p->systems[system].state.asleep != 0;
+}
 
 u32 particles_systems(const Particles *p)
 {
@@ -526,11 +548,13 @@ void particles_move(Particles *p, u32 slot, Vec3 position, Vec3 velocity)
 {
     p->positions[slot] = position;
     p->velocities[slot] = velocity;
+    particles_wake(p, p->system_of[slot]);
 }
 
 void particles_push(Particles *p, u32 slot, Vec3 speed)
 {
     if (p->alive[slot]) {
+        particles_wake(p, p->system_of[slot]);
         p->velocities[slot] = vec3_add(p->velocities[slot], speed);
     }
 }
@@ -546,6 +570,7 @@ i32 particles_grab_add(Particles *p, const ParticleGrab *grab)
     if (at == PARTICLE_GRABS_MAX || grab->particle >= p->slots || !p->alive[grab->particle]) {
         return -1;
     }
+    particles_wake(p, p->system_of[grab->particle]);
     p->grabs[at] = *grab;
     p->grabs[at].live = 1;
     p->grab_end = u32_max(p->grab_end, at + 1);

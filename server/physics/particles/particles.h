@@ -105,6 +105,8 @@ static inline u32 particles_slots_of(u32 count)
 u32 particles_first(const Particles *particles, u32 system);
 u32 particles_range(const Particles *particles, u32 system);
 u32 particles_alive(const Particles *particles, u32 system);
+/* All its particles rest: it costs next to nothing, and wakes when touched. */
+bool particles_asleep(const Particles *particles, u32 system);
 bool particles_is_alive(const Particles *particles, u32 slot);
 /* 0: the slot is free. */
 u16 particles_generation(const Particles *particles, u32 slot);

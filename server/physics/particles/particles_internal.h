@@ -21,8 +21,11 @@ enum {
 typedef struct SystemState {
     EmitterState emitter;
     f64 swarm_s; /* since the last iteration of a swarm */
+    u64 company; /* of a sleeping system: hash of its forces and of what is about it */
     u32 cursor;  /* slot after the last one filled, from `first` */
     u32 alive;
+    f32 rest_s; /* since all its particles are still */
+    u32 asleep;
 } SystemState;
 
 typedef struct ParticleSystem {
@@ -35,6 +38,8 @@ typedef struct ParticleSystem {
     SystemState state;
     Vec3 hunter;
     Swarm swarm;
+    Bounds rest_bounds; /* m, of the particles of a sleeping system, if: */
+    bool bounds_known;
 } ParticleSystem;
 
 /* A particle that appears within the tick. */
@@ -136,6 +141,17 @@ int particles_check(const ParticlesDef *def, ErrorText *error);
 
 /* integrate.c: moves all particles of all systems by a step of h s, freely. */
 void particles_integrate(Particles *particles, f32 h);
+
+/* sleep.c: after the emission of a tick wakes systems that something touches; at its end puts those
+ * that rest to sleep. */
+void particles_wake(Particles *particles, u32 system);
+void particles_wake_touched(Particles *particles);
+void particles_fall_asleep(Particles *particles);
+/* Slower than any force would make it in a tick. */
+static inline bool particle_is_still(Vec3 velocity)
+{
+    return vec3_length_squared(velocity) <= 1e-10f;
+}
 
 /* bounce.c: impacts. */
 void particles_find_near(Particles *particles);

@@ -389,8 +389,8 @@ static void sizes_differ_and_count(void **state)
     floor_finish(&floor);
 }
 
-/* Particles at rest on a floor sleep; then they cost no search and keep their bits. They wake when a
- * thing comes near or what carries them goes, not when something passes far away. */
+/* Particles at rest on a floor sleep and keep their bits. They wake when a thing comes near or what
+ * carries them goes, not when something moves far away. */
 static void what_rests_sleeps_and_wakes(void **state)
 {
     PL_UNUSED(state);

@@ -388,10 +388,11 @@ static f64 abused(TruthCase *c)
     liquid_set_phase(kit.liquid, 0, &def.phases[0]);
     liquid_kit_run(&kit, 3.0f + 2.0f * sqrtf(2.0f * high / g));
     f64 speed, calm = 0.3 * sqrt((f64)(g * (f32)deep * d)), lost = outside(&kit, side, &speed);
+    lost = kind == 1 ? fmax(lost - 64.0, 0.0) : lost; /* what was put outside may stay there */
     static const char *const kinds[] = {"hand", "put into walls", "viscosities"};
     truth_say(c, " %s: at last %.3f m/s", kinds[kind], speed);
     bool well = is_finite(&kit) && speed < calm;
-    lost /= kind == 1 ? 64.0 : (f64)(n * n * deep);
+    lost /= (f64)(n * n * deep);
     liquid_kit_free(&kit);
     return well ? lost : NAN;
 }

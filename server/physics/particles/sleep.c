@@ -74,8 +74,8 @@ static bool comes_near(Particles *p, const ParticleSystem *system, const Collide
     return false;
 }
 
-/* Hashes what presses a system and what is about it and does not move. False: something that moves comes near, or there
- * is too much to tell. */
+/* Hashes what presses a system, and what is about it and does not move. False: something that moves
+ * comes near, or there is too much to tell. */
 static bool look_about(Particles *p, ParticleSystem *system, u64 *hash)
 {
     u32 found[COMPANY_MAX];

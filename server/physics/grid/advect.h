@@ -1,0 +1,49 @@
+/*
+ * advect.h: transport on a staggered grid of air. Component a of the velocity lives on the low face
+ * of its cells along axis a (face n of the high side in the first ghost), in cells per step.
+ * Semi-Lagrangian steps trace characteristics back and interpolate linearly (Stam 1999); MacCormack
+ * steps add half of the error that tracing forth again shows, limited to the values around the
+ * origin (Selle, Fedkiw, Kim, Liu & Rossignac 2008). Flux steps conserve what they carry: one axis
+ * after the other, of second order with van Leer's limiter.
+ * Layer: server/physics/grid, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_GRID_ADVECT_H
+#define PLENUM_SERVER_PHYSICS_GRID_ADVECT_H
+
+#include "server/physics/grid/air_grid.h"
+
+enum {
+    ADVECT_CELLS = 3, /* a place: 0..2 faces of an axis, 3 cells */
+};
+
+typedef struct Advect {
+    const AirGrid *grid;
+    const f32 *velocity[3]; /* m/s */
+    f32 scale;              /* cells per m/s: dt / spacing */
+    u32 place;              /* of what is carried */
+    bool limited;           /* MacCormack: keep to the values around the origin */
+    bool midpoint;          /* traces through the velocity half way (Runge-Kutta 2) */
+    const f32 *from;        /* with its ghosts */
+    f32 *to;
+    /* Of a MacCormack step's second half: the semi-Lagrangian result, with its ghosts. */
+    const f32 *ahead;
+} Advect;
+
+/* to = from, traced back; faces of closed sides are left to the caller. */
+void advect_back(const Advect *advect, Jobs *jobs);
+/* to = ahead corrected. */
+void advect_correct(const Advect *advect, Jobs *jobs);
+
+/* advect_flux.c */
+typedef struct Flux {
+    const AirGrid *grid;
+    const f32 *velocity[3];
+    f32 scale; /* as above; faces are limited to one cell per step */
+    u32 axis;
+    f32 *cells;  /* carried; ghosts hold what comes in, two along the axis */
+    f32 *fluxes; /* scratch */
+} Flux;
+/* One step along one axis; axes in the order 0, 1, 2. */
+void advect_flux(const Flux *flux, Jobs *jobs);
+
+#endif

@@ -1,0 +1,361 @@
+/* pressure.c: memory of the levels, conjugate gradients, Jacobi. Sums are taken by spans, in order,
+ * in doubles. */
+#include "server/physics/grid/pressure.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    ALIGN = 64,
+    COARSEST_CELLS = 4, /* along the longest axis */
+};
+/* Damping of Jacobi's method: undamped it keeps the checkerboard of a closed box for ever. */
+static const f32 jacobi_damping = 0.9f;
+
+/* ---- memory ---- */
+
+static bool can_halve(const AirGrid *grid)
+{
+    i32 longest = 0;
+    for (u32 a = 0; a < grid->dims; a++) {
+        longest = i32_max(longest, grid->n[a]);
+        if (grid->sides[2 * a] == AIR_PERIODIC && grid->n[a] % (2 * AIR_BRICK) != 0) {
+            return false;
+        }
+    }
+    return longest > COARSEST_CELLS;
+}
+
+static f32 *take(u8 *at, u64 *used, u64 floats)
+{
+    f32 *taken = at != NULL ? (f32 *)(void *)(at + *used) : NULL;
+    *used += (floats * sizeof(f32) + ALIGN - 1) / ALIGN * ALIGN;
+    return taken;
+}
+
+static void fill_diagonal(PressureLevel *level)
+{
+    const AirGrid *grid = &level->grid;
+    for (i32 more = 0; more < PRESSURE_ROWS; more++) {
+        for (i32 x = 0; x < grid->n[0]; x++) {
+            i32 near = 2 * (i32)grid->dims + more - 4;
+            near += x == 0 ? pressure_side(grid->sides[0]) : 0;
+            near += x == grid->n[0] - 1 ? pressure_side(grid->sides[1]) : 0;
+            near = i32_max(near, 1); /* a single closed cell has no neighbours */
+            level->diagonal[more][x] = (f32)near;
+            level->inverse[more][x] = 1.0f / (f32)near;
+        }
+    }
+}
+
+u64 pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at)
+{
+    u64 used = 0;
+    AirGrid next = *grid;
+    pressure->levels = 0;
+    for (bool more = true; more && pressure->levels < PRESSURE_LEVELS_MAX;) {
+        PressureLevel *level = &pressure->level[pressure->levels++];
+        level->grid = next;
+        if (pressure->levels > 1) {
+            used += air_grid_place(&level->grid, at != NULL ? at + used : NULL);
+        }
+        level->x = take(at, &used, next.floats);
+        level->b = take(at, &used, next.floats);
+        level->r = take(at, &used, next.floats);
+        for (u32 i = 0; i < PRESSURE_ROWS; i++) {
+            level->diagonal[i] = take(at, &used, (u64)next.row);
+            level->inverse[i] = take(at, &used, (u64)next.row);
+        }
+        if (at != NULL) {
+            fill_diagonal(level);
+        }
+        more = can_halve(&next);
+        i32 half[3];
+        for (u32 a = 0; a < 3; a++) {
+            half[a] = (next.n[a] + 1) / 2;
+        }
+        air_grid_init(&next, grid->dims, half, grid->sides);
+    }
+    pressure->solution = take(at, &used, grid->floats);
+    pressure->direction = take(at, &used, grid->floats);
+    u64 spans = (u64)grid->bricks[1] * (u64)grid->bricks[2] * (u64)((grid->bricks[0] + 1) / 2);
+    pressure->sums = (f64 *)(void *)take(at, &used, 2 * spans);
+    pressure->periodic = air_is_periodic(grid);
+    return used;
+}
+
+/* What sleeps must be 0, as those awake read it. */
+static void forget_level(PressureLevel *level)
+{
+    size_t bytes = level->grid.floats * sizeof(f32);
+    memset(level->x, 0, bytes);
+    memset(level->b, 0, bytes);
+    memset(level->r, 0, bytes);
+}
+
+void pressure_spans(Pressure *pressure, const AirGrid *grid)
+{
+    pressure->level[0].grid = *grid;
+    bool open = false;
+    for (u32 l = 1; l < pressure->levels; l++) {
+        const AirGrid *fine = &pressure->level[l - 1].grid;
+        AirGrid *coarse = &pressure->level[l].grid;
+        memset(coarse->awake, 0, air_grid_bricks(coarse));
+        const u8 *awake = fine->awake;
+        for (i32 z = 0; z < fine->bricks[2]; z++) {
+            for (i32 y = 0; y < fine->bricks[1]; y++) {
+                u8 *to = coarse->awake + (z / 2 * coarse->bricks[1] + y / 2) * coarse->bricks[0];
+                for (i32 x = 0; x < fine->bricks[0]; x++) {
+                    to[x / 2] |= *awake++;
+                }
+            }
+        }
+        air_grid_spans(coarse);
+        forget_level(&pressure->level[l]);
+    }
+    for (u32 b = 0; b < air_grid_bricks(grid) && !open; b++) {
+        open = !grid->awake[b];
+    }
+    for (u32 s = 0; s < 2 * grid->dims; s++) {
+        open = open || grid->sides[s] == AIR_OPEN;
+    }
+    pressure->singular = !open;
+}
+
+/* ---- sums ---- */
+
+static f64 total(const Pressure *pressure)
+{
+    f64 sum = 0.0;
+    for (u32 s = 0; s < pressure->level[0].grid.span_count; s++) {
+        sum += pressure->sums[s];
+    }
+    return sum;
+}
+
+#define EACH_VECTOR(grid, span, at)                                                                \
+    for (i32 z_ = (span)->z0; z_ < (span)->z1; z_++)                                               \
+        for (i32 y_ = (span)->y0; y_ < (span)->y1; y_++)                                           \
+            for (i32 at = air_at(grid, (span)->x0, y_, z_), end_ = at + (span)->x1 - (span)->x0;   \
+                 at < end_; at += SIMD_LANES)
+
+static void mean_span(void *context, const AirSpan *span, u32 index)
+{
+    Pressure *pressure = (Pressure *)context;
+    f64 sum = 0.0;
+    EACH_VECTOR(&pressure->level[0].grid, span, at)
+    {
+        sum += (f64)air_sum8(f32x8_load(pressure->level[0].b + at));
+    }
+    pressure->sums[index] = sum;
+}
+
+static void shift_span(void *context, const AirSpan *span, u32 index)
+{
+    PL_UNUSED(index);
+    Pressure *pressure = (Pressure *)context;
+    const AirGrid *grid = &pressure->level[0].grid;
+    for (i32 z = span->z0; z < span->z1; z++) {
+        for (i32 y = span->y0; y < span->y1; y++) {
+            f32 *b = pressure->level[0].b + air_at(grid, 0, y, z);
+            for (i32 x = span->x0; x < i32_min(span->x1, grid->n[0]); x++) {
+                b[x] -= pressure->shift;
+            }
+        }
+    }
+}
+
+/* Solution and direction start at 0; sums: b². */
+static void begin_span(void *context, const AirSpan *span, u32 index)
+{
+    Pressure *pressure = (Pressure *)context;
+    f32x8 sum = f32x8_set(0.0f);
+    EACH_VECTOR(&pressure->level[0].grid, span, at)
+    {
+        f32x8 b = f32x8_load(pressure->level[0].b + at);
+        f32x8_store(pressure->solution + at, f32x8_set(0.0f));
+        f32x8_store(pressure->direction + at, f32x8_set(0.0f));
+        sum += b * b;
+    }
+    pressure->sums[index] = (f64)air_sum8(sum);
+}
+
+/* Sums: b · preconditioned b. */
+static void weigh_span(void *context, const AirSpan *span, u32 index)
+{
+    Pressure *pressure = (Pressure *)context;
+    f32x8 sum = f32x8_set(0.0f);
+    EACH_VECTOR(&pressure->level[0].grid, span, at)
+    {
+        sum += f32x8_load(pressure->level[0].b + at) * f32x8_load(pressure->level[0].x + at);
+    }
+    pressure->sums[index] = (f64)air_sum8(sum);
+}
+
+static void turn_span(void *context, const AirSpan *span, u32 index)
+{
+    PL_UNUSED(index);
+    Pressure *pressure = (Pressure *)context;
+    f32x8 step = f32x8_set(pressure->step);
+    EACH_VECTOR(&pressure->level[0].grid, span, at)
+    {
+        f32x8 x = f32x8_load(pressure->level[0].x + at);
+        f32x8_store(pressure->direction + at, x + step * f32x8_load(pressure->direction + at));
+    }
+}
+
+/* r = A direction; sums: direction · r. */
+static void apply_span(void *context, const AirSpan *span, u32 index)
+{
+    Pressure *pressure = (Pressure *)context;
+    const PressureLevel *top = &pressure->level[0];
+    const AirGrid *grid = &top->grid;
+    const f32x8 zero = f32x8_set(0.0f);
+    f32x8 sum = zero;
+    for (i32 z = span->z0; z < span->z1; z++) {
+        for (i32 y = span->y0; y < span->y1; y++) {
+            const f32 *diagonal = top->diagonal[pressure_row(grid, y, z)];
+            i32 at = air_at(grid, 0, y, z);
+            for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
+                const f32 *from = pressure->direction + at + x;
+                f32x8 d = f32x8_load(diagonal + x), value = f32x8_load(from);
+                f32x8 near = pressure_near(from, grid->row, grid->slab, grid->dims == 3);
+                f32x8 product = f32x8_and(d > zero, d * value - near);
+                f32x8_store(top->r + at + x, product);
+                sum += value * product;
+            }
+        }
+    }
+    pressure->sums[index] = (f64)air_sum8(sum);
+}
+
+/* Solution and residual take the step; sums: the residual's square. */
+static void step_span(void *context, const AirSpan *span, u32 index)
+{
+    Pressure *pressure = (Pressure *)context;
+    const PressureLevel *top = &pressure->level[0];
+    f32x8 step = f32x8_set(pressure->step), sum = f32x8_set(0.0f);
+    EACH_VECTOR(&top->grid, span, at)
+    {
+        f32x8 d = f32x8_load(pressure->direction + at), ad = f32x8_load(top->r + at);
+        f32x8 b = f32x8_load(top->b + at) - step * ad;
+        f32x8_store(pressure->solution + at, f32x8_load(pressure->solution + at) + step * d);
+        f32x8_store(top->b + at, b);
+        sum += b * b;
+    }
+    pressure->sums[index] = (f64)air_sum8(sum);
+}
+
+/* direction = damped Jacobi from solution; the two swap after. Sums: the residual's square. */
+static void jacobi_span(void *context, const AirSpan *span, u32 index)
+{
+    Pressure *pressure = (Pressure *)context;
+    const PressureLevel *top = &pressure->level[0];
+    const AirGrid *grid = &top->grid;
+    const f32x8 zero = f32x8_set(0.0f), damping = f32x8_set(jacobi_damping);
+    f32x8 sum = zero;
+    for (i32 z = span->z0; z < span->z1; z++) {
+        for (i32 y = span->y0; y < span->y1; y++) {
+            u32 table = pressure_row(grid, y, z);
+            i32 at = air_at(grid, 0, y, z);
+            for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
+                const f32 *from = pressure->solution + at + x;
+                f32x8 d = f32x8_load(top->diagonal[table] + x), value = f32x8_load(from);
+                f32x8 near = pressure_near(from, grid->row, grid->slab, grid->dims == 3);
+                f32x8 r = f32x8_load(top->b + at + x) + near - d * value;
+                r = f32x8_and(d > zero, r);
+                f32x8 part = damping * f32x8_load(top->inverse[table] + x);
+                f32x8_store(pressure->direction + at + x, value + part * r);
+                sum += r * r;
+            }
+        }
+    }
+    pressure->sums[index] = (f64)air_sum8(sum);
+}
+
+/* ---- methods ---- */
+
+static f64 sum_of(Pressure *pressure, AirLoop *loop)
+{
+    air_each(&pressure->level[0].grid, pressure->jobs, loop, pressure);
+    return total(pressure);
+}
+
+static void center(Pressure *pressure, f64 cells)
+{
+    if (pressure->singular && cells > 0.0) {
+        pressure->shift = (f32)(sum_of(pressure, mean_span) / cells);
+        air_each(&pressure->level[0].grid, pressure->jobs, shift_span, pressure);
+    }
+}
+
+static PressureResult by_gradients(Pressure *pressure, u32 levels, f64 least, u32 most)
+{
+    const AirGrid *grid = &pressure->level[0].grid;
+    f64 square = sum_of(pressure, begin_span), weight = 0.0;
+    PressureResult result = {0, square};
+    air_ghosts_clear(grid, pressure->direction);
+    while (square > least && result.iterations < most) {
+        pressure_cycle(pressure, levels);
+        f64 next = sum_of(pressure, weigh_span);
+        pressure->step = weight > 0.0 ? (f32)(next / weight) : 0.0f;
+        weight = next;
+        air_each(grid, pressure->jobs, turn_span, pressure);
+        if (pressure->periodic) {
+            air_wrap(grid, pressure->direction);
+        }
+        f64 bend = sum_of(pressure, apply_span);
+        if (!(bend > 0.0) || !(weight > 0.0)) {
+            break; /* exhausted by rounding */
+        }
+        pressure->step = (f32)(weight / bend);
+        square = sum_of(pressure, step_span);
+        result.iterations++;
+    }
+    result.residual = square;
+    return result;
+}
+
+static PressureResult by_jacobi(Pressure *pressure, f64 least, u32 most)
+{
+    const AirGrid *grid = &pressure->level[0].grid;
+    f64 square = sum_of(pressure, begin_span);
+    PressureResult result = {0, square};
+    air_ghosts_clear(grid, pressure->direction);
+    air_ghosts_clear(grid, pressure->solution);
+    while (square > least && result.iterations < most) {
+        if (pressure->periodic) {
+            air_wrap(grid, pressure->solution);
+        }
+        square = sum_of(pressure, jacobi_span);
+        f32 *swap = pressure->solution;
+        pressure->solution = pressure->direction;
+        pressure->direction = swap;
+        result.iterations++;
+    }
+    result.residual = square;
+    return result;
+}
+
+PressureResult pressure_solve(Pressure *pressure, PressureMethod method, f64 tolerance, u32 most,
+                              Jobs *jobs)
+{
+    const AirGrid *grid = &pressure->level[0].grid;
+    pressure->jobs = jobs;
+    f64 cells = 0.0;
+    for (u32 s = 0; s < grid->span_count; s++) {
+        const AirSpan *span = &grid->spans[s];
+        cells += (f64)(i32_min(span->x1, grid->n[0]) - span->x0) * (f64)(span->y1 - span->y0) *
+                 (f64)(span->z1 - span->z0);
+    }
+    center(pressure, cells);
+    f64 least = tolerance * tolerance * cells;
+    PressureResult result =
+        method == PRESSURE_JACOBI
+            ? by_jacobi(pressure, least, most)
+            : by_gradients(pressure, method == PRESSURE_MULTIGRID ? pressure->levels : 1, least,
+                           most);
+    result.residual = cells > 0.0 ? sqrt(result.residual / cells) : 0.0;
+    air_ghosts(grid, pressure->solution, pressure_beyond);
+    return result;
+}

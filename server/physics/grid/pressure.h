@@ -1,0 +1,96 @@
+/*
+ * pressure.h: Poisson's equation on a grid of air: of a cell with d neighbours that are not behind
+ * a closed side, d x − Σ x of its neighbours = b, with x = 0 on open sides and in sleeping
+ * bricks. Methods: damped Jacobi; conjugate gradients with a symmetric Gauss-Seidel sweep (red and
+ * black within bricks' rows, the rows by colours) as preconditioner; the same with a V-cycle of
+ * multigrid with such sweeps (McAdams, Sifakis & Teran 2010, "A parallel multigrid Poisson solver
+ * for fluids simulation on large grids").
+ * Layer: server/physics/grid, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_GRID_PRESSURE_H
+#define PLENUM_SERVER_PHYSICS_GRID_PRESSURE_H
+
+#include "server/physics/grid/air_grid.h"
+
+enum {
+    PRESSURE_LEVELS_MAX = 12,
+    PRESSURE_ROWS = 9, /* tables of diagonals, by pressure_row */
+};
+
+typedef enum PressureMethod {
+    PRESSURE_MULTIGRID,
+    PRESSURE_GRADIENTS,
+    PRESSURE_JACOBI,
+    PRESSURE_METHODS
+} PressureMethod;
+
+typedef struct PressureLevel {
+    AirGrid grid; /* of the finest level: shares its spans with the owner */
+    f32 *x, *b, *r;
+    f32 *diagonal[PRESSURE_ROWS], *inverse[PRESSURE_ROWS]; /* d and 1/d by x; 0 beyond the grid */
+} PressureLevel;
+
+typedef struct Pressure {
+    u32 levels;
+    PressureLevel level[PRESSURE_LEVELS_MAX];
+    /* Of the finest level: b is the right-hand side and becomes the residual, solution the answer,
+     * level[0].x the preconditioned residual. */
+    f32 *solution, *direction;
+    f64 *sums; /* [spans of the finest level] */
+    Jobs *jobs;
+    f32 step;      /* α or β of the loop at work */
+    f32 shift;     /* subtracted from the right-hand side */
+    bool singular; /* no open side: x is known up to a constant */
+    bool periodic;
+} Pressure;
+
+typedef struct PressureResult {
+    u32 iterations;
+    f64 residual; /* root mean square, in units of b */
+} PressureResult;
+
+/* Memory for a grid, whose spans it uses; with `at` (64-byte aligned) places it there. */
+u64 pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at);
+/* After the grid's spans changed. */
+void pressure_spans(Pressure *pressure, const AirGrid *grid);
+/* Where the right-hand side goes: zero in sleeping bricks and beyond the grid. */
+static inline f32 *pressure_source(Pressure *pressure)
+{
+    return pressure->level[0].b;
+}
+/* Solves, from 0, until the residual's root mean square is at most `tolerance`, in at most `most`
+ * iterations. The solution's ghosts are those of air_ghosts with 0 outside. */
+PressureResult pressure_solve(Pressure *pressure, PressureMethod method, f64 tolerance, u32 most,
+                              Jobs *jobs);
+
+/* pressure_level.c: one V-cycle for level[0].b, into level[0].x; `levels` 1: a sweep. */
+void pressure_cycle(Pressure *pressure, u32 levels);
+/* b − A x of a vector of 8, ghosts of x as they are. */
+SIMD_INLINE f32x8 pressure_near(const f32 *x, i32 row, i32 slab, bool deep)
+{
+    f32x8 sum = (air_load(x - 1) + air_load(x + 1)) + (air_load(x - row) + air_load(x + row));
+    return deep ? sum + (air_load(x - slab) + air_load(x + slab)) : sum;
+}
+/* The table of a row: an open side adds one to d (the ghost is the mirror image, negative), a
+ * closed one takes one away. */
+SIMD_INLINE i32 pressure_side(AirSide side)
+{
+    return side == AIR_OPEN ? 1 : side == AIR_CLOSED ? -1 : 0;
+}
+static inline u32 pressure_row(const AirGrid *grid, i32 y, i32 z)
+{
+    const AirSide *sides = grid->sides;
+    i32 more = 4;
+    more += y == 0 ? pressure_side(sides[2]) : 0;
+    more += y == grid->n[1] - 1 ? pressure_side(sides[3]) : 0;
+    if (grid->dims == 3) {
+        more += z == 0 ? pressure_side(sides[4]) : 0;
+        more += z == grid->n[2] - 1 ? pressure_side(sides[5]) : 0;
+    }
+    return (u32)more;
+}
+/* The solution, and what is interpolated, changes sign beyond an open side. */
+static const AirBeyond pressure_beyond = {-1.0f, 0.0f, false},
+                       pressure_folded = {-1.0f, 0.0f, true};
+
+#endif

@@ -1,0 +1,385 @@
+/* smoke.c: definition, memory, options, access to cells. */
+#include "server/physics/grid/smoke_internal.h"
+
+#include "shared/base/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ALIGN = 64,
+    TOUCHES_A_BRICK = 4,
+};
+
+SmokeDef smoke_default(void)
+{
+    SmokeDef def = {.dims = 2, .cells = {64, 64, 1}, .spacing = 1.0f / 64.0f, .depth = 1.0f};
+    def.options = (SmokeOptions){
+        .tolerance = 1e-3f,
+        .iterations = 100,
+        .density = 1.2f,
+        .viscosity = 1.5e-5f,
+        .buoyancy = 1.0f / 293.0f,
+        .weight = 0.0f,
+        .cooling = 0.0f,
+        .vorticity = 0.0f,
+        .ignition = 300.0f,
+        .burn_rate = 4.0f,
+        .heat = 3000.0f,
+        .soot = 0.1f,
+        .expansion = 0.0f,
+    };
+    return def;
+}
+
+/* ---- definition ---- */
+
+static bool is_within(f32 value, f32 least, f32 most)
+{
+    return value >= least && value <= most; /* false for NaN */
+}
+
+static Error check_options(const SmokeOptions *o, ErrorText *error)
+{
+    const struct {
+        const char *name;
+        f32 value, least, most;
+    } rows[] = {
+        {"tolerance", o->tolerance, 1e-7f, 0.5f},
+        {"iterations", (f32)o->iterations, 1.0f, 10000.0f},
+        {"density", o->density, 0.01f, 2000.0f},
+        {"viscosity", o->viscosity, 0.0f, 100.0f},
+        {"buoyancy", o->buoyancy, 0.0f, 1.0f},
+        {"weight", o->weight, 0.0f, 100.0f},
+        {"cooling", o->cooling, 0.0f, 100.0f},
+        {"fading", o->fading, 0.0f, 100.0f},
+        {"vorticity", o->vorticity, 0.0f, 10.0f},
+        {"ignition", o->ignition, 0.0f, 5000.0f},
+        {"burn_rate", o->burn_rate, 0.0f, 100.0f},
+        {"heat", o->heat, 0.0f, 1e6f},
+        {"soot", o->soot, 0.0f, 1.0f},
+        {"expansion", o->expansion, 0.0f, 1000.0f},
+    };
+    for (u32 i = 0; i < PL_COUNT(rows); i++) {
+        if (!is_within(rows[i].value, rows[i].least, rows[i].most)) {
+            return error_set(error, ERROR_RANGE, "%s is %g, expected %g to %g", rows[i].name,
+                             (f64)rows[i].value, (f64)rows[i].least, (f64)rows[i].most);
+        }
+    }
+    if (o->advection > SMOKE_SEMI_LAGRANGIAN || o->pressure > SMOKE_JACOBI) {
+        return error_set(error, ERROR_RANGE, "no such method");
+    }
+    return ERROR_OK;
+}
+
+static bool is_velocity(Vec3 v)
+{
+    f32 most = SMOKE_SPEED_MAX;
+    return is_within(v.x, -most, most) && is_within(v.y, -most, most) &&
+           is_within(v.z, -most, most);
+}
+
+static Error check_sides(const SmokeDef *def, ErrorText *error)
+{
+    for (u32 s = 0; s < 2 * def->dims; s++) {
+        const SmokeSide *side = &def->sides[s];
+        bool periodic = side->kind == SMOKE_PERIODIC;
+        if (side->kind > SMOKE_PERIODIC) {
+            return error_set(error, ERROR_RANGE, "side %u: no such kind", s);
+        }
+        if (!is_velocity(side->velocity)) {
+            return error_set(error, ERROR_RANGE, "side %u: the velocity is above %g m/s", s,
+                             (f64)SMOKE_SPEED_MAX);
+        }
+        if (periodic != (def->sides[s ^ 1].kind == SMOKE_PERIODIC)) {
+            return error_set(error, ERROR_RANGE,
+                             "side %u: both sides of an axis are periodic, or none", s);
+        }
+        if (periodic && def->cells[s / 2] % AIR_BRICK != 0) {
+            return error_set(error, ERROR_RANGE,
+                             "side %u: %u cells along a periodic axis, expected a multiple of %u",
+                             s, def->cells[s / 2], (u32)AIR_BRICK);
+        }
+    }
+    return ERROR_OK;
+}
+
+Error smoke_check(const SmokeDef *def, ErrorText *error)
+{
+    if (def->dims != 2 && def->dims != 3) {
+        return error_set(error, ERROR_RANGE, "%u dimensions, expected 2 or 3", def->dims);
+    }
+    u64 cells = 1;
+    for (u32 a = 0; a < def->dims; a++) {
+        if (def->cells[a] == 0 || def->cells[a] > SMOKE_AXIS_MAX) {
+            return error_set(error, ERROR_RANGE, "%u cells along %c, expected 1 to %u",
+                             def->cells[a], "xyz"[a], (u32)SMOKE_AXIS_MAX);
+        }
+        cells *= def->cells[a];
+    }
+    if (cells > SMOKE_CELLS_MAX) {
+        return error_set(error, ERROR_LIMIT, "%llu cells, the limit is %u",
+                         (unsigned long long)cells, (u32)SMOKE_CELLS_MAX);
+    }
+    if (!is_within(def->spacing, 0.001f, 100.0f)) {
+        return error_set(error, ERROR_RANGE, "cells of %g m, expected 0.001 to 100",
+                         (f64)def->spacing);
+    }
+    if (def->dims == 2 && !is_within(def->depth, 0.001f, 1000.0f)) {
+        return error_set(error, ERROR_RANGE, "depth is %g m, expected 0.001 to 1000",
+                         (f64)def->depth);
+    }
+    f32 far = vec3_length(def->low);
+    if (!is_within(far, 0.0f, WORLD_EXTENT_MAX_M)) {
+        return error_set(error, ERROR_RANGE, "the corner is out of the world");
+    }
+    Error result = check_sides(def, error);
+    return result != ERROR_OK ? result : check_options(&def->options, error);
+}
+
+/* ---- memory ---- */
+
+static f32 *take(u8 *at, u64 *used, u64 floats)
+{
+    f32 *taken = at != NULL ? (f32 *)(void *)(at + *used) : NULL;
+    *used += (floats * sizeof(f32) + ALIGN - 1) / ALIGN * ALIGN;
+    return taken;
+}
+
+/* Lays everything out from `at` on; returns the bytes. NULL: only that. */
+static u64 lay_out(Smoke *smoke, u8 *at)
+{
+    AirGrid *grid = &smoke->grid;
+    AirSide sides[AIR_SIDES];
+    i32 n[3];
+    for (u32 s = 0; s < AIR_SIDES; s++) {
+        SmokeSideKind kind = smoke->def.sides[s].kind;
+        sides[s] = kind == SMOKE_OPEN       ? AIR_OPEN
+                   : kind == SMOKE_PERIODIC ? AIR_PERIODIC
+                                            : AIR_CLOSED;
+    }
+    for (u32 a = 0; a < 3; a++) {
+        n[a] = (i32)smoke->def.cells[a];
+    }
+    air_grid_init(grid, smoke->def.dims, n, sides);
+    u64 used = air_grid_place(grid, at);
+    for (u32 a = 0; a < grid->dims; a++) {
+        smoke->velocity[a] = take(at, &used, grid->floats);
+        smoke->next[a] = take(at, &used, grid->floats);
+    }
+    smoke->pressed = take(at, &used, grid->floats);
+    smoke->ahead = take(at, &used, grid->floats);
+    smoke->growth = take(at, &used, grid->floats);
+    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+        smoke->field[f] = take(at, &used, grid->floats);
+    }
+    u32 bricks = air_grid_bricks(grid);
+    smoke->busy = (u8 *)take(at, &used, bricks / 4 + 1);
+    smoke->most = take(at, &used, bricks);
+    smoke->touch_capacity = TOUCHES_A_BRICK * bricks + SMOKE_DRAGS_MAX;
+    smoke->touches = (SmokeTouch *)(void *)take(
+        at, &used, (u64)smoke->touch_capacity * sizeof(SmokeTouch) / sizeof(f32));
+    used += pressure_place(&smoke->pressure, grid, at != NULL ? at + used : NULL);
+    return (used + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+u64 smoke_bytes(const SmokeDef *def)
+{
+    if (smoke_check(def, NULL) != ERROR_OK) {
+        return 0;
+    }
+    Smoke smoke = {.def = *def};
+    return sizeof(Smoke) + lay_out(&smoke, NULL);
+}
+
+Smoke *smoke_create(const SmokeDef *def, ErrorText *error)
+{
+    if (smoke_check(def, error) != ERROR_OK) {
+        return NULL;
+    }
+    Smoke *smoke = calloc(1, sizeof *smoke);
+    if (smoke == NULL) {
+        error_set(error, ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
+    smoke->def = *def;
+    u64 bytes = lay_out(smoke, NULL);
+    smoke->memory = aligned_alloc(ALIGN, bytes);
+    if (smoke->memory == NULL) {
+        error_set(error, ERROR_MEMORY, "out of memory for the air: %llu bytes",
+                  (unsigned long long)bytes);
+        free(smoke);
+        return NULL;
+    }
+    memset(smoke->memory, 0, bytes);
+    lay_out(smoke, smoke->memory);
+    smoke_clear(smoke);
+    return smoke;
+}
+
+void smoke_destroy(Smoke *smoke)
+{
+    if (smoke != NULL) {
+        free(smoke->memory);
+        free(smoke);
+    }
+}
+
+void smoke_clear(Smoke *smoke)
+{
+    size_t bytes = smoke->grid.floats * sizeof(f32);
+    for (u32 a = 0; a < smoke->grid.dims; a++) {
+        memset(smoke->velocity[a], 0, bytes);
+        memset(smoke->next[a], 0, bytes);
+    }
+    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+        memset(smoke->field[f], 0, bytes);
+    }
+    memset(smoke->pressed, 0, bytes);
+    memset(smoke->ahead, 0, bytes);
+    memset(smoke->growth, 0, bytes);
+    memset(smoke->grid.awake, smoke->def.awake, air_grid_bricks(&smoke->grid));
+    smoke->last_s = smoke->speed = smoke->residual = 0.0f;
+    smoke->touch_count = smoke->drag_count = smoke->iterations = 0;
+    smoke->burns = false;
+    air_grid_spans(&smoke->grid);
+    pressure_spans(&smoke->pressure, &smoke->grid);
+}
+
+/* ---- options ---- */
+
+const SmokeDef *smoke_def(const Smoke *smoke)
+{
+    return &smoke->def;
+}
+
+bool smoke_set_options(Smoke *smoke, const SmokeOptions *options)
+{
+    if (check_options(options, NULL) != ERROR_OK) {
+        return false;
+    }
+    smoke->def.options = *options;
+    return true;
+}
+
+void smoke_set_side(Smoke *smoke, u32 side, Vec3 velocity)
+{
+    if (side < SMOKE_SIDES && is_velocity(velocity)) {
+        smoke->def.sides[side].velocity = velocity;
+    }
+}
+
+void smoke_set_sources(Smoke *smoke, const SmokeSource *sources, u32 count)
+{
+    smoke->source_count = 0;
+    for (u32 i = 0; i < count && smoke->source_count < SMOKE_SOURCES_MAX; i++) {
+        const SmokeSource *s = &sources[i];
+        if (state_vector_is_bounded(s->at) && state_vector_is_bounded(s->half) &&
+            is_within(s->smoke, 0.0f, SMOKE_FILL_MAX) && is_within(s->heat, -1e5f, 1e5f) &&
+            is_within(s->fuel, 0.0f, SMOKE_FILL_MAX) && is_velocity(s->velocity) &&
+            is_within(s->blow, 0.0f, 1e4f) && is_within(s->warmest, 0.0f, SMOKE_WARMTH_MAX)) {
+            smoke->sources[smoke->source_count++] = *s;
+        }
+    }
+}
+
+/* ---- cells ---- */
+
+static i32 cell(const Smoke *smoke, u32 x, u32 y, u32 z)
+{
+    return air_at(&smoke->grid, (i32)x, (i32)y, (i32)z);
+}
+
+const f32 *smoke_row(const Smoke *smoke, SmokeField field, u32 y, u32 z)
+{
+    return smoke->field[field] + cell(smoke, 0, y, z);
+}
+
+void smoke_wake_brick(Smoke *smoke, u32 brick)
+{
+    if (!smoke->grid.awake[brick]) {
+        smoke->grid.awake[brick] = 1;
+        air_grid_spans(&smoke->grid);
+        pressure_spans(&smoke->pressure, &smoke->grid);
+    }
+}
+
+static bool is_cell(const Smoke *smoke, u32 x, u32 y, u32 z)
+{
+    const i32 *n = smoke->grid.n;
+    return (i32)x < n[0] && (i32)y < n[1] && (i32)z < n[2] && (i32)(x | y | z) >= 0;
+}
+
+void smoke_set(Smoke *smoke, SmokeField field, u32 x, u32 y, u32 z, f32 value)
+{
+    if (is_cell(smoke, x, y, z) && is_within(value, -SMOKE_FILL_MAX, SMOKE_FILL_MAX)) {
+        smoke_wake_brick(smoke, smoke_brick(&smoke->grid, (i32)x, (i32)y, (i32)z));
+        smoke->field[field][cell(smoke, x, y, z)] = value;
+        smoke->burns = smoke->burns || field == SMOKE_FUEL;
+    }
+}
+
+void smoke_set_velocity(Smoke *smoke, u32 axis, u32 x, u32 y, u32 z, f32 value)
+{
+    if (axis < smoke->grid.dims && is_cell(smoke, x, y, z) &&
+        is_within(value, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX)) {
+        smoke_wake_brick(smoke, smoke_brick(&smoke->grid, (i32)x, (i32)y, (i32)z));
+        smoke->velocity[axis][cell(smoke, x, y, z)] = value;
+        smoke->speed = f32_max(smoke->speed, fabsf(value));
+    }
+}
+
+f32 smoke_velocity(const Smoke *smoke, u32 axis, u32 x, u32 y, u32 z)
+{
+    return axis < smoke->grid.dims ? smoke->velocity[axis][cell(smoke, x, y, z)] : 0.0f;
+}
+
+Vec3 smoke_velocity_at(const Smoke *smoke, Vec3 place)
+{
+    const AirGrid *grid = &smoke->grid;
+    Vec3 off = vec3_scale(vec3_sub(place, smoke->def.low), 1.0f / smoke->def.spacing);
+    const f32 at[3] = {off.x, off.y, grid->dims == 3 ? off.z : 0.5f};
+    f32 out[3] = {0.0f, 0.0f, 0.0f};
+    for (u32 a = 0; a < 3; a++) {
+        if (!(at[a] >= 0.0f && at[a] <= (f32)grid->n[a])) {
+            return vec3_zero();
+        }
+    }
+    if (grid->dims == 2 && !(off.z >= 0.0f && off.z <= smoke->def.depth / smoke->def.spacing)) {
+        return vec3_zero();
+    }
+    for (u32 c = 0; c < grid->dims; c++) {
+        i32 low[3] = {0, 0, 0};
+        f32 part[3] = {0.0f, 0.0f, 0.0f};
+        for (u32 a = 0; a < grid->dims; a++) {
+            f32 place_a = at[a] - (a == c ? 0.0f : 0.5f);
+            low[a] = i32_min((i32)(place_a + 1.0f) - 1, grid->n[a] - (a == c ? 1 : 0));
+            part[a] = place_a - (f32)low[a];
+        }
+        for (u32 corner = 0; corner < (grid->dims == 3 ? 8u : 4u); corner++) {
+            const i32 i[3] = {(i32)(corner & 1), (i32)(corner >> 1 & 1), (i32)(corner >> 2)};
+            f32 weight = 1.0f;
+            for (u32 a = 0; a < grid->dims; a++) {
+                weight *= i[a] ? part[a] : 1.0f - part[a];
+            }
+            i32 from = air_at(grid, low[0] + i[0], low[1] + i[1], low[2] + i[2]);
+            out[c] += weight * smoke->velocity[c][from];
+        }
+    }
+    return vec3(out[0], out[1], out[2]);
+}
+
+f32 smoke_pressure(const Smoke *smoke, u32 x, u32 y, u32 z)
+{
+    f32 s = smoke->last_s;
+    return s > 0.0f ? smoke->pressed[cell(smoke, x, y, z)] * smoke->def.options.density *
+                          smoke->def.spacing / s
+                    : 0.0f;
+}
+
+const SmokeDrag *smoke_drags(const Smoke *smoke, u32 *count)
+{
+    *count = smoke->drag_count;
+    return smoke->drags;
+}

@@ -1,0 +1,179 @@
+/*
+ * smoke.h: air with smoke, heat and fire on a staggered grid: incompressible flow ("stable fluids",
+ * Stam 1999; Fedkiw, Stam & Jensen 2001), in two or three dimensions, in contact with all other
+ * matter. A tick is smoke_step; between ticks everything below is valid.
+ *
+ * Obstacles are colliders: the air within them moves with them (by fractions of cells), and they
+ * lose what the air gains by that (Uhlmann 2005, "An immersed boundary method with direct forcing").
+ * Bricks of 8 cells a side in which there is nothing are asleep: air at rest at constant pressure.
+ * Units SI, world axes. A tick allocates nothing.
+ * Layer: server/physics (includes shared only).
+ */
+#ifndef PLENUM_SERVER_PHYSICS_GRID_SMOKE_H
+#define PLENUM_SERVER_PHYSICS_GRID_SMOKE_H
+
+#include "server/physics/contact/contact.h"
+#include "server/physics/state.h"
+#include "shared/base/error.h"
+#include "shared/base/limits.h"
+
+enum {
+    SMOKE_SIDES = 6,           /* low x, high x, low y, ... */
+    SMOKE_SOURCES_MAX = 64,    /* of one grid */
+    SMOKE_CELLS_MAX = 1 << 22, /* of one grid; about 70 bytes each */
+    SMOKE_AXIS_MAX = 1024,     /* cells along an axis */
+    SMOKE_COLLIDERS_MAX = 16,
+    SMOKE_DRAGS_MAX = 1024, /* things whose forces are reported */
+};
+
+typedef struct Smoke Smoke;
+
+typedef enum SmokeSideKind {
+    SMOKE_CLOSED,   /* a wall, which may move along itself, or through which air is blown */
+    SMOKE_OPEN,     /* air at rest, of constant pressure */
+    SMOKE_PERIODIC, /* for both sides of an axis, whose cells are a multiple of 8 */
+} SmokeSideKind;
+
+typedef struct SmokeSide {
+    SmokeSideKind kind;
+    bool slips;    /* no friction at the wall */
+    Vec3 velocity; /* m/s, of a closed side */
+} SmokeSide;
+
+typedef enum SmokeAdvection {
+    SMOKE_MACCORMACK,
+    SMOKE_SEMI_LAGRANGIAN,
+} SmokeAdvection;
+
+typedef enum SmokePressure {
+    SMOKE_MULTIGRID, /* conjugate gradients with it; see pressure.h */
+    SMOKE_GRADIENTS,
+    SMOKE_JACOBI,
+} SmokePressure;
+
+/* What may change between ticks. */
+typedef struct SmokeOptions {
+    SmokeAdvection advection;
+    SmokePressure pressure;
+    f32 tolerance;  /* of the divergence: rms after over rms before the solve, 1e-7..0.5 */
+    u32 iterations; /* at most, 1..10000 */
+    bool midpoint;  /* characteristics of second order */
+    bool unlimited; /* MacCormack without its limiter */
+    bool drifts;    /* smoke, heat and fuel go like velocity, not by conserved fluxes */
+    f32 density;    /* kg/m³, of air, 0.01..2000 */
+    f32 viscosity;  /* m²/s, kinematic, 0..100: air 1.5e-5 */
+    f32 buoyancy;   /* 1/K: lift of warm air is buoyancy × temperature × gravity, 0..1 */
+    f32 weight;     /* m³/kg: of smoke, × its density × gravity, 0..100 */
+    f32 cooling;    /* 1/s, 0..100 */
+    f32 fading;     /* 1/s, of smoke, 0..100 */
+    f32 vorticity;  /* confinement, 0..10: 0.1 to 0.5 is usual */
+    f32 ignition;   /* K above the air around, 0..5000: fuel burns above it */
+    f32 burn_rate;  /* 1/s, share of the fuel that burns, 0..100 */
+    f32 heat;       /* K per kg/m³ of fuel, 0..1e6 */
+    f32 soot;       /* kg of smoke per kg of fuel, 0..1 */
+    f32 expansion;  /* m³ per kg of fuel, 0..1000 */
+} SmokeOptions;
+
+typedef struct SmokeDef {
+    u32 dims;     /* 2 or 3; in two dimensions the grid lies along x and y */
+    u32 cells[3]; /* 1.. each; the last is ignored in two dimensions */
+    f32 spacing;  /* m, 0.001..100 */
+    f32 depth;    /* m along z, in two dimensions */
+    Vec3 low;     /* m, corner */
+    bool awake;   /* all bricks, always: wind from closed sides keeps them so anyway */
+    SmokeSide sides[SMOKE_SIDES];
+    SmokeOptions options;
+} SmokeDef;
+
+/* Something that makes smoke, heat, fuel or wind within a box or ball. */
+typedef struct SmokeSource {
+    Vec3 at, half; /* m, centre and half extents; a ball has half.y = half.z = 0 */
+    bool is_ball;  /* of radius half.x */
+    f32 smoke;     /* kg/(m³ s) */
+    f32 heat;      /* K/s */
+    f32 fuel;      /* kg/(m³ s) */
+    f32 warmest;   /* K: heat stops there */
+    Vec3 velocity; /* m/s, that the air takes at `blow` */
+    f32 blow;      /* 1/s; 0: not at all */
+} SmokeSource;
+
+/* 2-D of a square metre or so, closed, MacCormack, multigrid to 1e-3, air. */
+SmokeDef smoke_default(void);
+Error smoke_check(const SmokeDef *def, ErrorText *error);
+u64 smoke_bytes(const SmokeDef *def);
+/* NULL: the definition is invalid, or no memory; see `error` (may be NULL). */
+Smoke *smoke_create(const SmokeDef *def, ErrorText *error);
+void smoke_destroy(Smoke *smoke); /* NULL is fine */
+/* Air at rest. */
+void smoke_clear(Smoke *smoke);
+const SmokeDef *smoke_def(const Smoke *smoke);
+/* False: an option is out of range, and nothing changed. */
+bool smoke_set_options(Smoke *smoke, const SmokeOptions *options);
+/* Velocity of a closed side, m/s; ignored if not finite or too fast. */
+void smoke_set_side(Smoke *smoke, u32 side, Vec3 velocity);
+/* Copies at most SMOKE_SOURCES_MAX; non-finite ones are dropped. */
+void smoke_set_sources(Smoke *smoke, const SmokeSource *sources, u32 count);
+
+/* ---- tick ---- */
+
+/* A tick of s seconds. Colliders (at most SMOKE_COLLIDERS_MAX) have begun the tick. */
+void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u32 count,
+                Jobs *jobs);
+
+/* Force that a thing felt in the last tick: impulses on it, summed. */
+typedef struct SmokeDrag {
+    u32 collider, thing;
+    Vec3 impulse; /* N s */
+    u32 bricks;   /* that it touches */
+} SmokeDrag;
+const SmokeDrag *smoke_drags(const Smoke *smoke, u32 *count);
+
+/* Shares an impulse, N s, among the air within `radius`; no cell gains more than 100 m/s. Returns
+ * what was given. */
+Vec3 smoke_push(Smoke *smoke, Vec3 place, f32 radius, Vec3 impulse);
+
+/* ---- what there is ---- */
+
+typedef enum SmokeField {
+    SMOKE_SMOKE,       /* kg/m³ */
+    SMOKE_TEMPERATURE, /* K above the air around */
+    SMOKE_FUEL,        /* kg/m³ */
+    SMOKE_FIELDS
+} SmokeField;
+/* Row of cells [cells[0]] at y, z. */
+const f32 *smoke_row(const Smoke *smoke, SmokeField field, u32 y, u32 z);
+/* Sets a cell, or the velocity at the low face of a cell; for scenes and tests. Wakes it. */
+void smoke_set(Smoke *smoke, SmokeField field, u32 x, u32 y, u32 z, f32 value);
+void smoke_set_velocity(Smoke *smoke, u32 axis, u32 x, u32 y, u32 z, f32 value);
+f32 smoke_velocity(const Smoke *smoke, u32 axis, u32 x, u32 y, u32 z);
+/* Interpolated, m/s; 0 outside. */
+Vec3 smoke_velocity_at(const Smoke *smoke, Vec3 place);
+/* Pa, of the cell, relative to open air or the mean. */
+f32 smoke_pressure(const Smoke *smoke, u32 x, u32 y, u32 z);
+
+typedef struct SmokeSums {
+    f64 smoke, fuel;  /* kg */
+    f64 heat;         /* J above the air around, at 1005 J/(kg K) */
+    f64 kinetic;      /* J */
+    f64 momentum[3];  /* kg m/s */
+    f64 divergence;   /* 1/s, rms over awake cells */
+    f64 smoke_height; /* m, mean y of smoke; 0 without */
+    f64 speed;        /* m/s, greatest of a component */
+} SmokeSums;
+SmokeSums smoke_sums(const Smoke *smoke);
+
+typedef struct SmokeStats {
+    u32 cells, bricks, awake; /* awake: bricks */
+    u32 iterations;           /* of pressure in the last tick */
+    f32 residual;             /* relative */
+    u64 memory_bytes;
+} SmokeStats;
+SmokeStats smoke_stats(const Smoke *smoke);
+
+/* Serializes the dynamic state, not definition, options or sources. If the state failed, the grid
+ * has been cleared. */
+void smoke_serialize(Smoke *smoke, State *state);
+/* NULL if it is consistent between ticks, else what is wrong. */
+const char *smoke_validate(const Smoke *smoke);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * smoke_internal.h: what the files of the smoke solver share.
+ *   smoke.c            definition, memory, options, cells
+ *   smoke_step.c       the order of a tick, sources, sleep
+ *   smoke_side.c       ghosts of velocities: walls, openings
+ *   smoke_force.c      buoyancy, vorticity confinement, viscosity
+ *   smoke_project.c    divergence, pressure
+ *   smoke_carry.c      transport, fire, cooling
+ *   smoke_obstacle.c   other matter
+ *   smoke_measure.c    sums, statistics, serialization
+ * Velocities are those of low faces, m/s. "Pressed" is pressure × dt / (density × spacing), m/s:
+ * its differences between cells are changes of velocity.
+ * Layer: server/physics/grid, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_GRID_SMOKE_INTERNAL_H
+#define PLENUM_SERVER_PHYSICS_GRID_SMOKE_INTERNAL_H
+
+#include "server/physics/grid/advect.h"
+#include "server/physics/grid/pressure.h"
+#include "server/physics/grid/smoke.h"
+
+/* What is below these everywhere in a brick is nothing, and the brick falls asleep. */
+#define SMOKE_QUIET_M_S   0.03f
+#define SMOKE_QUIET_K     0.2f
+#define SMOKE_QUIET_KG_M3 1e-5f
+/* Values are kept within these. */
+#define SMOKE_SPEED_MAX   400.0f
+#define SMOKE_WARMTH_MAX  5000.0f
+#define SMOKE_FILL_MAX    1e4f
+
+/* A thing in a brick. */
+typedef struct SmokeTouch {
+    u32 brick, collider, thing, number;
+    bool moves, takes; /* takes: impulses */
+    f32 grip;          /* share of the air within that it holds */
+    Vec3 impulse;      /* N s, on the thing in this tick, */
+    Vec3 moment;       /* Σ |J| x over faces, */
+    f32 weight;        /* and Σ |J| */
+} SmokeTouch;
+
+struct Smoke {
+    SmokeDef def;
+    AirGrid grid;
+    Pressure pressure;
+    f32 *velocity[3], *next[3];
+    f32 *pressed, *ahead;
+    f32 *field[SMOKE_FIELDS];
+    f32 *growth; /* m/s: expansion of cells × spacing */
+    u8 *busy;    /* [bricks] */
+    f32 *most;   /* [bricks] by span: greatest speed */
+    u8 *memory;
+    SmokeSource sources[SMOKE_SOURCES_MAX];
+    u32 source_count;
+    SmokeTouch *touches; /* [touch_capacity] */
+    u32 touch_count, touch_capacity;
+    SmokeDrag drags[SMOKE_DRAGS_MAX];
+    u32 drag_count;
+    /* of the tick */
+    f32 tick_s;
+    Vec3 gravity;
+    Jobs *jobs;
+    const Collider *colliders;
+    u32 collider_count;
+    /* kept */
+    f32 last_s;   /* length of the last tick: pressed is for that */
+    f32 speed;    /* greatest component, m/s */
+    f32 residual; /* relative, of the last tick */
+    u32 iterations;
+    bool burns; /* there may be fuel */
+};
+
+static inline u32 smoke_dims(const Smoke *smoke)
+{
+    return smoke->grid.dims;
+}
+static inline i32 smoke_stride(const AirGrid *grid, u32 axis)
+{
+    return axis == 0 ? 1 : axis == 1 ? grid->row : grid->slab;
+}
+/* m³ of a cell. */
+static inline f32 smoke_volume(const Smoke *smoke)
+{
+    f32 d = smoke->def.spacing;
+    return d * d * (smoke->grid.dims == 3 ? d : smoke->def.depth);
+}
+static inline u32 smoke_brick(const AirGrid *grid, i32 x, i32 y, i32 z)
+{
+    return (u32)((z / AIR_BRICK * grid->bricks[1] + y / AIR_BRICK) * grid->bricks[0] +
+                 x / AIR_BRICK);
+}
+static inline void smoke_swap(f32 **a, f32 **b)
+{
+    f32 *swap = *a;
+    *a = *b;
+    *b = swap;
+}
+
+/* smoke_side.c: ghosts and side faces of component c. `free_faces`: the faces of open sides take
+ * the velocity of the next ones. */
+void smoke_sides(const Smoke *smoke, u32 c, f32 *cells, bool free_faces);
+void smoke_field_ghosts(const Smoke *smoke, f32 *cells);
+/* smoke_force.c */
+void smoke_forces(Smoke *smoke);
+void smoke_viscosity(Smoke *smoke);
+/* smoke_project.c */
+void smoke_subtract(Smoke *smoke, const f32 *pressed);
+void smoke_project(Smoke *smoke);
+/* smoke_carry.c */
+void smoke_carry_velocity(Smoke *smoke);
+void smoke_carry_fields(Smoke *smoke);
+void smoke_burn(Smoke *smoke);
+/* smoke_obstacle.c */
+void smoke_find_touches(Smoke *smoke);
+void smoke_obstacles(Smoke *smoke);
+/* smoke_step.c */
+void smoke_wake_brick(Smoke *smoke, u32 brick);
+
+#endif

@@ -1,0 +1,329 @@
+/* smoke_obstacle.c: other matter in the air. Things are found in bricks; the share of a cell that a
+ * thing fills follows from the distance of its centre from the surface. On faces within a thing air
+ * takes the thing's velocity, by the filled share, and the thing receives the opposite impulse: of
+ * one brick at one place, where the moments of its faces' impulses balance. */
+#include "server/physics/grid/smoke_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    FOUND_MAX = 64,       /* things of one query */
+    SIDE = AIR_BRICK + 1, /* cells of a brick and those below it */
+    BLOCK = 3,            /* cells a side that are decided at once */
+};
+
+typedef struct Shares {
+    f32 cell[SIDE][SIDE][SIDE]; /* [z][y][x] from cell −1 of the brick; in two dimensions z = 0 */
+} Shares;
+
+/* ---- search ---- */
+
+static Vec3 place_of(const Smoke *smoke, f32 x, f32 y, f32 z)
+{
+    f32 dx = smoke->def.spacing;
+    f32 deep = smoke->grid.dims == 3 ? dx * z : 0.5f * smoke->def.depth;
+    return vec3_add(smoke->def.low, vec3(dx * x, dx * y, deep));
+}
+
+static Bounds bounds_of(const Smoke *smoke, const i32 low[3], const i32 high[3])
+{
+    const AirGrid *grid = &smoke->grid;
+    Bounds bounds;
+    bounds.min = place_of(smoke, (f32)(low[0] * AIR_BRICK) - 1.0f, (f32)(low[1] * AIR_BRICK) - 1.0f,
+                          (f32)(low[2] * AIR_BRICK) - 1.0f);
+    bounds.max = place_of(smoke, (f32)i32_min(high[0] * AIR_BRICK, grid->n[0]) + 1.0f,
+                          (f32)i32_min(high[1] * AIR_BRICK, grid->n[1]) + 1.0f,
+                          (f32)i32_min(high[2] * AIR_BRICK, grid->n[2]) + 1.0f);
+    return bounds;
+}
+
+static void touch_brick(Smoke *smoke, u32 c, const i32 brick[3], const u32 *things, u32 count)
+{
+    const Collider *collider = &smoke->colliders[c];
+    f32 dx = smoke->def.spacing, half = 0.5f * (f32)AIR_BRICK;
+    f32 reach = dx * (half * sqrtf((f32)smoke->grid.dims) + 1.5f);
+    Vec3 middle = place_of(smoke, (f32)(brick[0] * AIR_BRICK) + half,
+                           (f32)(brick[1] * AIR_BRICK) + half, (f32)(brick[2] * AIR_BRICK) + half);
+    for (u32 i = 0; i < count && smoke->touch_count < smoke->touch_capacity; i++) {
+        Vec3 normal;
+        if (collider->ops->distance(collider->of, things[i], middle, reach, &normal) < reach) {
+            u32 number =
+                (u32)((brick[2] * smoke->grid.bricks[1] + brick[1]) * smoke->grid.bricks[0] +
+                      brick[0]);
+            Vec3 moving = collider->ops->velocity(collider->of, things[i], middle);
+            smoke->touches[smoke->touch_count++] = (SmokeTouch){
+                .brick = number,
+                .collider = c,
+                .thing = things[i],
+                .moves = vec3_length_squared(moving) > SMOKE_QUIET_M_S * SMOKE_QUIET_M_S};
+        }
+    }
+}
+
+/* Bricks [low, high) that the collider's things overlap, by halves. */
+static void search(Smoke *smoke, u32 c, const i32 low[3], const i32 high[3])
+{
+    u32 things[FOUND_MAX];
+    const Collider *collider = &smoke->colliders[c];
+    u32 count =
+        collider->ops->overlaps(collider->of, bounds_of(smoke, low, high), 0, 0, things, FOUND_MAX);
+    if (count == 0) {
+        return;
+    }
+    u32 axis = 0;
+    for (u32 a = 1; a < 3; a++) {
+        axis = high[a] - low[a] > high[axis] - low[axis] ? a : axis;
+    }
+    if (high[axis] - low[axis] == 1) {
+        touch_brick(smoke, c, low, things, u32_min(count, FOUND_MAX));
+        return;
+    }
+    i32 middle[3] = {high[0], high[1], high[2]}, from[3] = {low[0], low[1], low[2]};
+    middle[axis] = from[axis] = (low[axis] + high[axis]) / 2;
+    search(smoke, c, low, middle);
+    search(smoke, c, from, high);
+}
+
+/* By brick, in the order found (Shell's sort with a key that is unique). */
+static void sort_touches(Smoke *smoke)
+{
+    u32 count = smoke->touch_count;
+    for (u32 i = 0; i < count; i++) {
+        smoke->touches[i].number = i;
+    }
+    u32 gap = 1;
+    while (gap < count / 3) {
+        gap = 3 * gap + 1;
+    }
+    for (; gap > 0; gap /= 3) {
+        for (u32 i = gap; i < count; i++) {
+            SmokeTouch touch = smoke->touches[i];
+            u32 at = i;
+            for (; at >= gap; at -= gap) {
+                const SmokeTouch *before = &smoke->touches[at - gap];
+                bool less = touch.brick < before->brick ||
+                            (touch.brick == before->brick && touch.number < before->number);
+                if (!less) {
+                    break;
+                }
+                smoke->touches[at] = *before;
+            }
+            smoke->touches[at] = touch;
+        }
+    }
+}
+
+void smoke_find_touches(Smoke *smoke)
+{
+    smoke->touch_count = 0;
+    const i32 low[3] = {0, 0, 0};
+    for (u32 c = 0; c < smoke->collider_count; c++) {
+        search(smoke, c, low, smoke->grid.bricks);
+    }
+    sort_touches(smoke);
+}
+
+/* ---- forces ---- */
+
+static f32 share_of(f32 distance, f32 dx)
+{
+    return f32_clamp(0.5f - distance / dx, 0.0f, 1.0f);
+}
+
+/* Blocks of cells that are all in or all out take one question. */
+static void fill_shares(const Smoke *smoke, const SmokeTouch *touch, const i32 low[3],
+                        Shares *shares)
+{
+    const Collider *collider = &smoke->colliders[touch->collider];
+    bool deep = smoke->grid.dims == 3;
+    f32 dx = smoke->def.spacing, reach = dx * (1.5f * sqrtf(deep ? 3.0f : 2.0f) + 0.6f);
+    for (i32 b = 0; b < (deep ? 27 : 9); b++) {
+        const i32 from[3] = {b % 3 * BLOCK, b / 3 % 3 * BLOCK, b / 9 * BLOCK};
+        Vec3 normal;
+        Vec3 middle = place_of(smoke, (f32)(low[0] + from[0]) + 0.5f,
+                               (f32)(low[1] + from[1]) + 0.5f, (f32)(low[2] + from[2]) + 0.5f);
+        f32 far = collider->ops->distance(collider->of, touch->thing, middle, reach, &normal);
+        bool same = far >= reach || far <= -reach;
+        for (i32 k = 0; k < (deep ? BLOCK : 1); k++) {
+            for (i32 j = 0; j < BLOCK; j++) {
+                for (i32 i = 0; i < BLOCK; i++) {
+                    f32 distance = far;
+                    if (!same) {
+                        Vec3 at = vec3_add(middle, vec3((f32)(i - 1) * dx, (f32)(j - 1) * dx,
+                                                        deep ? (f32)(k - 1) * dx : 0.0f));
+                        distance =
+                            collider->ops->distance(collider->of, touch->thing, at, dx, &normal);
+                    }
+                    shares->cell[from[2] + k][from[1] + j][from[0] + i] = share_of(distance, dx);
+                }
+            }
+        }
+    }
+}
+
+/* A face takes the thing's velocity by `share`. */
+static void hold_face(Smoke *smoke, SmokeTouch *touch, u32 c, const i32 at[3], f32 share)
+{
+    const Collider *collider = &smoke->colliders[touch->collider];
+    const AirGrid *grid = &smoke->grid;
+    bool side = (at[c] == 0 && grid->sides[2 * c] == AIR_CLOSED);
+    if (side) {
+        return;
+    }
+    const f32 half[3] = {c == 0 ? 0.0f : 0.5f, c == 1 ? 0.0f : 0.5f, c == 2 ? 0.0f : 0.5f};
+    Vec3 place = place_of(smoke, (f32)at[0] + half[0], (f32)at[1] + half[1], (f32)at[2] + half[2]);
+    Vec3 moving = collider->ops->velocity(collider->of, touch->thing, place);
+    f32 wanted = c == 0 ? moving.x : c == 1 ? moving.y : moving.z;
+    wanted = f32_clamp(wanted, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
+    f32 *v = &smoke->velocity[c][air_at(grid, at[0], at[1], at[2])];
+    f32 before = *v;
+    *v = before + share * touch->grip * (wanted - before);
+    f32 impulse = (before - *v) * smoke->def.options.density * smoke_volume(smoke);
+    f32 *sum = c == 0 ? &touch->impulse.x : c == 1 ? &touch->impulse.y : &touch->impulse.z;
+    *sum += impulse;
+    touch->moment = vec3_add_scaled(touch->moment, fabsf(impulse), place);
+    touch->weight += fabsf(impulse);
+}
+
+static void hold_brick(Smoke *smoke, SmokeTouch *touch)
+{
+    const AirGrid *grid = &smoke->grid;
+    i32 brick = (i32)touch->brick;
+    const i32 low[3] = {brick % grid->bricks[0] * AIR_BRICK,
+                        brick / grid->bricks[0] % grid->bricks[1] * AIR_BRICK,
+                        brick / grid->bricks[0] / grid->bricks[1] * AIR_BRICK};
+    Shares shares;
+    fill_shares(smoke, touch, low, &shares);
+    bool deep = grid->dims == 3;
+    i32 end[3];
+    for (u32 a = 0; a < 3; a++) {
+        end[a] = i32_min(AIR_BRICK, grid->n[a] - low[a]);
+    }
+    for (i32 z = 0; z < end[2]; z++) {
+        for (i32 y = 0; y < end[1]; y++) {
+            for (i32 x = 0; x < end[0]; x++) {
+                const i32 at[3] = {low[0] + x, low[1] + y, low[2] + z};
+                i32 k = deep ? z + 1 : 0;
+                f32 here = shares.cell[k][y + 1][x + 1];
+                const f32 below[3] = {shares.cell[k][y + 1][x], shares.cell[k][y][x + 1],
+                                      deep ? shares.cell[k - 1][y + 1][x + 1] : 0.0f};
+                for (u32 c = 0; c < grid->dims; c++) {
+                    f32 share = 0.5f * (here + below[c]);
+                    if (share > 0.0f) {
+                        hold_face(smoke, touch, c, at, share);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* All touches of a brick, by the first. */
+static void hold_range(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    Smoke *smoke = (Smoke *)context;
+    for (u32 i = first; i < end; i++) {
+        u32 brick = smoke->touches[i].brick;
+        if (!smoke->grid.awake[brick] || (i > 0 && smoke->touches[i - 1].brick == brick)) {
+            continue;
+        }
+        for (u32 k = i; k < smoke->touch_count && smoke->touches[k].brick == brick; k++) {
+            hold_brick(smoke, &smoke->touches[k]);
+        }
+    }
+}
+
+/* ---- what things receive ---- */
+
+static bool place_touch(const Smoke *smoke, const SmokeTouch *touch, Vec3 at, ContactPlace *place)
+{
+    const Collider *collider = &smoke->colliders[touch->collider];
+    memset(place, 0, sizeof *place);
+    ContactParticle particle = {
+        .position = at, .inverse_mass = 1.0f, .radius = 2.0f * (f32)AIR_BRICK * smoke->def.spacing};
+    return collider->ops->meet(collider->of, touch->thing, &particle, smoke->tick_s, place);
+}
+
+static u32 drag_of(const Smoke *smoke, const SmokeTouch *touch)
+{
+    u32 d = 0;
+    while (d < smoke->drag_count &&
+           (smoke->drags[d].collider != touch->collider || smoke->drags[d].thing != touch->thing)) {
+        d++;
+    }
+    return d;
+}
+
+static void add_drag(Smoke *smoke, const SmokeTouch *touch)
+{
+    u32 d = drag_of(smoke, touch);
+    if (d < smoke->drag_count) {
+        smoke->drags[d].impulse = vec3_add(smoke->drags[d].impulse, touch->impulse);
+        smoke->drags[d].bricks++;
+    } else if (d < SMOKE_DRAGS_MAX) {
+        smoke->drags[smoke->drag_count++] =
+            (SmokeDrag){touch->collider, touch->thing, touch->impulse, 1};
+    }
+}
+
+static Vec3 middle_of(const Smoke *smoke, u32 brick)
+{
+    const i32 *n = smoke->grid.bricks;
+    i32 b = (i32)brick;
+    f32 side = (f32)AIR_BRICK;
+    return place_of(smoke, ((f32)(b % n[0]) + 0.5f) * side, ((f32)(b / n[0] % n[1]) + 0.5f) * side,
+                    ((f32)(b / n[0] / n[1]) + 0.5f) * side);
+}
+
+/* Things that may weigh less than the air of the bricks that they touch take hold of a part of it,
+ * so that none gains more than the air has. */
+static void find_grips(Smoke *smoke)
+{
+    static const Vec3 axes[3] = {{1.0f, 0.0f, 0.0f}, {0.0f, 1.0f, 0.0f}, {0.0f, 0.0f, 1.0f}};
+    f32 side = (f32)AIR_BRICK, cells = smoke->grid.dims == 3 ? side * side * side : side * side;
+    f32 held = smoke->def.options.density * smoke_volume(smoke) * cells;
+    smoke->drag_count = 0;
+    for (u32 i = 0; i < smoke->touch_count; i++) {
+        add_drag(smoke, &smoke->touches[i]);
+    }
+    for (u32 i = 0; i < smoke->touch_count; i++) {
+        SmokeTouch *touch = &smoke->touches[i];
+        const Collider *collider = &smoke->colliders[touch->collider];
+        u32 d = drag_of(smoke, touch);
+        f32 bricks = d < smoke->drag_count ? (f32)smoke->drags[d].bricks : 1.0f;
+        ContactPlace place;
+        touch->grip = 1.0f;
+        touch->takes = collider->ops->take(collider->of, touch->thing);
+        if (touch->takes && place_touch(smoke, touch, middle_of(smoke, touch->brick), &place)) {
+            f32 light = 0.0f;
+            for (u32 a = 0; a < 3; a++) {
+                light = f32_max(light, collider->ops->inverse_mass(collider->of, &place, axes[a]));
+            }
+            touch->grip = f32_min(1.0f, 1.0f / (light * held * bricks + 1e-20f));
+        }
+    }
+    smoke->drag_count = 0;
+}
+
+void smoke_obstacles(Smoke *smoke)
+{
+    find_grips(smoke);
+    jobs_run(smoke->jobs, smoke->touch_count, 1, hold_range, smoke);
+    for (u32 i = 0; i < smoke->touch_count; i++) {
+        SmokeTouch *touch = &smoke->touches[i];
+        const Collider *collider = &smoke->colliders[touch->collider];
+        add_drag(smoke, touch);
+        ContactPlace place;
+        if (touch->weight > 0.0f && touch->takes) {
+            Vec3 at = vec3_scale(touch->moment, 1.0f / touch->weight);
+            if (place_touch(smoke, touch, at, &place)) {
+                collider->ops->impulse(collider->of, &place, touch->impulse);
+            }
+        }
+    }
+    for (u32 c = 0; c < smoke->grid.dims && smoke->touch_count > 0; c++) {
+        smoke_sides(smoke, c, smoke->velocity[c], false);
+    }
+}

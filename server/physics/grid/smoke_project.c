@@ -1,0 +1,189 @@
+/* smoke_project.c: makes the velocity free of divergence, but for the growth of burning cells. */
+#include "server/physics/grid/smoke_internal.h"
+
+#include <math.h>
+
+/* Rounding of a divergence, in parts of the greatest speed: no use to solve further. */
+static const f64 divergence_rounding = 2e-7;
+
+typedef struct Subtract {
+    Smoke *smoke;
+    const f32 *pressed;
+} Subtract;
+
+/* Faces towards sleeping bricks above belong to these. */
+static void subtract_rim(Smoke *smoke, const AirSpan *span, const f32 *pressed)
+{
+    const AirGrid *grid = &smoke->grid;
+    const i32 top[3] = {span->x1, span->y1, span->z1};
+    for (u32 c = 0; c < grid->dims; c++) {
+        if (top[c] >= grid->n[c]) {
+            continue;
+        }
+        i32 low[3] = {span->x0, span->y0, span->z0};
+        i32 high[3] = {i32_min(span->x1, grid->n[0]), span->y1, span->z1};
+        low[c] = top[c];
+        high[c] = top[c] + 1;
+        i32 step = smoke_stride(grid, c);
+        for (i32 z = low[2]; z < high[2]; z++) {
+            for (i32 y = low[1]; y < high[1]; y++) {
+                for (i32 x = low[0]; x < high[0]; x++) {
+                    if (x % AIR_BRICK == 0 && air_is_awake(grid, x, y, z)) {
+                        x += AIR_BRICK - 1;
+                        continue;
+                    }
+                    i32 at = air_at(grid, x, y, z);
+                    smoke->velocity[c][at] -= pressed[at] - pressed[at - step];
+                }
+            }
+        }
+    }
+}
+
+static void subtract_span(void *context, const AirSpan *span, u32 index)
+{
+    const Subtract *subtract = (const Subtract *)context;
+    Smoke *smoke = subtract->smoke;
+    const AirGrid *grid = &smoke->grid;
+    const f32x8 limit = f32x8_set(SMOKE_SPEED_MAX);
+    f32x8 most = f32x8_set(0.0f);
+    i32x8 numbers = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (i32 z = span->z0; z < span->z1; z++) {
+        for (i32 y = span->y0; y < span->y1; y++) {
+            for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
+                i32 at = air_at(grid, x, y, z), left = grid->n[0] - x;
+                const f32 *p = subtract->pressed + at;
+                f32x8 here = f32x8_load(p);
+                i32x8 inside = numbers < (i32x8){left, left, left, left, left, left, left, left};
+                for (u32 c = 0; c < grid->dims; c++) {
+                    f32 *v = smoke->velocity[c] + at;
+                    f32x8 value = f32x8_load(v) - (here - air_load(p - smoke_stride(grid, c)));
+                    value = f32x8_max(f32x8_min(value, limit), -limit);
+                    f32x8_store(v, value);
+                    most = f32x8_max(most, f32x8_and(inside, f32x8_abs(value)));
+                }
+            }
+        }
+    }
+    subtract_rim(smoke, span, subtract->pressed);
+    f32 greatest = 0.0f;
+    for (u32 l = 0; l < SIMD_LANES; l++) {
+        greatest = f32_max(greatest, most[l]);
+    }
+    smoke->most[index] = greatest;
+}
+
+/* The high faces of an axis lie beyond its cells. */
+static void subtract_faces(Smoke *smoke, u32 axis, const f32 *pressed)
+{
+    const AirGrid *grid = &smoke->grid;
+    i32 from[3] = {0, 0, 0}, end[3] = {grid->n[0], grid->n[1], grid->n[2]};
+    from[axis] = grid->n[axis];
+    end[axis] = grid->n[axis] + 1;
+    i32 step = smoke_stride(grid, axis);
+    for (i32 z = from[2]; z < end[2]; z++) {
+        for (i32 y = from[1]; y < end[1]; y++) {
+            for (i32 x = from[0]; x < end[0]; x++) {
+                i32 at = air_at(grid, x, y, z);
+                smoke->velocity[axis][at] -= pressed[at] - pressed[at - step];
+            }
+        }
+    }
+}
+
+void smoke_subtract(Smoke *smoke, const f32 *pressed)
+{
+    Subtract subtract = {smoke, pressed};
+    const AirGrid *grid = &smoke->grid;
+    air_each(grid, smoke->jobs, subtract_span, &subtract);
+    smoke->speed = 0.0f;
+    for (u32 s = 0; s < grid->span_count; s++) {
+        smoke->speed = f32_max(smoke->speed, smoke->most[s]);
+    }
+    for (u32 c = 0; c < grid->dims; c++) {
+        /* Of vectors that exceed the grid, the face has been done. */
+        bool done = c == 0 && grid->n[0] % AIR_BRICK != 0;
+        if (grid->sides[2 * c + 1] == AIR_OPEN && !done) {
+            subtract_faces(smoke, c, pressed);
+        }
+        smoke_sides(smoke, c, smoke->velocity[c], false);
+    }
+}
+
+/* b = growth − divergence; pressure.sums: its square with the kept pressure taken back. */
+static void source_span(void *context, const AirSpan *span, u32 index)
+{
+    Smoke *smoke = (Smoke *)context;
+    const AirGrid *grid = &smoke->grid;
+    const PressureLevel *top = &smoke->pressure.level[0];
+    const f32x8 zero = f32x8_set(0.0f);
+    f32x8 sum = zero;
+    for (i32 z = span->z0; z < span->z1; z++) {
+        for (i32 y = span->y0; y < span->y1; y++) {
+            const f32 *diagonal = top->diagonal[pressure_row(grid, y, z)];
+            for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
+                i32 at = air_at(grid, x, y, z);
+                f32x8 b = zero;
+                for (u32 c = 0; c < grid->dims; c++) {
+                    const f32 *v = smoke->velocity[c] + at;
+                    b += f32x8_load(v) - air_load(v + smoke_stride(grid, c));
+                }
+                if (smoke->burns) {
+                    b += f32x8_load(smoke->growth + at);
+                }
+                f32x8 d = f32x8_load(diagonal + x), kept = f32x8_load(smoke->pressed + at);
+                const f32 *p = smoke->pressed + at;
+                f32x8 near = pressure_near(p, grid->row, grid->slab, grid->dims == 3);
+                f32x8 most = f32x8_set(2.0f * (f32)grid->dims);
+                f32x8 whole = b + (most * kept - near);
+                b = f32x8_and(d > zero, b);
+                f32x8_store(top->b + at, b);
+                whole = f32x8_and(d > zero, whole);
+                sum += whole * whole;
+            }
+        }
+    }
+    smoke->pressure.sums[index] = (f64)air_sum8(sum);
+}
+
+static void keep_span(void *context, const AirSpan *span, u32 index)
+{
+    PL_UNUSED(index);
+    Smoke *smoke = (Smoke *)context;
+    for (i32 z = span->z0; z < span->z1; z++) {
+        for (i32 y = span->y0; y < span->y1; y++) {
+            for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
+                i32 at = air_at(&smoke->grid, x, y, z);
+                f32x8 p =
+                    f32x8_load(smoke->pressed + at) + f32x8_load(smoke->pressure.solution + at);
+                f32x8_store(smoke->pressed + at, p);
+            }
+        }
+    }
+}
+
+void smoke_project(Smoke *smoke)
+{
+    const AirGrid *grid = &smoke->grid;
+    const SmokeOptions *options = &smoke->def.options;
+    air_each(grid, smoke->jobs, source_span, smoke);
+    f64 square = 0.0, cells = 0.0;
+    for (u32 s = 0; s < grid->span_count; s++) {
+        const AirSpan *span = &grid->spans[s];
+        square += smoke->pressure.sums[s];
+        cells += (f64)(i32_min(span->x1, grid->n[0]) - span->x0) * (f64)(span->y1 - span->y0) *
+                 (f64)(span->z1 - span->z0);
+    }
+    f64 rms = cells > 0.0 ? sqrt(square / cells) : 0.0;
+    f64 least = fmax((f64)options->tolerance * rms, divergence_rounding * (f64)smoke->speed);
+    PressureMethod method = options->pressure == SMOKE_MULTIGRID   ? PRESSURE_MULTIGRID
+                            : options->pressure == SMOKE_GRADIENTS ? PRESSURE_GRADIENTS
+                                                                   : PRESSURE_JACOBI;
+    PressureResult result =
+        pressure_solve(&smoke->pressure, method, least, options->iterations, smoke->jobs);
+    smoke->iterations = result.iterations;
+    smoke->residual = rms > 0.0 ? (f32)(result.residual / rms) : 0.0f;
+    smoke_subtract(smoke, smoke->pressure.solution);
+    air_each(grid, smoke->jobs, keep_span, smoke);
+    air_ghosts(grid, smoke->pressed, pressure_beyond);
+}

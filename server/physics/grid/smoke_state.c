@@ -1,0 +1,137 @@
+/* smoke_state.c: the dynamic state: which bricks are awake, and the cells of those. */
+#include "server/physics/grid/smoke_internal.h"
+
+#include <string.h>
+
+static bool are_within(const f32 *values, i32 count, f32 most)
+{
+    bool good = true;
+    for (i32 i = 0; i < count; i++) {
+        good = good && values[i] >= -most && values[i] <= most; /* false for NaN */
+    }
+    return good;
+}
+
+typedef struct Kept {
+    f32 *cells;
+    f32 most;
+    i32 more[3]; /* faces beyond the cells */
+} Kept;
+
+static u32 kept_arrays(Smoke *smoke, Kept kept[8])
+{
+    u32 count = 0;
+    for (u32 c = 0; c < smoke->grid.dims; c++) {
+        kept[count++] =
+            (Kept){smoke->velocity[c], 2.0f * SMOKE_SPEED_MAX, {c == 0, c == 1, c == 2}};
+    }
+    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+        kept[count++] = (Kept){smoke->field[f], STATE_VALUE_MAX, {0, 0, 0}};
+    }
+    kept[count++] = (Kept){smoke->pressed, STATE_VALUE_MAX, {0, 0, 0}};
+    kept[count++] = (Kept){smoke->growth, STATE_VALUE_MAX, {0, 0, 0}};
+    return count;
+}
+
+/* A row of a span, with its faces: those of the next brick too, if it sleeps. */
+static void serialize_span(const AirGrid *grid, const Kept *kept, const AirSpan *span, State *state)
+{
+    for (i32 z = span->z0; z < span->z1 + kept->more[2]; z++) {
+        for (i32 y = span->y0; y < span->y1 + kept->more[1]; y++) {
+            f32 *at = kept->cells + air_at(grid, span->x0, y, z);
+            i32 count = i32_min(span->x1, grid->n[0]) + kept->more[0] - span->x0;
+            state_bytes(state, at, (size_t)count * sizeof *at);
+            if (state->mode == STATE_LOAD && !are_within(at, count, kept->most)) {
+                state->failed = true;
+            }
+        }
+    }
+}
+
+static void serialize_bricks(Smoke *smoke, State *state)
+{
+    u32 bricks = air_grid_bricks(&smoke->grid);
+    state_bytes(state, smoke->grid.awake, bricks);
+    for (u32 b = 0; b < bricks && state->mode == STATE_LOAD; b++) {
+        u8 *awake = &smoke->grid.awake[b];
+        state->failed = state->failed || *awake > 1 || (smoke->def.awake && !*awake);
+        *awake = *awake != 0;
+    }
+    if (state->mode == STATE_LOAD) {
+        air_grid_spans(&smoke->grid);
+        pressure_spans(&smoke->pressure, &smoke->grid);
+    }
+}
+
+/* Ghosts are derived from the cells. */
+static void restore_ghosts(Smoke *smoke)
+{
+    for (u32 c = 0; c < smoke->grid.dims; c++) {
+        smoke_sides(smoke, c, smoke->velocity[c], false);
+    }
+    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+        smoke_field_ghosts(smoke, smoke->field[f]);
+    }
+    air_ghosts(&smoke->grid, smoke->pressed, pressure_beyond);
+}
+
+void smoke_serialize(Smoke *smoke, State *state)
+{
+    state_part(state, "smoke");
+    if (state->mode == STATE_LOAD) {
+        smoke_clear(smoke);
+    }
+    f32 numbers[2] = {smoke->last_s, smoke->speed};
+    u32 burns = smoke->burns;
+    state_bytes(state, numbers, sizeof numbers);
+    state_bytes(state, &burns, sizeof burns);
+    serialize_bricks(smoke, state);
+    Kept kept[8];
+    u32 count = kept_arrays(smoke, kept);
+    for (u32 s = 0; s < smoke->grid.span_count && !state->failed; s++) {
+        for (u32 k = 0; k < count; k++) {
+            serialize_span(&smoke->grid, &kept[k], &smoke->grid.spans[s], state);
+        }
+    }
+    if (state->mode != STATE_LOAD) {
+        return;
+    }
+    bool good = are_within(numbers, 2, 4.0f * SMOKE_SPEED_MAX) && numbers[0] >= 0.0f && burns <= 1;
+    state->failed = state->failed || !good;
+    if (state->failed) {
+        smoke_clear(smoke);
+        return;
+    }
+    smoke->last_s = numbers[0];
+    smoke->speed = numbers[1];
+    smoke->burns = burns != 0;
+    restore_ghosts(smoke);
+}
+
+const char *smoke_validate(const Smoke *smoke)
+{
+    const AirGrid *grid = &smoke->grid;
+    for (u32 s = 0; s < grid->span_count; s++) {
+        const AirSpan *span = &grid->spans[s];
+        for (i32 z = span->z0; z < span->z1; z++) {
+            for (i32 y = span->y0; y < span->y1; y++) {
+                i32 at = air_at(grid, span->x0, y, z);
+                i32 count = i32_min(span->x1, grid->n[0]) - span->x0;
+                for (u32 c = 0; c < grid->dims; c++) {
+                    if (!are_within(smoke->velocity[c] + at, count, 2.0f * SMOKE_SPEED_MAX)) {
+                        return "a velocity is out of range";
+                    }
+                }
+                for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+                    if (!are_within(smoke->field[f] + at, count, STATE_VALUE_MAX)) {
+                        return "a cell's content is out of range";
+                    }
+                }
+                if (!are_within(smoke->pressed + at, count, STATE_VALUE_MAX)) {
+                    return "a pressure is out of range";
+                }
+            }
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,297 @@
+/* smoke_step.c: the order of a tick; sources; which bricks are awake. */
+#include "server/physics/grid/smoke_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- sources ---- */
+
+static bool is_within_source(const SmokeSource *source, Vec3 place, bool deep)
+{
+    Vec3 off = vec3_sub(place, source->at);
+    off.z = deep ? off.z : 0.0f;
+    return source->is_ball ? vec3_length_squared(off) <= source->half.x * source->half.x
+                           : fabsf(off.x) <= source->half.x && fabsf(off.y) <= source->half.y &&
+                                 fabsf(off.z) <= source->half.z;
+}
+
+/* Cells that a source may reach; false: none. */
+static bool source_cells(const Smoke *smoke, const SmokeSource *source, i32 low[3], i32 high[3])
+{
+    f32 over = 1.0f / smoke->def.spacing;
+    Vec3 half =
+        source->is_ball ? vec3(source->half.x, source->half.x, source->half.x) : source->half;
+    Vec3 from = vec3_scale(vec3_sub(vec3_sub(source->at, half), smoke->def.low), over);
+    Vec3 to = vec3_scale(vec3_sub(vec3_add(source->at, half), smoke->def.low), over);
+    const f32 a[3] = {from.x, from.y, from.z}, b[3] = {to.x, to.y, to.z};
+    bool any = true;
+    for (u32 k = 0; k < 3; k++) {
+        f32 n = (f32)smoke->grid.n[k];
+        low[k] = (i32)f32_clamp(a[k], 0.0f, n);
+        high[k] = i32_min((i32)f32_clamp(b[k] + 1.0f, 0.0f, n), smoke->grid.n[k]);
+        if (k >= smoke->grid.dims) {
+            low[k] = 0;
+            high[k] = 1;
+        }
+        any = any && low[k] < high[k];
+    }
+    return any;
+}
+
+static void feed_cell(Smoke *smoke, const SmokeSource *source, i32 x, i32 y, i32 z)
+{
+    const AirGrid *grid = &smoke->grid;
+    i32 at = air_at(grid, x, y, z);
+    f32 s = smoke->tick_s, share = 1.0f - 1.0f / (1.0f + source->blow * s);
+    const f32 wind[3] = {source->velocity.x, source->velocity.y, source->velocity.z};
+    smoke->field[SMOKE_SMOKE][at] += source->smoke * s;
+    smoke->field[SMOKE_FUEL][at] += source->fuel * s;
+    f32 *warm = &smoke->field[SMOKE_TEMPERATURE][at];
+    if (*warm < source->warmest) {
+        *warm = f32_min(*warm + source->heat * s, source->warmest);
+    }
+    for (u32 c = 0; c < grid->dims && share > 0.0f; c++) {
+        f32 *v = &smoke->velocity[c][at];
+        *v += share * (wind[c] - *v);
+    }
+}
+
+static void feed(Smoke *smoke, const SmokeSource *source)
+{
+    i32 low[3], high[3];
+    f32 dx = smoke->def.spacing;
+    if (!source_cells(smoke, source, low, high)) {
+        return;
+    }
+    for (i32 z = low[2]; z < high[2]; z++) {
+        for (i32 y = low[1]; y < high[1]; y++) {
+            for (i32 x = low[0]; x < high[0]; x++) {
+                Vec3 off = vec3((f32)x + 0.5f, (f32)y + 0.5f, (f32)z + 0.5f);
+                Vec3 place = vec3_add_scaled(smoke->def.low, dx, off);
+                if (is_within_source(source, place, smoke->grid.dims == 3)) {
+                    feed_cell(smoke, source, x, y, z);
+                }
+            }
+        }
+    }
+    smoke->burns = smoke->burns || source->fuel > 0.0f;
+}
+
+static void wake_source(Smoke *smoke, const SmokeSource *source)
+{
+    i32 low[3], high[3];
+    if (source_cells(smoke, source, low, high)) {
+        for (i32 z = low[2] / AIR_BRICK; z <= (high[2] - 1) / AIR_BRICK; z++) {
+            for (i32 y = low[1] / AIR_BRICK; y <= (high[1] - 1) / AIR_BRICK; y++) {
+                for (i32 x = low[0] / AIR_BRICK; x <= (high[0] - 1) / AIR_BRICK; x++) {
+                    smoke->busy[(z * smoke->grid.bricks[1] + y) * smoke->grid.bricks[0] + x] = 1;
+                }
+            }
+        }
+    }
+}
+
+/* ---- sleep ---- */
+
+static void busy_span(void *context, const AirSpan *span, u32 index)
+{
+    PL_UNUSED(index);
+    Smoke *smoke = (Smoke *)context;
+    const AirGrid *grid = &smoke->grid;
+    f32x8 slow = f32x8_set(SMOKE_QUIET_M_S), cool = f32x8_set(SMOKE_QUIET_K);
+    f32x8 thin = f32x8_set(SMOKE_QUIET_KG_M3);
+    for (i32 x = span->x0; x < span->x1; x += AIR_BRICK) {
+        i32x8 any = {0};
+        for (i32 z = span->z0; z < span->z1; z++) {
+            for (i32 y = span->y0; y < span->y1; y++) {
+                i32 at = air_at(grid, x, y, z);
+                any |= f32x8_load(smoke->field[SMOKE_SMOKE] + at) > thin;
+                any |= f32x8_load(smoke->field[SMOKE_FUEL] + at) > thin;
+                any |= f32x8_abs(f32x8_load(smoke->field[SMOKE_TEMPERATURE] + at)) > cool;
+                for (u32 c = 0; c < grid->dims; c++) {
+                    any |= f32x8_abs(f32x8_load(smoke->velocity[c] + at)) > slow;
+                }
+            }
+        }
+        smoke->busy[smoke_brick(grid, x, span->y0, span->z0)] = i32x8_any(any);
+    }
+}
+
+static void wake_sides(Smoke *smoke)
+{
+    const AirGrid *grid = &smoke->grid;
+    for (u32 s = 0; s < 2 * grid->dims; s++) {
+        const SmokeSide *side = &smoke->def.sides[s];
+        if (side->kind != SMOKE_CLOSED || vec3_length_squared(side->velocity) == 0.0f) {
+            continue;
+        }
+        i32 low[3] = {0, 0, 0}, high[3] = {grid->bricks[0], grid->bricks[1], grid->bricks[2]};
+        low[s / 2] = s % 2 != 0 ? grid->bricks[s / 2] - 1 : 0;
+        high[s / 2] = low[s / 2] + 1;
+        for (i32 z = low[2]; z < high[2]; z++) {
+            for (i32 y = low[1]; y < high[1]; y++) {
+                memset(smoke->busy + (z * grid->bricks[1] + y) * grid->bricks[0] + low[0], 1,
+                       (size_t)(high[0] - low[0]));
+            }
+        }
+    }
+}
+
+static bool is_near_busy(const Smoke *smoke, const i32 at[3])
+{
+    const AirGrid *grid = &smoke->grid;
+    i32 low[3], high[3];
+    for (u32 a = 0; a < 3; a++) {
+        bool wraps = a < grid->dims && grid->sides[2 * a] == AIR_PERIODIC;
+        low[a] = wraps ? at[a] - 1 : i32_max(at[a] - 1, 0);
+        high[a] = wraps ? at[a] + 1 : i32_min(at[a] + 1, grid->bricks[a] - 1);
+    }
+    for (i32 z = low[2]; z <= high[2]; z++) {
+        for (i32 y = low[1]; y <= high[1]; y++) {
+            for (i32 x = low[0]; x <= high[0]; x++) {
+                const i32 *n = grid->bricks;
+                i32 i = (x + n[0]) % n[0], j = (y + n[1]) % n[1], k = (z + n[2]) % n[2];
+                if (smoke->busy[(k * n[1] + j) * n[0] + i]) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* What falls asleep is emptied: what there was is below the limits of quiet. */
+static void empty_brick(Smoke *smoke, const i32 brick[3])
+{
+    const AirGrid *grid = &smoke->grid;
+    f32 *all[SMOKE_FIELDS + 6] = {smoke->pressed, smoke->growth, smoke->pressure.solution};
+    u32 count = 3;
+    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+        all[count++] = smoke->field[f];
+    }
+    for (u32 c = 0; c < grid->dims; c++) {
+        all[count++] = smoke->velocity[c];
+    }
+    for (i32 z = brick[2] * AIR_BRICK; z < i32_min((brick[2] + 1) * AIR_BRICK, grid->n[2]); z++) {
+        for (i32 y = brick[1] * AIR_BRICK; y < i32_min((brick[1] + 1) * AIR_BRICK, grid->n[1]);
+             y++) {
+            for (u32 k = 0; k < count; k++) {
+                memset(all[k] + air_at(grid, brick[0] * AIR_BRICK, y, z), 0,
+                       AIR_BRICK * sizeof(f32));
+            }
+        }
+    }
+}
+
+/* Arrays that a step leaves behind hold zeros in sleeping bricks, as their neighbours read them. */
+static void empty_scratch(Smoke *smoke, const i32 brick[3])
+{
+    const AirGrid *grid = &smoke->grid;
+    f32 *all[8] = {smoke->ahead, smoke->pressure.level[0].x, smoke->pressure.level[0].b,
+                   smoke->pressure.level[0].r, smoke->pressure.direction};
+    u32 count = 5;
+    for (u32 c = 0; c < grid->dims; c++) {
+        all[count++] = smoke->next[c];
+    }
+    for (i32 z = brick[2] * AIR_BRICK; z < i32_min((brick[2] + 1) * AIR_BRICK, grid->n[2]); z++) {
+        for (i32 y = brick[1] * AIR_BRICK; y < i32_min((brick[1] + 1) * AIR_BRICK, grid->n[1]);
+             y++) {
+            for (u32 k = 0; k < count; k++) {
+                memset(all[k] + air_at(grid, brick[0] * AIR_BRICK, y, z), 0,
+                       AIR_BRICK * sizeof(f32));
+            }
+        }
+    }
+}
+
+/* Awake is what is busy, or near it. */
+static void settle(Smoke *smoke)
+{
+    const AirGrid *grid = &smoke->grid;
+    if (smoke->def.awake) {
+        return;
+    }
+    memset(smoke->busy, 0, air_grid_bricks(grid));
+    air_each(grid, smoke->jobs, busy_span, smoke);
+    wake_sides(smoke);
+    for (u32 i = 0; i < smoke->source_count; i++) {
+        wake_source(smoke, &smoke->sources[i]);
+    }
+    for (u32 i = 0; i < smoke->touch_count; i++) {
+        smoke->busy[smoke->touches[i].brick] |= smoke->touches[i].moves;
+    }
+    bool changed = false;
+    u8 *awake = grid->awake;
+    for (i32 z = 0; z < grid->bricks[2]; z++) {
+        for (i32 y = 0; y < grid->bricks[1]; y++) {
+            for (i32 x = 0; x < grid->bricks[0]; x++, awake++) {
+                const i32 at[3] = {x, y, z};
+                u8 now = is_near_busy(smoke, at);
+                if (now != *awake) {
+                    changed = true;
+                    empty_brick(smoke, at);
+                    empty_scratch(smoke, at);
+                    *awake = now;
+                }
+            }
+        }
+    }
+    if (changed) {
+        air_grid_spans(&smoke->grid);
+        pressure_spans(&smoke->pressure, &smoke->grid);
+    }
+}
+
+/* ---- tick ---- */
+
+/* The pressure kept is that of a tick of another length. */
+static void rescale(Smoke *smoke)
+{
+    if (smoke->last_s > 0.0f && smoke->last_s != smoke->tick_s) {
+        f32 factor = smoke->tick_s / smoke->last_s;
+        for (u32 i = 0; i < smoke->grid.floats; i++) {
+            smoke->pressed[i] *= factor;
+        }
+    }
+    smoke->last_s = smoke->tick_s;
+}
+
+void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u32 count, Jobs *jobs)
+{
+    smoke->tick_s = s;
+    smoke->gravity = gravity;
+    smoke->jobs = jobs;
+    smoke->colliders = colliders;
+    smoke->collider_count = u32_min(count, SMOKE_COLLIDERS_MAX);
+    smoke_find_touches(smoke);
+    settle(smoke);
+    if (smoke->grid.span_count == 0) {
+        smoke->speed = smoke->residual = 0.0f;
+        smoke->iterations = smoke->drag_count = 0;
+        smoke->last_s = s;
+        return;
+    }
+    rescale(smoke);
+    for (u32 i = 0; i < smoke->source_count; i++) {
+        feed(smoke, &smoke->sources[i]);
+    }
+    smoke_burn(smoke);
+    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+        smoke_field_ghosts(smoke, smoke->field[f]);
+    }
+    for (u32 c = 0; c < smoke->grid.dims; c++) {
+        smoke_sides(smoke, c, smoke->velocity[c], false);
+    }
+    smoke_carry_velocity(smoke);
+    smoke_forces(smoke);
+    smoke_viscosity(smoke);
+    for (u32 c = 0; c < smoke->grid.dims; c++) {
+        smoke_sides(smoke, c, smoke->velocity[c], true);
+    }
+    smoke_subtract(smoke, smoke->pressed);
+    smoke_obstacles(smoke);
+    smoke_project(smoke);
+    smoke_carry_fields(smoke);
+    smoke->colliders = NULL;
+    smoke->collider_count = 0;
+}

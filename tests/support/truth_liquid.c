@@ -240,7 +240,8 @@ static Ship held_ship(TruthCase *c)
     u32 x = 34, y = 14 + truth_pick(c, 4), z = 6;
     LiquidDef def = any_liquid(c, d, x * y * z);
     LiquidKit kit = liquid_kit_make(&def, g);
-    f32 wide = (f32)x * d, deep = (f32)z * d, angle = truth_range(c, -0.35f, 0.35f);
+    f32 wide = (f32)x * d, deep = (f32)z * d, angle = truth_range(c, 0.12f, 0.35f);
+    angle = truth_pick(c, 2) == 0 ? angle : -angle;
     liquid_kit_tank(&kit, vec3(wide, 3.0f * (f32)y * d, deep));
     Gauge gauge = {
         .half = {d * truth_range(c, 6.0f, 9.0f), d * truth_range(c, 3.0f, 5.0f), deep + d},

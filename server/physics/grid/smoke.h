@@ -4,7 +4,7 @@
  * matter. A tick is smoke_step; between ticks everything below is valid.
  *
  * Obstacles are colliders: the air within them moves with them (by fractions of cells), and they
- * lose what the air gains by that (Uhlmann 2005, "An immersed boundary method with direct forcing").
+ * lose what the air gains by that (Uhlmann 2005, "An immersed boundary method").
  * Bricks of 8 cells a side in which there is nothing are asleep: air at rest at constant pressure.
  * Units SI, world axes. A tick allocates nothing.
  * Layer: server/physics (includes shared only).

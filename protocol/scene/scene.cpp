@@ -403,9 +403,9 @@ bool Builder::build(const fb::Scene *in)
     JsonPath root = {nullptr, nullptr, -1};
     return world(root, in) && solver(root, in) && materials(root, in) && bodies(root, in) &&
            ragdolls(root, in) && joints(root, in) && cloths(root, in) && soft_bodies(root, in) &&
-           liquids(root, in) && particle_systems(root, in) && prefabs(root, in) &&
-           probes(root, in) && camera(root, in->camera()) && sky(root, in->sky()) &&
-           hands(root, in->hands()) && finish();
+           liquids(root, in) && particle_systems(root, in) && smokes(root, in) &&
+           prefabs(root, in) && probes(root, in) && camera(root, in->camera()) &&
+           sky(root, in->sky()) && hands(root, in->hands()) && finish();
 }
 
 } // namespace plenum
@@ -512,6 +512,7 @@ extern "C" void scene_destroy(Scene *scene)
     free(scene->liquids);
     free(scene->liquid_volumes);
     free(scene->sources);
+    free(scene->smokes);
     free(scene->particle_systems);
     free(scene->particle_forces);
     free(scene->particles);

@@ -101,6 +101,37 @@ typedef struct SceneLiquid {
     Appearance appearance;
 } SceneLiquid;
 
+/* Makes smoke, heat, fuel or wind. */
+typedef struct SceneSmokeSource {
+    Vec3 position, half; /* m; half extents of a box, */
+    f32 radius;          /* or of a ball; 0: a box */
+    f32 smoke, heat, warmest, fuel;
+    Vec3 velocity;       /* m/s */
+    f32 blow;            /* 1/s */
+    f32 start_s, stop_s; /* stop < 0: never */
+} SceneSmokeSource;
+
+enum {
+    SCENE_SMOKES_MAX = 8,         /* of a scene */
+    SCENE_SMOKE_SOURCES_MAX = 56, /* of one; the solver has room for hands besides */
+};
+
+/* Air on a grid: the options of shared/rows/smoke.def. */
+typedef struct SceneSmoke {
+    char name[NAME_BYTES_MAX];
+#define MEMBER(type, name) type name;
+#include "shared/rows/smoke.def"
+    u32 dims, cells[3];
+    struct {
+        SmokeSideKind kind;
+        bool slips;
+        Vec3 velocity; /* m/s */
+    } sides[6];        /* low x, high x, low y, ... */
+    SceneSmokeSource sources[SCENE_SMOKE_SOURCES_MAX];
+    u32 source_count;
+    Appearance appearance;
+} SceneSmoke;
+
 /* A field of force or air (shared/rows/kinds.def, PARTICLE_FORCE). */
 typedef struct SceneParticleForce {
     ParticleForceKind kind;
@@ -224,6 +255,8 @@ typedef struct Scene {
     u32 source_count;
     f32 liquid_spacing;    /* m, between their particles at rest */
     u32 liquid_iterations; /* of their solver */
+    SceneSmoke *smokes;
+    u32 smoke_count;
     SceneParticles *particle_systems;
     u32 particle_system_count;
     SceneParticleForce *particle_forces; /* of all systems */

@@ -1,9 +1,9 @@
 // scene_builder_cpp.h: the adapter between the bytes of a scene and the structs of scene.h, shared
 // by the files that implement it: scene_values.cpp (numbers, names, colours), scene_shape.cpp
 // (shapes and their geometries), scene_soft_mesh.cpp and scene_soft.cpp (soft bodies),
-// scene_liquid.cpp (liquids, grains), scene_particles.cpp (particle systems), scene_body.cpp
-// (bodies, copies, figures), scene_joint.cpp, and scene.cpp (the rest, and the functions of
-// scene.h).
+// scene_liquid.cpp (liquids, grains), scene_particles.cpp (particle systems), scene_smoke.cpp
+// (air on grids), scene_body.cpp (bodies, copies, figures), scene_joint.cpp, and scene.cpp (the
+// rest, and the functions of scene.h).
 // Layer: protocol/scene, private.
 #ifndef PLENUM_PROTOCOL_SCENE_SCENE_BUILDER_CPP_H
 #define PLENUM_PROTOCOL_SCENE_SCENE_BUILDER_CPP_H
@@ -264,6 +264,12 @@ class Builder
     bool particle_appearance(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_system(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_systems(const JsonPath &at, const fb::Scene *in);
+    bool smoke_options(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
+    bool smoke_cells(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
+    bool smoke_sides(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
+    bool smoke_source(const JsonPath &at, const fb::SmokeSource *in, SceneSmokeSource *out);
+    bool smoke(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
+    bool smokes(const JsonPath &at, const fb::Scene *in);
     bool prefabs(const JsonPath &at, const fb::Scene *in);
     bool probe_of_entity(const JsonPath &at, SceneProbe *out);
     bool prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out);

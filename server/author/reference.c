@@ -52,6 +52,18 @@ static const ReferenceChoice ParticleForceKind_choices[] = {
 #define PARTICLE_FORCE(NAME, key, number, doc) {#key, number, doc},
 #include "shared/rows/kinds.def"
 };
+static const ReferenceChoice SmokeAdvection_choices[] = {
+#define SMOKE_ADVECTION(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice SmokePressure_choices[] = {
+#define SMOKE_PRESSURE(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice SmokeSideKind_choices[] = {
+#define SMOKE_SIDE(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
 static const ReferenceChoice SwarmObjective_choices[] = {
 #define SWARM_OBJECTIVE(NAME, key, number, doc) {#key, number, doc},
 #include "shared/rows/kinds.def"
@@ -101,6 +113,11 @@ static const ReferenceRow hands_rows[] = {
 #include "shared/rows/hands.def"
 };
 
+static const ReferenceRow smoke_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/smoke.def"
+};
+
 static const ReferenceRow shape_rows[] = {
 #include "server/author/reference_rows.h"
 #include "shared/rows/shape.def"
@@ -125,6 +142,7 @@ static const ReferenceTable tables[] = {
      PL_COUNT(grains_rows), false},
     {"ParticleSystem", "particle_systems", "{\"name\":\"x\"", particle_rows,
      PL_COUNT(particle_rows), false},
+    {"Smoke", "smokes", "{\"name\":\"x\",\"cells\":[8,8]", smoke_rows, PL_COUNT(smoke_rows), false},
     {"Shape", "shape", "{\"kind\":\"sphere\"", shape_rows, PL_COUNT(shape_rows), true},
     {"Material", "materials", "{\"name\":\"x\"", material_rows, PL_COUNT(material_rows), false},
     {"Camera", "camera", "{", camera_rows, PL_COUNT(camera_rows), true},
@@ -143,6 +161,9 @@ static const ReferenceEnum enums[] = {
     {"ParticleIntegrator", ParticleIntegrator_choices, PL_COUNT(ParticleIntegrator_choices)},
     {"ParticleBehavior", ParticleBehavior_choices, PL_COUNT(ParticleBehavior_choices)},
     {"ParticleForceKind", ParticleForceKind_choices, PL_COUNT(ParticleForceKind_choices)},
+    {"SmokeAdvection", SmokeAdvection_choices, PL_COUNT(SmokeAdvection_choices)},
+    {"SmokePressure", SmokePressure_choices, PL_COUNT(SmokePressure_choices)},
+    {"SmokeSideKind", SmokeSideKind_choices, PL_COUNT(SmokeSideKind_choices)},
     {"SwarmObjective", SwarmObjective_choices, PL_COUNT(SwarmObjective_choices)},
 };
 
@@ -311,6 +332,7 @@ static void print_parameters(FILE *out)
 #define PARAMETER_SOFT      PARAMETER_WORLD
 #define PARAMETER_LIQUID    PARAMETER_WORLD
 #define PARAMETER_PARTICLES PARAMETER_WORLD
+#define PARAMETER_SMOKE     PARAMETER_WORLD
 #include "shared/rows/parameter.def"
 }
 

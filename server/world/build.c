@@ -2,6 +2,7 @@
 #include "server/world/matter_liquid.h"
 #include "server/world/matter_particles.h"
 #include "server/world/matter_rigid.h"
+#include "server/world/matter_smoke.h"
 #include "server/world/matter_soft.h"
 #include "server/world/world_internal.h"
 #include "shared/base/check.h"
@@ -12,7 +13,7 @@
 
 /* Kinds of every world. Others may interact with the first. */
 static const MatterOps *const kinds_of_all[] = {&matter_rigid, &matter_soft, &matter_liquid,
-                                                &matter_particles};
+                                                &matter_particles, &matter_smoke};
 
 enum {
     KINDS_OF_ALL = sizeof kinds_of_all / sizeof kinds_of_all[0]

@@ -49,3 +49,18 @@ const char *const swarm_objective_names[SWARM_OBJECTIVE_COUNT] = {
 #define SWARM_OBJECTIVE(NAME, key, number, doc) [number] = #key,
 #include "shared/rows/kinds.def"
 };
+
+const char *const smoke_advection_names[SMOKE_ADVECTION_COUNT] = {
+#define SMOKE_ADVECTION(NAME, key, number, doc) [number] = #key,
+#include "shared/rows/kinds.def"
+};
+
+const char *const smoke_pressure_names[SMOKE_PRESSURE_COUNT] = {
+#define SMOKE_PRESSURE(NAME, key, number, doc) [number] = #key,
+#include "shared/rows/kinds.def"
+};
+
+const char *const smoke_side_names[SMOKE_SIDE_COUNT] = {
+#define SMOKE_SIDE(NAME, key, number, doc) [number] = #key,
+#include "shared/rows/kinds.def"
+};

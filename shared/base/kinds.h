@@ -84,6 +84,24 @@ typedef enum SwarmObjective {
     SWARM_OBJECTIVE_COUNT
 } SwarmObjective;
 
+typedef enum SmokeAdvection {
+#define SMOKE_ADVECTION(NAME, key, number, doc) SMOKE_##NAME = number,
+#include "shared/rows/kinds.def"
+    SMOKE_ADVECTION_COUNT
+} SmokeAdvection;
+
+typedef enum SmokePressure {
+#define SMOKE_PRESSURE(NAME, key, number, doc) SMOKE_##NAME = number,
+#include "shared/rows/kinds.def"
+    SMOKE_PRESSURE_COUNT
+} SmokePressure;
+
+typedef enum SmokeSideKind {
+#define SMOKE_SIDE(NAME, key, number, doc) SMOKE_##NAME = number,
+#include "shared/rows/kinds.def"
+    SMOKE_SIDE_COUNT
+} SmokeSideKind;
+
 extern const char *const body_motion_names[BODY_MOTION_COUNT];
 extern const char *const rigid_method_names[RIGID_METHOD_COUNT];
 extern const char *const joint_kind_names[JOINT_KIND_COUNT];
@@ -96,6 +114,9 @@ extern const char *const particle_integrator_names[PARTICLE_INTEGRATOR_COUNT];
 extern const char *const particle_behavior_names[PARTICLE_BEHAVIOR_COUNT];
 extern const char *const particle_force_names[PARTICLE_FORCE_COUNT];
 extern const char *const swarm_objective_names[SWARM_OBJECTIVE_COUNT];
+extern const char *const smoke_advection_names[SMOKE_ADVECTION_COUNT];
+extern const char *const smoke_pressure_names[SMOKE_PRESSURE_COUNT];
+extern const char *const smoke_side_names[SMOKE_SIDE_COUNT];
 
 PL_END_C
 

@@ -39,8 +39,8 @@ static void fill_diagonal(PressureLevel *level)
     for (i32 more = 0; more < PRESSURE_ROWS; more++) {
         for (i32 x = 0; x < grid->n[0]; x++) {
             i32 near = 2 * (i32)grid->dims + more - 4;
-            near += x == 0 ? pressure_side(grid->sides[0]) : 0;
-            near += x == grid->n[0] - 1 ? pressure_side(grid->sides[1]) : 0;
+            near += x == 0 ? air_pressure_side(grid->sides[0]) : 0;
+            near += x == grid->n[0] - 1 ? air_pressure_side(grid->sides[1]) : 0;
             near = i32_max(near, 1); /* a single closed cell has no neighbours */
             level->diagonal[more][x] = (f32)near;
             level->inverse[more][x] = 1.0f / (f32)near;
@@ -48,7 +48,7 @@ static void fill_diagonal(PressureLevel *level)
     }
 }
 
-u64 pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at)
+u64 air_pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at)
 {
     u64 used = 0;
     AirGrid next = *grid;
@@ -93,7 +93,7 @@ static void forget_level(PressureLevel *level)
     memset(level->r, 0, bytes);
 }
 
-void pressure_spans(Pressure *pressure, const AirGrid *grid)
+void air_pressure_spans(Pressure *pressure, const AirGrid *grid)
 {
     pressure->level[0].grid = *grid;
     bool open = false;
@@ -214,12 +214,12 @@ static void apply_span(void *context, const AirSpan *span, u32 index)
     f32x8 sum = zero;
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
-            const f32 *diagonal = top->diagonal[pressure_row(grid, y, z)];
+            const f32 *diagonal = top->diagonal[air_pressure_row(grid, y, z)];
             i32 at = air_at(grid, 0, y, z);
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
                 const f32 *from = pressure->direction + at + x;
                 f32x8 d = f32x8_load(diagonal + x), value = f32x8_load(from);
-                f32x8 near = pressure_near(from, grid->row, grid->slab, grid->dims == 3);
+                f32x8 near = air_pressure_near(from, grid->row, grid->slab, grid->dims == 3);
                 f32x8 product = f32x8_and(d > zero, d * value - near);
                 f32x8_store(top->r + at + x, product);
                 sum += value * product;
@@ -256,12 +256,12 @@ static void jacobi_span(void *context, const AirSpan *span, u32 index)
     f32x8 sum = zero;
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
-            u32 table = pressure_row(grid, y, z);
+            u32 table = air_pressure_row(grid, y, z);
             i32 at = air_at(grid, 0, y, z);
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
                 const f32 *from = pressure->solution + at + x;
                 f32x8 d = f32x8_load(top->diagonal[table] + x), value = f32x8_load(from);
-                f32x8 near = pressure_near(from, grid->row, grid->slab, grid->dims == 3);
+                f32x8 near = air_pressure_near(from, grid->row, grid->slab, grid->dims == 3);
                 f32x8 r = f32x8_load(top->b + at + x) + near - d * value;
                 r = f32x8_and(d > zero, r);
                 f32x8 part = damping * f32x8_load(top->inverse[table] + x);
@@ -296,7 +296,7 @@ static PressureResult by_gradients(Pressure *pressure, u32 levels, f64 least, u3
     PressureResult result = {0, square};
     air_ghosts_clear(grid, pressure->direction);
     while (square > least && result.iterations < most) {
-        pressure_cycle(pressure, levels);
+        air_pressure_cycle(pressure, levels);
         f64 next = sum_of(pressure, weigh_span);
         pressure->step = weight > 0.0 ? (f32)(next / weight) : 0.0f;
         weight = next;
@@ -337,8 +337,8 @@ static PressureResult by_jacobi(Pressure *pressure, f64 least, u32 most)
     return result;
 }
 
-PressureResult pressure_solve(Pressure *pressure, PressureMethod method, f64 tolerance, u32 most,
-                              Jobs *jobs)
+PressureResult air_pressure_solve(Pressure *pressure, PressureMethod method, f64 tolerance,
+                                  u32 most, Jobs *jobs)
 {
     const AirGrid *grid = &pressure->level[0].grid;
     pressure->jobs = jobs;
@@ -356,6 +356,6 @@ PressureResult pressure_solve(Pressure *pressure, PressureMethod method, f64 tol
             : by_gradients(pressure, method == PRESSURE_MULTIGRID ? pressure->levels : 1, least,
                            most);
     result.residual = cells > 0.0 ? sqrt(result.residual / cells) : 0.0;
-    air_ghosts(grid, pressure->solution, pressure_beyond);
+    air_ghosts(grid, pressure->solution, air_pressure_beyond);
     return result;
 }

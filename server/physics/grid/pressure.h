@@ -14,7 +14,7 @@
 
 enum {
     PRESSURE_LEVELS_MAX = 12,
-    PRESSURE_ROWS = 9, /* tables of diagonals, by pressure_row */
+    PRESSURE_ROWS = 9, /* tables of diagonals, by air_pressure_row */
 };
 
 typedef enum PressureMethod {
@@ -50,47 +50,47 @@ typedef struct PressureResult {
 } PressureResult;
 
 /* Memory for a grid, whose spans it uses; with `at` (64-byte aligned) places it there. */
-u64 pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at);
+u64 air_pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at);
 /* After the grid's spans changed. */
-void pressure_spans(Pressure *pressure, const AirGrid *grid);
+void air_pressure_spans(Pressure *pressure, const AirGrid *grid);
 /* Where the right-hand side goes: zero in sleeping bricks and beyond the grid. */
-static inline f32 *pressure_source(Pressure *pressure)
+static inline f32 *air_pressure_source(Pressure *pressure)
 {
     return pressure->level[0].b;
 }
 /* Solves, from 0, until the residual's root mean square is at most `tolerance`, in at most `most`
  * iterations. The solution's ghosts are those of air_ghosts with 0 outside. */
-PressureResult pressure_solve(Pressure *pressure, PressureMethod method, f64 tolerance, u32 most,
-                              Jobs *jobs);
+PressureResult air_pressure_solve(Pressure *pressure, PressureMethod method, f64 tolerance,
+                                  u32 most, Jobs *jobs);
 
 /* pressure_level.c: one V-cycle for level[0].b, into level[0].x; `levels` 1: a sweep. */
-void pressure_cycle(Pressure *pressure, u32 levels);
+void air_pressure_cycle(Pressure *pressure, u32 levels);
 /* b − A x of a vector of 8, ghosts of x as they are. */
-SIMD_INLINE f32x8 pressure_near(const f32 *x, i32 row, i32 slab, bool deep)
+SIMD_INLINE f32x8 air_pressure_near(const f32 *x, i32 row, i32 slab, bool deep)
 {
     f32x8 sum = (air_load(x - 1) + air_load(x + 1)) + (air_load(x - row) + air_load(x + row));
     return deep ? sum + (air_load(x - slab) + air_load(x + slab)) : sum;
 }
 /* The table of a row: an open side adds one to d (the ghost is the mirror image, negative), a
  * closed one takes one away. */
-SIMD_INLINE i32 pressure_side(AirSide side)
+SIMD_INLINE i32 air_pressure_side(AirSide side)
 {
     return side == AIR_OPEN ? 1 : side == AIR_CLOSED ? -1 : 0;
 }
-static inline u32 pressure_row(const AirGrid *grid, i32 y, i32 z)
+static inline u32 air_pressure_row(const AirGrid *grid, i32 y, i32 z)
 {
     const AirSide *sides = grid->sides;
     i32 more = 4;
-    more += y == 0 ? pressure_side(sides[2]) : 0;
-    more += y == grid->n[1] - 1 ? pressure_side(sides[3]) : 0;
+    more += y == 0 ? air_pressure_side(sides[2]) : 0;
+    more += y == grid->n[1] - 1 ? air_pressure_side(sides[3]) : 0;
     if (grid->dims == 3) {
-        more += z == 0 ? pressure_side(sides[4]) : 0;
-        more += z == grid->n[2] - 1 ? pressure_side(sides[5]) : 0;
+        more += z == 0 ? air_pressure_side(sides[4]) : 0;
+        more += z == grid->n[2] - 1 ? air_pressure_side(sides[5]) : 0;
     }
     return (u32)more;
 }
 /* The solution, and what is interpolated, changes sign beyond an open side. */
-static const AirBeyond pressure_beyond = {-1.0f, 0.0f, false},
-                       pressure_folded = {-1.0f, 0.0f, true};
+static const AirBeyond air_pressure_beyond = {-1.0f, 0.0f, false},
+                       air_pressure_folded = {-1.0f, 0.0f, true};
 
 #endif

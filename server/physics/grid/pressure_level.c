@@ -21,7 +21,7 @@ SIMD_INLINE void sweep_row(const PressureLevel *level, const AirSpan *span, i32 
     const AirGrid *grid = &level->grid;
     static const i32x8 masks[2] = {{-1, 0, -1, 0, -1, 0, -1, 0}, {0, -1, 0, -1, 0, -1, 0, -1}};
     i32x8 mask = masks[((u32)(y + z) + color) & 1];
-    const f32 *inverse = level->inverse[pressure_row(grid, y, z)];
+    const f32 *inverse = level->inverse[air_pressure_row(grid, y, z)];
     i32 at = air_at(grid, 0, y, z);
     bool deep = grid->dims == 3;
     /* Neighbours along x come from vectors loaded before the store: a load across a store just made
@@ -84,10 +84,10 @@ static void residual_span(void *context, const AirSpan *span, u32 index)
     const f32x8 zero = f32x8_set(0.0f);
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
-            const f32 *diagonal = level->diagonal[pressure_row(grid, y, z)];
+            const f32 *diagonal = level->diagonal[air_pressure_row(grid, y, z)];
             i32 at = air_at(grid, 0, y, z);
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
-                f32x8 near = pressure_near(level->x + at + x, grid->row, grid->slab, deep);
+                f32x8 near = air_pressure_near(level->x + at + x, grid->row, grid->slab, deep);
                 f32x8 d = f32x8_load(diagonal + x), value = f32x8_load(level->x + at + x);
                 f32x8 r = f32x8_load(level->b + at + x) + near - d * value;
                 f32x8_store(level->r + at + x, f32x8_and(d > zero, r));
@@ -192,7 +192,7 @@ static void clear_span(void *context, const AirSpan *span, u32 index)
     }
 }
 
-void pressure_cycle(Pressure *pressure, u32 levels)
+void air_pressure_cycle(Pressure *pressure, u32 levels)
 {
     Jobs *jobs = pressure->jobs;
     PressureLevel *top = &pressure->level[0];
@@ -202,7 +202,7 @@ void pressure_cycle(Pressure *pressure, u32 levels)
         PressureLevel *level = &pressure->level[l], *next = level + 1;
         sweep_level(pressure, level, false);
         air_each(&level->grid, jobs, residual_span, level);
-        air_ghosts(&level->grid, level->r, pressure_folded);
+        air_ghosts(&level->grid, level->r, air_pressure_folded);
         Transfer transfer = {level, next};
         air_each(&next->grid, jobs, restrict_span, &transfer);
         air_ghosts_clear(&next->grid, next->x);
@@ -213,7 +213,7 @@ void pressure_cycle(Pressure *pressure, u32 levels)
     }
     for (u32 l = levels - 1; l-- > 0;) {
         PressureLevel *level = &pressure->level[l], *next = level + 1;
-        air_ghosts(&next->grid, next->x, pressure_beyond);
+        air_ghosts(&next->grid, next->x, air_pressure_beyond);
         Transfer transfer = {level, next};
         air_each(&level->grid, jobs, prolong_span, &transfer);
         if (pressure->periodic) {

@@ -67,7 +67,7 @@ static Error check_options(const SmokeOptions *o, ErrorText *error)
                              (f64)rows[i].value, (f64)rows[i].least, (f64)rows[i].most);
         }
     }
-    if (o->advection > SMOKE_SEMI_LAGRANGIAN || o->pressure > SMOKE_JACOBI) {
+    if ((u32)o->advection >= SMOKE_ADVECTION_COUNT || (u32)o->pressure >= SMOKE_PRESSURE_COUNT) {
         return error_set(error, ERROR_RANGE, "no such method");
     }
     return ERROR_OK;
@@ -85,7 +85,7 @@ static Error check_sides(const SmokeDef *def, ErrorText *error)
     for (u32 s = 0; s < 2 * def->dims; s++) {
         const SmokeSide *side = &def->sides[s];
         bool periodic = side->kind == SMOKE_PERIODIC;
-        if (side->kind > SMOKE_PERIODIC) {
+        if ((u32)side->kind >= SMOKE_SIDE_COUNT) {
             return error_set(error, ERROR_RANGE, "side %u: no such kind", s);
         }
         if (!is_velocity(side->velocity)) {
@@ -180,7 +180,7 @@ static u64 lay_out(Smoke *smoke, u8 *at)
     smoke->touch_capacity = TOUCHES_A_BRICK * bricks + SMOKE_DRAGS_MAX;
     smoke->touches = (SmokeTouch *)(void *)take(
         at, &used, (u64)smoke->touch_capacity * sizeof(SmokeTouch) / sizeof(f32));
-    used += pressure_place(&smoke->pressure, grid, at != NULL ? at + used : NULL);
+    used += air_pressure_place(&smoke->pressure, grid, at != NULL ? at + used : NULL);
     return (used + ALIGN - 1) / ALIGN * ALIGN;
 }
 
@@ -244,7 +244,7 @@ void smoke_clear(Smoke *smoke)
     smoke->touch_count = smoke->drag_count = smoke->iterations = 0;
     smoke->burns = false;
     air_grid_spans(&smoke->grid);
-    pressure_spans(&smoke->pressure, &smoke->grid);
+    air_pressure_spans(&smoke->pressure, &smoke->grid);
 }
 
 /* ---- options ---- */
@@ -301,7 +301,7 @@ void smoke_wake_brick(Smoke *smoke, u32 brick)
     if (!smoke->grid.awake[brick]) {
         smoke->grid.awake[brick] = 1;
         air_grid_spans(&smoke->grid);
-        pressure_spans(&smoke->pressure, &smoke->grid);
+        air_pressure_spans(&smoke->pressure, &smoke->grid);
     }
 }
 

@@ -15,6 +15,7 @@
 #include "server/physics/contact/contact.h"
 #include "server/physics/state.h"
 #include "shared/base/error.h"
+#include "shared/base/kinds.h"
 #include "shared/base/limits.h"
 
 enum {
@@ -28,28 +29,13 @@ enum {
 
 typedef struct Smoke Smoke;
 
-typedef enum SmokeSideKind {
-    SMOKE_CLOSED,   /* a wall, which may move along itself, or through which air is blown */
-    SMOKE_OPEN,     /* air at rest, of constant pressure */
-    SMOKE_PERIODIC, /* for both sides of an axis, whose cells are a multiple of 8 */
-} SmokeSideKind;
-
+/* Kinds of sides (both of an axis are periodic, or none; of a multiple of 8 cells) and methods:
+ * shared/rows/kinds.def. */
 typedef struct SmokeSide {
     SmokeSideKind kind;
     bool slips;    /* no friction at the wall */
     Vec3 velocity; /* m/s, of a closed side */
 } SmokeSide;
-
-typedef enum SmokeAdvection {
-    SMOKE_MACCORMACK,
-    SMOKE_SEMI_LAGRANGIAN,
-} SmokeAdvection;
-
-typedef enum SmokePressure {
-    SMOKE_MULTIGRID, /* conjugate gradients with it; see pressure.h */
-    SMOKE_GRADIENTS,
-    SMOKE_JACOBI,
-} SmokePressure;
 
 /* What may change between ticks. */
 typedef struct SmokeOptions {

@@ -174,7 +174,7 @@ static void smear_span(void *context, const AirSpan *span, u32 index)
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
                 i32 at = air_at(grid, x, y, z);
                 const f32 *from = smear->from + at;
-                f32x8 near = pressure_near(from, grid->row, grid->slab, grid->dims == 3);
+                f32x8 near = air_pressure_near(from, grid->row, grid->slab, grid->dims == 3);
                 f32x8 value =
                     f32x8_load(smear->start + at) + amount * (near - left * f32x8_load(from));
                 f32x8_store(smear->to + at, value * whole);

@@ -120,7 +120,7 @@ static void source_span(void *context, const AirSpan *span, u32 index)
     f32x8 sum = zero;
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
-            const f32 *diagonal = top->diagonal[pressure_row(grid, y, z)];
+            const f32 *diagonal = top->diagonal[air_pressure_row(grid, y, z)];
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
                 i32 at = air_at(grid, x, y, z);
                 f32x8 b = zero;
@@ -133,7 +133,7 @@ static void source_span(void *context, const AirSpan *span, u32 index)
                 }
                 f32x8 d = f32x8_load(diagonal + x), kept = f32x8_load(smoke->pressed + at);
                 const f32 *p = smoke->pressed + at;
-                f32x8 near = pressure_near(p, grid->row, grid->slab, grid->dims == 3);
+                f32x8 near = air_pressure_near(p, grid->row, grid->slab, grid->dims == 3);
                 f32x8 most = f32x8_set(2.0f * (f32)grid->dims);
                 f32x8 whole = b + (most * kept - near);
                 b = f32x8_and(d > zero, b);
@@ -180,10 +180,10 @@ void smoke_project(Smoke *smoke)
                             : options->pressure == SMOKE_GRADIENTS ? PRESSURE_GRADIENTS
                                                                    : PRESSURE_JACOBI;
     PressureResult result =
-        pressure_solve(&smoke->pressure, method, least, options->iterations, smoke->jobs);
+        air_pressure_solve(&smoke->pressure, method, least, options->iterations, smoke->jobs);
     smoke->iterations = result.iterations;
     smoke->residual = rms > 0.0 ? (f32)(result.residual / rms) : 0.0f;
     smoke_subtract(smoke, smoke->pressure.solution);
     air_each(grid, smoke->jobs, keep_span, smoke);
-    air_ghosts(grid, smoke->pressed, pressure_beyond);
+    air_ghosts(grid, smoke->pressed, air_pressure_beyond);
 }

@@ -59,7 +59,7 @@ static void serialize_bricks(Smoke *smoke, State *state)
     }
     if (state->mode == STATE_LOAD) {
         air_grid_spans(&smoke->grid);
-        pressure_spans(&smoke->pressure, &smoke->grid);
+        air_pressure_spans(&smoke->pressure, &smoke->grid);
     }
 }
 
@@ -72,7 +72,21 @@ static void restore_ghosts(Smoke *smoke)
     for (u32 f = 0; f < SMOKE_FIELDS; f++) {
         smoke_field_ghosts(smoke, smoke->field[f]);
     }
-    air_ghosts(&smoke->grid, smoke->pressed, pressure_beyond);
+    air_ghosts(&smoke->grid, smoke->pressed, air_pressure_beyond);
+}
+
+/* What was measured in the last tick. */
+static void serialize_drags(Smoke *smoke, State *state)
+{
+    state_bytes(state, &smoke->iterations, sizeof smoke->iterations);
+    state_count(state, &smoke->drag_count, SMOKE_DRAGS_MAX);
+    if (state->failed) {
+        return;
+    }
+    state_bytes(state, smoke->drags, smoke->drag_count * sizeof *smoke->drags);
+    for (u32 i = 0; i < smoke->drag_count && state->mode == STATE_LOAD; i++) {
+        state->failed = state->failed || !state_vector_is_bounded(smoke->drags[i].impulse);
+    }
 }
 
 void smoke_serialize(Smoke *smoke, State *state)
@@ -93,6 +107,7 @@ void smoke_serialize(Smoke *smoke, State *state)
             serialize_span(&smoke->grid, &kept[k], &smoke->grid.spans[s], state);
         }
     }
+    serialize_drags(smoke, state);
     if (state->mode != STATE_LOAD) {
         return;
     }

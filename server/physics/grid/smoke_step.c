@@ -238,7 +238,7 @@ static void settle(Smoke *smoke)
     }
     if (changed) {
         air_grid_spans(&smoke->grid);
-        pressure_spans(&smoke->pressure, &smoke->grid);
+        air_pressure_spans(&smoke->pressure, &smoke->grid);
     }
 }
 

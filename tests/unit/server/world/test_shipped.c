@@ -133,6 +133,10 @@ static const EnergyBound energy_bounds[] = {
     {"matter", 260, 0.001},
     {"sparks", 0.36, 0.3},
     {"snow_fall", 0.001, 0.001},
+    {"smoke_ball", 1, 1},
+    {"wind_tunnel", 1, 1},
+    {"candle", 1, 1},
+    {"campfire", 1, 1},
     {"explosion", 3600, 3600},
     {"fountain", 46, 46},
     {"solar_system", 0.08, 0.001},
@@ -218,7 +222,12 @@ static void run(const char *path)
     rigid_measure_work(world_rigid(world), true);
     f64 begun = energy_of(world, scene), deepest = 0.0;
     EnergySeen seen = {.start = begun, .least = begun};
-    u32 wanted = WORK / u32_max(scene->body_count + before.particles / 4, 1);
+    u32 cells = 0;
+    for (u32 i = 0; i < scene->smoke_count; i++) {
+        const u32 *n = scene->smokes[i].cells;
+        cells += n[0] * n[1] * n[2];
+    }
+    u32 wanted = WORK / u32_max(scene->body_count + before.particles / 4 + cells / 64, 1);
     u32 count = u32_max(TICKS_MIN, u32_min(wanted, TICKS_MAX));
     for (u32 i = 0; i < count; i++) {
         world_tick(world, NULL, 0);

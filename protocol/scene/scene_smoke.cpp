@@ -1,0 +1,156 @@
+// scene_smoke.cpp: air on grids of a scene: cells, sides, sources, options.
+#include "protocol/scene/scene_builder_cpp.h"
+
+namespace plenum
+{
+
+namespace
+{
+
+// All cells of a scene are in each frame; the solver takes about 100 bytes for each.
+constexpr u32 axis_most = 1024;
+constexpr u64 cells_most = FIELD_ELEMENTS_MAX;
+
+} // namespace
+
+bool Builder::smoke_options(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out)
+{
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/smoke.def"
+    return good;
+}
+
+bool Builder::smoke_cells(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out)
+{
+    if (in->cells() == nullptr || in->cells()->size() < 2 || in->cells()->size() > 3) {
+        return fail(at, "cells", "%s; give two or three numbers",
+                    in->cells() == nullptr ? "missing" : "not of two or three dimensions");
+    }
+    out->dims = in->cells()->size();
+    out->cells[2] = 1;
+    u64 all = 1;
+    for (u32 a = 0; a < out->dims; a++) {
+        u32 n = in->cells()->Get(a);
+        if (n < 1 || n > axis_most) {
+            return fail(at, "cells", "%u along %c; give 1 to %u", n, "xyz"[a], axis_most);
+        }
+        out->cells[a] = n;
+        all *= n;
+    }
+    return all <= cells_most || fail(at, "cells", "%llu cells; at most %llu",
+                                     (unsigned long long)all, (unsigned long long)cells_most);
+}
+
+bool Builder::smoke_sides(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out)
+{
+    u32 total;
+    if (!count(at, "sides", in->sides(), 2 * out->dims, &total)) {
+        return false;
+    }
+    for (u32 i = 0; i < total; i++) {
+        const fb::SmokeSide *given = in->sides()->Get(i);
+        JsonPath here = {&at, "sides", i};
+        if (!choice(here, "kind", (u32)given->kind(), smoke_side_names, 0, SMOKE_SIDE_COUNT) ||
+            !vector(here, "velocity", given->velocity(), vec3_zero(), 100.0f,
+                    &out->sides[i].velocity)) {
+            return false;
+        }
+        out->sides[i].kind = (SmokeSideKind)given->kind();
+        out->sides[i].slips = given->slips();
+    }
+    for (u32 i = 0; i < 2 * out->dims; i++) {
+        bool periodic = out->sides[i].kind == SMOKE_PERIODIC;
+        if (periodic != (out->sides[i ^ 1].kind == SMOKE_PERIODIC)) {
+            return fail(at, "sides", "one side of %c is periodic; give both or none", "xyz"[i / 2]);
+        }
+        if (periodic && out->cells[i / 2] % 8 != 0) {
+            return fail(at, "sides", "%u cells along the periodic %c; give a multiple of 8",
+                        out->cells[i / 2], "xyz"[i / 2]);
+        }
+    }
+    return true;
+}
+
+bool Builder::smoke_source(const JsonPath &at, const fb::SmokeSource *in, SceneSmokeSource *out)
+{
+    Vec3 size;
+    if (!vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &out->position) ||
+        !vector(at, "size", in->size(), vec3_zero(), SIZE_MAX_M, &size) ||
+        !number(at, "radius", in->radius(), 0.0f, SIZE_MAX_M, &out->radius) ||
+        !number(at, "smoke", in->smoke(), 0.0f, 10000.0f, &out->smoke) ||
+        !number(at, "heat", in->heat(), -1e5f, 1e5f, &out->heat) ||
+        !number(at, "warmest", in->warmest(), 0.0f, 5000.0f, &out->warmest) ||
+        !number(at, "fuel", in->fuel(), 0.0f, 10000.0f, &out->fuel) ||
+        !vector(at, "velocity", in->velocity(), vec3_zero(), 100.0f, &out->velocity) ||
+        !number(at, "blow", in->blow(), 0.0f, 1000.0f, &out->blow) ||
+        !number(at, "start", in->start(), 0.0f, 1e6f, &out->start_s)) {
+        return false;
+    }
+    out->stop_s = -1.0f;
+    if (in->stop() != -1.0f && !number(at, "stop", in->stop(), out->start_s, 1e6f, &out->stop_s)) {
+        return false;
+    }
+    if ((in->size() != nullptr) == (out->radius > 0.0f)) {
+        return fail(at, "size", "give a size or a radius");
+    }
+    out->half = vec3_scale(size, 0.5f);
+    return (size.x >= 0.0f && size.y >= 0.0f && size.z >= 0.0f) ||
+           fail(at, "size", "negative; give lengths along x, y, z");
+}
+
+bool Builder::smoke(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out)
+{
+    static const f32 grey[4] = {0.6f, 0.6f, 0.6f, 0.5f};
+    if (!name(at, "name", in->name(), out->name) || !smoke_options(at, in, out) ||
+        !smoke_cells(at, in, out) || !smoke_sides(at, in, out) ||
+        !count(at, "sources", in->sources(), SCENE_SMOKE_SOURCES_MAX, &out->source_count)) {
+        return false;
+    }
+    for (u32 i = 0; i < out->source_count; i++) {
+        JsonPath here = {&at, "sources", i};
+        if (!smoke_source(here, in->sources()->Get(i), &out->sources[i])) {
+            return false;
+        }
+    }
+    default_appearance(&out->appearance, APPEARANCE_SMOKE);
+    memcpy(out->appearance.color, grey, sizeof grey);
+    if (!color(at, "color", in->color(), out->appearance.color)) {
+        return false;
+    }
+    finish_appearance(&out->appearance);
+    return true;
+}
+
+bool Builder::smokes(const JsonPath &at, const fb::Scene *in)
+{
+    u32 total;
+    u64 cells = 0;
+    std::unordered_map<std::string, i32> names;
+    if (!count(at, "smokes", in->smokes(), SCENE_SMOKES_MAX, &total) ||
+        !allocate(&out_->smokes, total)) {
+        return false;
+    }
+    out_->smoke_count = total;
+    for (u32 i = 0; i < total; i++) {
+        JsonPath here = {&at, "smokes", i};
+        SceneSmoke *made = &out_->smokes[i];
+        if (!smoke(here, in->smokes()->Get(i), made)) {
+            return false;
+        }
+        if (entities_.count(made->name) != 0) {
+            return fail(here, "name", "\"%s\" is taken; names must be unique", made->name);
+        }
+        if (!unique(here, &names, made->name, (i32)i)) {
+            return false;
+        }
+        cells += (u64)made->cells[0] * made->cells[1] * made->cells[2];
+        if (cells > 2 * cells_most) {
+            return fail(here, "cells", "%llu cells with those before; at most %llu in a scene",
+                        (unsigned long long)cells, (unsigned long long)(2 * cells_most));
+        }
+    }
+    return true;
+}
+
+} // namespace plenum

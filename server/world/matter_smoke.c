@@ -1,0 +1,451 @@
+/* matter_smoke.c: air on grids as matter of a world: life cycle, tick, fields, hands, state. */
+#include "server/world/matter_smoke.h"
+
+#include "shared/base/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A hand is a ball of a few cells; what it holds makes that part of what is seen as thickest per
+ * second, and takes air along at this rate. */
+static const f32 hand_cells = 2.5f, hand_smoke = 2.0f, hand_blow = 30.0f;
+static const f32 hand_speed_max = 100.0f; /* m/s */
+
+PL_STATIC_ASSERT(SCENE_SMOKE_SOURCES_MAX + SMOKE_HANDS_MAX <= SMOKE_SOURCES_MAX,
+                 "hands have room beside the scene's sources");
+
+/* ---- life ---- */
+
+static SmokeOptions options_of(const SceneSmoke *scene)
+{
+    return (SmokeOptions){
+        .advection = scene->advection,
+        .pressure = scene->pressure,
+        .tolerance = scene->tolerance,
+        .iterations = scene->iterations,
+        .density = scene->density,
+        .viscosity = scene->viscosity,
+        .buoyancy = scene->buoyancy,
+        .weight = scene->weight,
+        .cooling = scene->cooling,
+        .fading = scene->fading,
+        .vorticity = scene->vorticity,
+        .ignition = scene->ignition,
+        .burn_rate = scene->burn_rate,
+        .heat = scene->heat,
+        .soot = scene->soot,
+        .expansion = scene->expansion,
+    };
+}
+
+static SmokeDef def_of(const SceneSmoke *scene)
+{
+    SmokeDef def = {.dims = scene->dims,
+                    .spacing = scene->spacing,
+                    .depth = scene->depth,
+                    .low = scene->corner,
+                    .awake = scene->awake,
+                    .options = options_of(scene)};
+    for (u32 a = 0; a < 3; a++) {
+        def.cells[a] = scene->cells[a];
+    }
+    for (u32 s = 0; s < SMOKE_SIDES; s++) {
+        def.sides[s] =
+            (SmokeSide){scene->sides[s].kind, scene->sides[s].slips, scene->sides[s].velocity};
+    }
+    return def;
+}
+
+static u32 cells_of(const SceneSmoke *scene)
+{
+    return scene->cells[0] * scene->cells[1] * scene->cells[2];
+}
+
+static u32 channels_of(const SceneSmoke *scene)
+{
+    return scene->hottest > 0.0f ? 2 : 1;
+}
+
+static u64 estimate(const Scene *scene)
+{
+    u64 bytes = 0;
+    for (u32 i = 0; i < scene->smoke_count; i++) {
+        SmokeDef def = def_of(&scene->smokes[i]);
+        u64 element = (u64)cells_of(&scene->smokes[i]) * channels_of(&scene->smokes[i]);
+        bytes += smoke_bytes(&def) + element * HISTORY_FRAMES;
+    }
+    return bytes;
+}
+
+static int create(Matter *matter, ErrorText *error)
+{
+    MatterSmoke *m = smoke_of(matter);
+    const Scene *scene = smoke_scene(m);
+    for (u32 i = 0; i < scene->smoke_count; i++) {
+        SmokeDef def = def_of(&scene->smokes[i]);
+        ErrorText why = {0};
+        m->grids[i] = smoke_create(&def, &why);
+        m->fields[i] = FIELDS_MAX;
+        if (m->grids[i] == NULL) {
+            return error_set(error, why.code != 0 ? why.code : ERROR_MEMORY, "%s: smokes[%u]: %s",
+                             scene->name, i, why.text);
+        }
+        m->count++;
+    }
+    return ERROR_OK;
+}
+
+static void destroy(Matter *matter)
+{
+    MatterSmoke *m = smoke_of(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        smoke_destroy(m->grids[i]);
+    }
+}
+
+static void declare_field(MatterSmoke *m, u32 i)
+{
+    const SceneSmoke *smoke = &smoke_scene(m)->smokes[i];
+    f32 dx = smoke->spacing;
+    FieldDesc field = {.kind = FIELD_GRID3,
+                       .channels = (u8)channels_of(smoke),
+                       .capacity = cells_of(smoke),
+                       .quantum = smoke->thickest / 255.0f,
+                       .spacing = vec3(dx, dx, smoke->dims == 3 ? dx : smoke->depth)};
+    for (u32 a = 0; a < 3; a++) {
+        field.dims[a] = (u16)smoke->cells[a];
+    }
+    field.origin = vec3_add_scaled(smoke->corner, 0.5f, field.spacing);
+    snprintf(field.name, sizeof field.name, "%s", smoke->name);
+    m->fields[i] = world_add_field(&m->base, &field);
+}
+
+static void declare(Matter *matter)
+{
+    MatterSmoke *m = smoke_of(matter);
+    const Scene *scene = smoke_scene(m);
+    PL_UNUSED(scene);
+    if (m->count == 0) {
+        return;
+    }
+    for (u32 i = 0; i < m->count; i++) {
+        declare_field(m, i);
+    }
+#define PARAMETER_SMOKE(NAME, name, unit, components, least, most, initial, initial_text, doc)     \
+    m->parameters[SMOKE_PARAMETER_##NAME] = world_add_parameter(                                   \
+        matter, world_parameter(name, unit, components, least, most, initial));
+#include "shared/rows/parameter.def"
+}
+
+static void clear(Matter *matter)
+{
+    MatterSmoke *m = smoke_of(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        smoke_clear(m->grids[i]);
+    }
+    memset(m->hands, 0, sizeof m->hands);
+    m->ticks = 0;
+}
+
+static int fill(Matter *matter, ErrorText *error)
+{
+    PL_UNUSED(error);
+    MatterSmoke *m = smoke_of(matter);
+    const Scene *scene = smoke_scene(m);
+    for (u32 i = 0; i < m->count; i++) {
+        Entity entity = {.field = (u8)m->fields[i],
+                         .movable = 1,
+                         .generation = world_generation(matter->world),
+                         .count = cells_of(&scene->smokes[i]),
+                         .appearance = scene->smokes[i].appearance};
+        snprintf(entity.name, sizeof entity.name, "%s", scene->smokes[i].name);
+        int result = world_add_entity(matter, &entity);
+        m->entities[i] = entity.id;
+        if (result != ERROR_OK) {
+            return result;
+        }
+    }
+    return ERROR_OK;
+}
+
+static f32 factor(const MatterSmoke *m, u32 parameter)
+{
+    return world_value(m->base.world, m->parameters[parameter])[0];
+}
+
+static void tune(Matter *matter)
+{
+    MatterSmoke *m = smoke_of(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        const SceneSmoke *scene = &smoke_scene(m)->smokes[i];
+        SmokeOptions options = options_of(scene);
+        options.buoyancy = f32_min(options.buoyancy * factor(m, SMOKE_PARAMETER_BUOYANCY), 1.0f);
+        options.cooling = f32_min(options.cooling * factor(m, SMOKE_PARAMETER_COOLING), 100.0f);
+        options.vorticity =
+            f32_min(options.vorticity * factor(m, SMOKE_PARAMETER_VORTICITY), 10.0f);
+        options.viscosity =
+            f32_min(options.viscosity * factor(m, SMOKE_PARAMETER_VISCOSITY), 100.0f);
+        CHECK(smoke_set_options(m->grids[i], &options));
+        for (u32 s = 0; s < SMOKE_SIDES; s++) {
+            smoke_set_side(m->grids[i], s,
+                           vec3_scale(scene->sides[s].velocity, factor(m, SMOKE_PARAMETER_BLOW)));
+        }
+    }
+}
+
+/* ---- tick ---- */
+
+static SmokeSource source_of(const MatterSmoke *m, const SceneSmokeSource *scene)
+{
+    f32 rate = factor(m, SMOKE_PARAMETER_RATE), blow = factor(m, SMOKE_PARAMETER_BLOW);
+    bool ball = scene->radius > 0.0f;
+    return (SmokeSource){.at = scene->position,
+                         .half = ball ? vec3(scene->radius, 0.0f, 0.0f) : scene->half,
+                         .is_ball = ball,
+                         .smoke = f32_min(scene->smoke * rate, 10000.0f),
+                         .heat = f32_clamp(scene->heat * rate, -1e5f, 1e5f),
+                         .fuel = f32_min(scene->fuel * rate, 10000.0f),
+                         .warmest = scene->warmest,
+                         .velocity = vec3_scale(scene->velocity, blow),
+                         .blow = scene->blow};
+}
+
+static SmokeSource source_of_hand(const MatterSmoke *m, SmokeHand *hand)
+{
+    const SceneSmoke *scene = &smoke_scene(m)->smokes[hand->grid];
+    Vec3 moved = vec3_sub(hand->target, hand->place);
+    Vec3 velocity = vec3_scale(moved, 1.0f / world_tick_s(m->base.world));
+    f32 speed = vec3_length(velocity);
+    velocity = speed > hand_speed_max ? vec3_scale(velocity, hand_speed_max / speed) : velocity;
+    hand->place = hand->target;
+    return (SmokeSource){.at = hand->place,
+                         .half = vec3(hand_cells * scene->spacing, 0.0f, 0.0f),
+                         .is_ball = true,
+                         .smoke = hand_smoke * scene->thickest,
+                         .warmest = 5000.0f,
+                         .velocity = velocity,
+                         .blow = hand_blow};
+}
+
+static void set_sources(MatterSmoke *m, u32 grid)
+{
+    const Scene *scene = smoke_scene(m);
+    const SceneSmoke *smoke = &scene->smokes[grid];
+    SmokeSource sources[SMOKE_SOURCES_MAX];
+    u32 count = 0;
+    f64 now = (f64)m->ticks / (f64)scene->tick_rate;
+    for (u32 i = 0; i < smoke->source_count; i++) {
+        const SceneSmokeSource *source = &smoke->sources[i];
+        bool stopped = source->stop_s >= 0.0f && now >= (f64)source->stop_s;
+        if (now >= (f64)source->start_s && !stopped) {
+            sources[count++] = source_of(m, source);
+        }
+    }
+    for (u32 h = 0; h < SMOKE_HANDS_MAX; h++) {
+        if (m->hands[h].live && m->hands[h].grid == grid) {
+            sources[count++] = source_of_hand(m, &m->hands[h]);
+        }
+    }
+    smoke_set_sources(m->grids[grid], sources, count);
+}
+
+static void begin(Matter *matter)
+{
+    MatterSmoke *m = smoke_of(matter);
+    if (m->count == 0) {
+        return;
+    }
+    Collider colliders[MATTERS_MAX];
+    u32 count = world_colliders(matter, colliders);
+    Jobs *jobs = world_jobs(matter->world);
+    f32 s = world_tick_s(matter->world);
+    for (u32 c = 0; c < count; c++) {
+        colliders[c].ops->begin(colliders[c].of, jobs, s);
+    }
+    for (u32 i = 0; i < m->count; i++) {
+        set_sources(m, i);
+        smoke_step(m->grids[i], s, world_vector(matter->world, WORLD_GRAVITY), colliders, count,
+                   jobs);
+    }
+    m->ticks++;
+}
+
+/* ---- frames ---- */
+
+static void write_row(u8 *codes, const f32 *row, u32 count, u32 channels, f32 scale)
+{
+    for (u32 x = 0; x < count; x++) {
+        f32 code = row[x] * scale + 0.5f;
+        codes[x * channels] = (u8)f32_clamp(code, 0.0f, 255.0f);
+    }
+}
+
+static void write_all(const Matter *matter, Frame *frame)
+{
+    const MatterSmoke *m = smoke_of_const(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        const SceneSmoke *scene = &smoke_scene(m)->smokes[i];
+        if (m->fields[i] == FIELDS_MAX) {
+            continue;
+        }
+        u8 *codes = frame_field(frame, m->fields[i]);
+        u32 channels = channels_of(scene), nx = scene->cells[0];
+        for (u32 z = 0; z < scene->cells[2]; z++) {
+            for (u32 y = 0; y < scene->cells[1]; y++) {
+                u8 *to = codes + (size_t)(z * scene->cells[1] + y) * nx * channels;
+                write_row(to, smoke_row(m->grids[i], SMOKE_SMOKE, y, z), nx, channels,
+                          255.0f / scene->thickest);
+                if (channels == 2) {
+                    write_row(to + 1, smoke_row(m->grids[i], SMOKE_TEMPERATURE, y, z), nx, channels,
+                              255.0f / scene->hottest);
+                }
+            }
+        }
+    }
+}
+
+/* ---- hands ---- */
+
+static u32 grid_of(const MatterSmoke *m, const Entity *entity)
+{
+    u32 i = 0;
+    while (i + 1 < m->count && m->entities[i] != entity->id) {
+        i++;
+    }
+    return i;
+}
+
+static Vec3 point(const Matter *matter, const Entity *entity, const Input *input)
+{
+    const MatterSmoke *m = smoke_of_const(matter);
+    const SceneSmoke *scene = &smoke_scene(m)->smokes[grid_of(m, entity)];
+    u32 nx = scene->cells[0], ny = scene->cells[1], cell = input->element;
+    f32 dx = scene->spacing, dz = scene->dims == 3 ? dx : scene->depth;
+    return vec3_add(scene->corner,
+                    vec3(((f32)(cell % nx) + 0.5f) * dx, ((f32)(cell / nx % ny) + 0.5f) * dx,
+                         ((f32)(cell / nx / ny) + 0.5f) * dz));
+}
+
+static i32 grab(Matter *matter, const Entity *entity, const Input *input)
+{
+    MatterSmoke *m = smoke_of(matter);
+    for (u32 h = 0; h < SMOKE_HANDS_MAX; h++) {
+        if (!m->hands[h].live) {
+            Vec3 place = point(matter, entity, input);
+            m->hands[h] = (SmokeHand){1, grid_of(m, entity), place, place};
+            return (i32)h;
+        }
+    }
+    return -1;
+}
+
+static bool grabs(const Matter *matter, u32 constraint)
+{
+    return constraint < SMOKE_HANDS_MAX && smoke_of_const(matter)->hands[constraint].live != 0;
+}
+
+static void drag(Matter *matter, u32 constraint, Vec3 target)
+{
+    if (grabs(matter, constraint) && state_vector_is_bounded(target)) {
+        smoke_of(matter)->hands[constraint].target = target;
+    }
+}
+
+static void release(Matter *matter, u32 constraint)
+{
+    if (constraint < SMOKE_HANDS_MAX) {
+        smoke_of(matter)->hands[constraint] = (SmokeHand){0};
+    }
+}
+
+static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse)
+{
+    MatterSmoke *m = smoke_of(matter);
+    u32 grid = grid_of(m, entity);
+    f32 radius = 2.0f * hand_cells * smoke_scene(m)->smokes[grid].spacing;
+    smoke_push(m->grids[grid], point(matter, entity, input), radius, impulse);
+}
+
+static bool can_remove(const Matter *matter, const Entity *entity)
+{
+    PL_UNUSED(matter);
+    PL_UNUSED(entity);
+    return false; /* the air stays */
+}
+
+/* ---- state ---- */
+
+static void serialize_names(Matter *matter, State *state)
+{
+    MatterSmoke *m = smoke_of(matter);
+    state_bytes(state, m->entities, m->count * sizeof *m->entities);
+}
+
+static void serialize(Matter *matter, State *state)
+{
+    MatterSmoke *m = smoke_of(matter);
+    if (m->count == 0) {
+        return;
+    }
+    state_part(state, "hands in the air");
+    state_bytes(state, &m->ticks, sizeof m->ticks);
+    state_bytes(state, m->hands, sizeof m->hands);
+    for (u32 h = 0; h < SMOKE_HANDS_MAX && state->mode == STATE_LOAD; h++) {
+        const SmokeHand *hand = &m->hands[h];
+        bool good = hand->live <= 1 && hand->grid < m->count &&
+                    state_vector_is_bounded(hand->place) && state_vector_is_bounded(hand->target);
+        state->failed = state->failed || !good;
+    }
+    for (u32 i = 0; i < m->count && !state->failed; i++) {
+        smoke_serialize(m->grids[i], state);
+    }
+    if (state->mode == STATE_LOAD && state->failed) {
+        clear(matter);
+    } else if (state->mode == STATE_LOAD) {
+        tune(matter);
+    }
+}
+
+static bool owns(const Matter *matter, const Entity *entity, u32 nth)
+{
+    const MatterSmoke *m = smoke_of_const(matter);
+    return nth < m->count && entity->id == m->entities[nth] && entity->field == m->fields[nth] &&
+           entity->first == 0 && entity->count == cells_of(&smoke_scene(m)->smokes[nth]);
+}
+
+static bool owns_all(const Matter *matter, u32 count)
+{
+    return count == smoke_of_const(matter)->count;
+}
+
+const MatterOps matter_smoke = {
+    .name = "smoke",
+    .bytes = sizeof(MatterSmoke),
+    .estimate = estimate,
+    .create = create,
+    .destroy = destroy,
+    .declare = declare,
+    .clear = clear,
+    .fill = fill,
+    .begin = begin,
+    .write = write_all,
+    .sums = matter_smoke_sums,
+    .stats = matter_smoke_stats,
+    .find_probe = matter_smoke_find_probe,
+    .measure_own = matter_smoke_measure,
+    .dump_entity = matter_smoke_dump_entity,
+    .tune = tune,
+    .by_element = true,
+    .point = point,
+    .grab = grab,
+    .drag = drag,
+    .release = release,
+    .grabs = grabs,
+    .push = push,
+    .can_remove = can_remove,
+    .serialize_names = serialize_names,
+    .serialize = serialize,
+    .owns = owns,
+    .owns_all = owns_all,
+};

@@ -1,0 +1,172 @@
+/* matter_smoke_probes.c: measurements of air on grids, and their records of a dump. Probes of a
+ * scene name "smoke.QUANTITY" of a grid, or a force of air on a body. */
+#include "server/world/dump.h"
+#include "server/world/matter_rigid.h"
+#include "server/world/matter_smoke.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum SmokeQuantity {
+    SMOKE_MASS,
+    SMOKE_FUEL_MASS,
+    SMOKE_HEAT,
+    SMOKE_ENERGY,
+    SMOKE_DIVERGENCE,
+    SMOKE_HEIGHT,
+    SMOKE_SPEED,
+    SMOKE_ITERATIONS,
+    SMOKE_AWAKE,
+    SMOKE_FORCE_X, /* of a body; so are all after it */
+    SMOKE_FORCE_Y,
+    SMOKE_FORCE_Z,
+    SMOKE_QUANTITIES
+} SmokeQuantity;
+
+static const struct {
+    const char *name, *unit;
+} quantities[SMOKE_QUANTITIES] = {
+    [SMOKE_MASS] = {"mass", "kg"},
+    [SMOKE_FUEL_MASS] = {"fuel", "kg"},
+    [SMOKE_HEAT] = {"heat", "J"},
+    [SMOKE_ENERGY] = {"energy", "J"},
+    [SMOKE_DIVERGENCE] = {"divergence", "1/s"},
+    [SMOKE_HEIGHT] = {"height", "m"},
+    [SMOKE_SPEED] = {"speed", "m/s"},
+    [SMOKE_ITERATIONS] = {"iterations", ""},
+    [SMOKE_AWAKE] = {"awake", "%"},
+    [SMOKE_FORCE_X] = {"force_x", "N"},
+    [SMOKE_FORCE_Y] = {"force_y", "N"},
+    [SMOKE_FORCE_Z] = {"force_z", "N"},
+};
+
+void matter_smoke_sums(const Matter *matter, MatterSums *sums)
+{
+    const MatterSmoke *m = smoke_of_const(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        SmokeSums own = smoke_sums(m->grids[i]);
+        sums->kinetic += own.kinetic;
+        for (u32 k = 0; k < 3; k++) {
+            sums->momentum[k] += own.momentum[k];
+        }
+    }
+}
+
+void matter_smoke_stats(const Matter *matter, MatterStats *stats)
+{
+    const MatterSmoke *m = smoke_of_const(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        SmokeStats own = smoke_stats(m->grids[i]);
+        stats->world.memory_bytes += own.memory_bytes;
+        stats->awake += own.awake > 0;
+    }
+}
+
+static i32 body_named(const Scene *scene, const char *name)
+{
+    for (u32 i = 0; i < scene->body_count; i++) {
+        if (strcmp(scene->bodies[i].name, name) == 0) {
+            return (i32)i;
+        }
+    }
+    return -1;
+}
+
+i32 matter_smoke_find_probe(const Matter *matter, const SceneProbe *probe, const char **unit,
+                            ErrorText *error)
+{
+    /* The numbers are only kept here, before anything is declared. */
+    MatterSmoke *m = (MatterSmoke *)(uintptr_t)matter;
+    const Scene *scene = smoke_scene(m);
+    SmokeProbe own = {SMOKE_QUANTITIES, m->count, -1};
+    for (u32 q = 0; q < SMOKE_QUANTITIES; q++) {
+        own.quantity = strcmp(quantities[q].name, probe->quantity) == 0 ? q : own.quantity;
+    }
+    if (own.quantity == SMOKE_QUANTITIES) {
+        return error_set(error, ERROR_NOT_FOUND, "kind: smoke has no \"%s\"", probe->quantity);
+    }
+    for (u32 i = 0; i < m->count; i++) {
+        own.grid = strcmp(scene->smokes[i].name, probe->of) == 0 ? i : own.grid;
+    }
+    if (own.quantity >= SMOKE_FORCE_X) {
+        own.body = body_named(scene, probe->of);
+        if (own.body < 0) {
+            return error_set(error, ERROR_NOT_FOUND, "of: no body \"%s\"", probe->of);
+        }
+    } else if (own.grid == m->count) {
+        return error_set(error, ERROR_NOT_FOUND, "of: no smoke \"%s\"", probe->of);
+    }
+    if (m->probe_count == SMOKE_PROBES_MAX) {
+        return error_set(error, ERROR_LIMIT, "more than %u probes of smoke", (u32)SMOKE_PROBES_MAX);
+    }
+    *unit = quantities[own.quantity].unit;
+    m->probes[m->probe_count] = own;
+    return (i32)m->probe_count++;
+}
+
+/* N, of all air on a body in the last tick. */
+static f64 force_on(const MatterSmoke *m, i32 body, u32 axis)
+{
+    const MatterRigid *bodies = world_matter_rigid(m->base.world);
+    u32 slot = bodies->body_slots[body];
+    f64 impulse = 0.0;
+    for (u32 i = 0; i < m->count; i++) {
+        u32 count;
+        const SmokeDrag *drags = smoke_drags(m->grids[i], &count);
+        for (u32 k = 0; k < count; k++) {
+            if (drags[k].collider == 0 && drags[k].thing == slot) { /* bodies are the first kind */
+                Vec3 j = drags[k].impulse;
+                impulse += (f64)(axis == 0 ? j.x : axis == 1 ? j.y : j.z);
+            }
+        }
+    }
+    return impulse / (f64)world_tick_s(m->base.world);
+}
+
+f64 matter_smoke_measure(const Matter *matter, u32 probe)
+{
+    const MatterSmoke *m = smoke_of_const(matter);
+    const SmokeProbe *own = &m->probes[probe];
+    if (own->quantity >= SMOKE_FORCE_X) {
+        return force_on(m, own->body, own->quantity - SMOKE_FORCE_X);
+    }
+    const Smoke *grid = m->grids[own->grid];
+    SmokeStats stats = smoke_stats(grid);
+    if (own->quantity == SMOKE_ITERATIONS) {
+        return stats.iterations;
+    }
+    if (own->quantity == SMOKE_AWAKE) {
+        return 100.0 * stats.awake / stats.bricks;
+    }
+    SmokeSums sums = smoke_sums(grid);
+    const f64 values[] = {[SMOKE_MASS] = sums.smoke,
+                          [SMOKE_FUEL_MASS] = sums.fuel,
+                          [SMOKE_HEAT] = sums.heat,
+                          [SMOKE_ENERGY] = sums.kinetic,
+                          [SMOKE_DIVERGENCE] = sums.divergence,
+                          [SMOKE_HEIGHT] = sums.smoke_height,
+                          [SMOKE_SPEED] = sums.speed};
+    return values[own->quantity];
+}
+
+void matter_smoke_dump_entity(const Matter *matter, const Entity *entity, Dump *dump)
+{
+    const MatterSmoke *m = smoke_of_const(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        if (m->entities[i] != entity->id) {
+            continue;
+        }
+        SmokeSums sums = smoke_sums(m->grids[i]);
+        SmokeStats stats = smoke_stats(m->grids[i]);
+        dump_text(dump, "kind", "smoke");
+        dump_count(dump, "cells", stats.cells);
+        dump_count(dump, "bricks", stats.bricks);
+        dump_count(dump, "awake", stats.awake);
+        dump_number(dump, "smoke", (f32)sums.smoke);
+        dump_number(dump, "fuel", (f32)sums.fuel);
+        dump_number(dump, "heat", (f32)sums.heat);
+        dump_number(dump, "kinetic", (f32)sums.kinetic);
+        dump_number(dump, "divergence", (f32)sums.divergence);
+        dump_number(dump, "fastest", (f32)sums.speed);
+    }
+}

@@ -1,0 +1,241 @@
+/* test_smoke.c: air on grids in a world: scenes that are refused, sources, hands, probes,
+ * parameters, reset, saving, momentum. How air moves is tested beside its solver. */
+#include "server/author/scene_load.h"
+#include "server/world/matter_smoke.h"
+#include "server/world/world_internal.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEAD "{\"name\":\"t\",\"bounds\":[-4,-4,-4,4,6,4],"
+#define SOURCE                                                                                     \
+    "\"sources\":[{\"position\":[0.4,0.2,0.4],\"radius\":0.15,\"smoke\":1,\"heat\":300,"           \
+    "\"warmest\":80}]"
+#define PROBES                                                                                     \
+    "\"probes\":[{\"name\":\"m\",\"kind\":\"smoke.mass\",\"of\":\"s\"},"                           \
+    "{\"name\":\"v\",\"kind\":\"smoke.speed\",\"of\":\"s\"},"                                      \
+    "{\"name\":\"p\",\"kind\":\"momentum\"}]}"
+#define GRID "\"name\":\"s\",\"cells\":[16,16,16]"
+
+typedef struct Rig {
+    Scene *scene;
+    World *world;
+    u32 sequence;
+} Rig;
+
+static Rig rig(const char *json)
+{
+    ErrorText error = {.text = ""};
+    Rig made = {.scene = scene_parse(json, strlen(json), "smoke", &error)};
+    made.world = made.scene != NULL ? world_create(made.scene, NULL, &error) : NULL;
+    if (made.world == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return made;
+}
+
+static void finish(Rig *r)
+{
+    world_destroy(r->world);
+    scene_destroy(r->scene);
+}
+
+static f64 probe(const Rig *r, const char *name)
+{
+    f64 value = NAN;
+    assert_true(world_probe(r->world, name, &value));
+    return value;
+}
+
+static void ticks(Rig *r, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        world_tick(r->world, NULL, 0);
+    }
+}
+
+static const Smoke *air(const Rig *r)
+{
+    for (u32 i = 0; i < world_matters(r->world); i++) {
+        Matter *matter = world_matter_at(r->world, i);
+        if (strcmp(matter->ops->name, "smoke") == 0) {
+            return smoke_of(matter)->grids[0];
+        }
+    }
+    return NULL;
+}
+
+static u32 entity_of(const Rig *r, const char *name)
+{
+    for (u32 i = 0; i < r->world->entities.count; i++) {
+        if (strcmp(r->world->entities.items[i].name, name) == 0) {
+            return r->world->entities.items[i].id;
+        }
+    }
+    fail_msg("no entity %s", name);
+    return 0;
+}
+
+static void bad_scenes_are_refused_by_place(void **state)
+{
+    PL_UNUSED(state);
+    static const struct {
+        const char *grid, *text;
+    } rows[] = {
+        {"\"name\":\"s\"", "smokes[0].cells: missing"},
+        {"\"name\":\"s\",\"cells\":[0,8]", "smokes[0].cells: 0 along x"},
+        {"\"name\":\"s\",\"cells\":[8,8,100000]", "smokes[0].cells: 100000 along z"},
+        {"\"name\":\"s\",\"cells\":[1024,1024,1024]", "smokes[0].cells: 1073741824 cells"},
+        {"\"name\":\"s\",\"cells\":[8,8],\"spacing\":0", "smokes[0].spacing"},
+        {"\"name\":\"s\",\"cells\":[8,8],\"spacing\":1e9", "smokes[0].spacing"},
+        {"\"name\":\"s\",\"cells\":[8,8],\"sides\":[{\"kind\":\"periodic\"}]",
+         "smokes[0].sides: one side of x is periodic"},
+        {"\"name\":\"s\",\"cells\":[9,8],\"sides\":[{\"kind\":\"periodic\"},{\"kind\":\"periodic\"}"
+         "]",
+         "smokes[0].sides: 9 cells along the periodic x"},
+        {"\"name\":\"s\",\"cells\":[8,8],\"sources\":[{}]", "smokes[0].sources[0].size"},
+        {"\"name\":\"s\",\"cells\":[8,8],\"sources\":[{\"radius\":1,\"velocity\":[1e9,0,0]}]",
+         "smokes[0].sources[0].velocity"},
+    };
+    for (u32 i = 0; i < PL_COUNT(rows); i++) {
+        char json[512];
+        ErrorText error = {.text = ""};
+        snprintf(json, sizeof json, HEAD "\"smokes\":[{%s}]}", rows[i].grid);
+        Scene *scene = scene_parse(json, strlen(json), "t", &error);
+        if (scene != NULL || strstr(error.text, rows[i].text) == NULL) {
+            fail_msg("%s: \"%s\"", rows[i].grid, error.text);
+        }
+    }
+}
+
+static void sources_fill_and_parameters_change(void **state)
+{
+    PL_UNUSED(state);
+    Rig r = rig(HEAD "\"smokes\":[{" GRID "," SOURCE "}]," PROBES);
+    assert_true(probe(&r, "m") == 0.0);
+    ticks(&r, 60);
+    f64 first = probe(&r, "m"), expected = 4.18879 * 0.15 * 0.15 * 0.15;
+    assert_true(fabs(first / expected - 1.0) < 0.15); /* a ball of cells */
+    assert_true(probe(&r, "v") > 0.1);
+    Frame *frame = world_frame(r.world);
+    assert_non_null(frame);
+    u32 seen = 0;
+    for (u32 f = 0; f < frame->fields->count; f++) {
+        const FieldDesc *field = &frame->fields->fields[f];
+        if (field->kind == FIELD_GRID3) {
+            const u8 *codes = frame_field(frame, f);
+            assert_int_equal(field->capacity, 16 * 16 * 16);
+            for (u32 i = 0; i < field->capacity; i++) {
+                seen += codes[i] > 0;
+            }
+        }
+    }
+    assert_true(seen > 100);
+    frame_release(frame);
+    assert_int_equal(world_reset(r.world), ERROR_OK);
+    assert_true(probe(&r, "m") == 0.0);
+    finish(&r);
+}
+
+/* A world that was saved and loaded goes on like the one that was not. */
+static void saved_worlds_go_on_alike(void **state)
+{
+    PL_UNUSED(state);
+    const char *json = HEAD "\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"sphere\","
+                            "\"radius\":0.15},\"position\":[0.4,0.5,0.4],\"mass\":1}],"
+                            "\"smokes\":[{" GRID ",\"vorticity\":0.3," SOURCE "}]," PROBES;
+    Rig a = rig(json), b = rig(json);
+    ticks(&a, 25);
+    size_t bytes = 0;
+    u8 *image = NULL;
+    ErrorText error = {.text = ""};
+    assert_int_equal(world_save(a.world, &image, &bytes), ERROR_OK);
+    if (world_load(b.world, image, bytes, &error) != ERROR_OK) {
+        fail_msg("%s", error.text);
+    }
+    assert_true(world_hash(a.world) == world_hash(b.world));
+    ticks(&a, 25);
+    ticks(&b, 25);
+    assert_true(world_hash(a.world) == world_hash(b.world));
+    free(image);
+    finish(&a);
+    finish(&b);
+}
+
+/* Hands that move absurdly, huge cells and storms stay finite. */
+static void absurd_input_stays_bounded(void **state)
+{
+    PL_UNUSED(state);
+    static const char *const grids[] = {
+        GRID "," SOURCE,
+        GRID ",\"spacing\":100," SOURCE,
+        "\"name\":\"s\",\"cells\":[33,5],\"spacing\":0.001,\"corner\":[0.39,0.2,0.4]," SOURCE,
+        "\"name\":\"s\",\"cells\":[1,1,1],\"awake\":true",
+        GRID ",\"awake\":true,\"sides\":[{\"velocity\":[100,0,0]},{\"kind\":\"open\"}],"
+             "\"viscosity\":100,\"vorticity\":10,\"spacing\":0.01",
+    };
+    for (u32 i = 0; i < PL_COUNT(grids); i++) {
+        char json[1024];
+        snprintf(json, sizeof json, HEAD "\"smokes\":[{%s}]," PROBES, grids[i]);
+        Rig r = rig(json);
+        Input grab = {.kind = INPUT_GRAB,
+                      .user = 1,
+                      .sequence = ++r.sequence,
+                      .entity = entity_of(&r, "s"),
+                      .rotation = {1.0f, 0.0f, 0.0f, 0.0f}};
+        world_tick(r.world, &grab, 1);
+        for (u32 t = 0; t < 40; t++) {
+            f32 far = t % 2 != 0 ? 3.9f : -3.9f;
+            Input move = {.kind = INPUT_MOVE,
+                          .user = 1,
+                          .sequence = ++r.sequence,
+                          .position = vec3(far, 0.3f, 0.3f),
+                          .rotation = {1.0f, 0.0f, 0.0f, 0.0f}};
+            world_tick(r.world, &move, 1);
+            assert_true(isfinite(probe(&r, "v")) && isfinite(probe(&r, "m")));
+        }
+        const char *wrong = smoke_validate(air(&r));
+        if (wrong != NULL) {
+            fail_msg("%s: %s", grids[i], wrong);
+        }
+        finish(&r);
+    }
+}
+
+/* Without sides, what bodies lose the air gains. */
+static void momentum_is_exchanged(void **state)
+{
+    PL_UNUSED(state);
+    Rig r =
+        rig(HEAD "\"gravity\":[0,0,0],\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"sphere\","
+                 "\"radius\":0.14},\"position\":[0.4,0.41,0.43],\"mass\":0.1,"
+                 "\"velocity\":[2,0.5,0]}],"
+                 "\"smokes\":[{" GRID ",\"awake\":true,\"sides\":[{\"kind\":\"periodic\"},"
+                 "{\"kind\":\"periodic\"},{\"kind\":\"periodic\"},{\"kind\":\"periodic\"},"
+                 "{\"kind\":\"periodic\"},{\"kind\":\"periodic\"}]}]," PROBES);
+    f64 before = probe(&r, "p");
+    ticks(&r, 15);
+    f64 after = probe(&r, "p");
+    print_message("momentum %.9g to %.9g, air at %.3f m/s\n", before, after, probe(&r, "v"));
+    assert_true(probe(&r, "v") > 0.5);
+    assert_true(fabs(after - before) < 2e-5 * before);
+    finish(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_scenes_are_refused_by_place),
+        cmocka_unit_test(sources_fill_and_parameters_change),
+        cmocka_unit_test(saved_worlds_go_on_alike),
+        cmocka_unit_test(absurd_input_stays_bounded),
+        cmocka_unit_test(momentum_is_exchanged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -120,8 +120,13 @@ static void sources_fill_and_parameters_change(void **state)
     Rig r = rig(HEAD "\"smokes\":[{" GRID "," SOURCE "}]," PROBES);
     assert_true(probe(&r, "m") == 0.0);
     ticks(&r, 60);
-    f64 first = probe(&r, "m"), expected = 4.18879 * 0.15 * 0.15 * 0.15;
-    assert_true(fabs(first / expected - 1.0) < 0.15); /* a ball of cells */
+    u32 cells = 0; /* centres within 3 cells of a corner */
+    for (i32 i = 0; i < 512; i++) {
+        f64 x = i % 8 - 3.5, y = i / 8 % 8 - 3.5, z = i / 64 - 3.5;
+        cells += x * x + y * y + z * z <= 9.0;
+    }
+    f64 first = probe(&r, "m"), expected = cells * 0.05 * 0.05 * 0.05; /* 1 kg/(m³ s) for 1 s */
+    assert_true(fabs(first / expected - 1.0) < 1e-4);
     assert_true(probe(&r, "v") > 0.1);
     Frame *frame = world_frame(r.world);
     assert_non_null(frame);
@@ -138,7 +143,7 @@ static void sources_fill_and_parameters_change(void **state)
     }
     assert_true(seen > 100);
     frame_release(frame);
-    assert_int_equal(world_reset(r.world), ERROR_OK);
+    world_rebuild(r.world, false);
     assert_true(probe(&r, "m") == 0.0);
     finish(&r);
 }
@@ -195,7 +200,7 @@ static void absurd_input_stays_bounded(void **state)
             Input move = {.kind = INPUT_MOVE,
                           .user = 1,
                           .sequence = ++r.sequence,
-                          .position = vec3(far, 0.3f, 0.3f),
+                          .target = vec3(far, 0.3f, 0.3f),
                           .rotation = {1.0f, 0.0f, 0.0f, 0.0f}};
             world_tick(r.world, &move, 1);
             assert_true(isfinite(probe(&r, "v")) && isfinite(probe(&r, "m")));
@@ -223,7 +228,7 @@ static void momentum_is_exchanged(void **state)
     ticks(&r, 15);
     f64 after = probe(&r, "p");
     print_message("momentum %.9g to %.9g, air at %.3f m/s\n", before, after, probe(&r, "v"));
-    assert_true(probe(&r, "v") > 0.5);
+    assert_true(probe(&r, "v") > 0.2);
     assert_true(fabs(after - before) < 2e-5 * before);
     finish(&r);
 }

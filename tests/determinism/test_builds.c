@@ -96,6 +96,7 @@ static void list_sources(FILE *list)
                                            "server/physics/rigid/*/*.c",
                                            "server/physics/soft/*.c",
                                            "server/physics/contact/*.c",
+                                           "server/physics/grid/*.c",
                                            "server/physics/liquid/*.c",
                                            "server/physics/particles/*.c",
                                            "server/physics/*.c",

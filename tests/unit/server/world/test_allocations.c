@@ -160,7 +160,8 @@ static void particles_need_no_memory(void **unused)
     if (!COUNTED) {
         skip();
     }
-    static const char *const scenes[] = {"sparks", "snow_fall", "flock", "swarm", "solar_system"};
+    static const char *const scenes[] = {"sparks", "snow_fall",    "flock",
+                                         "swarm",  "solar_system", "smoke_ball"};
     for (u32 s = 0; s < PL_COUNT(scenes); s++) {
         char path[64];
         ErrorText error;

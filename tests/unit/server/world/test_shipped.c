@@ -136,7 +136,7 @@ static const EnergyBound energy_bounds[] = {
     {"smoke_ball", 1, 1},
     {"wind_tunnel", 1, 1},
     {"candle", 1, 1},
-    {"campfire", 1, 1},
+    {"campfire", 2, 0.9},
     {"explosion", 3600, 3600},
     {"fountain", 46, 46},
     {"solar_system", 0.08, 0.001},
@@ -297,7 +297,7 @@ static const SoftBound soft_bounds[] = {
     {"plasticine", 9.0f, 0.01, 0.01, 0.01, 1e-3},  {"rabbits", 10.0f, 0.01, 0.01, 0.01, 0.06},
     {"rope_bridge", 8.0f, 0.01, 0.02, 0.01, 0.3},  {"sheet", 6.0f, 0.2, 0.08, 0.04, 1e-3},
     {"stick_figure", 8.0f, 0.01, 0.2, 0.01, 1e-3}, {"towel", 7.5f, 0.01, 0.14, 0.02, 1e-3},
-    {"pool", 2.0f, 0.2, 0.3, 0.3, INFINITY},
+    {"pool", 2.0f, 0.2, 0.3, 0.3, INFINITY},       {"candle", 0.5f, 0.2, 0.3, 0.3, INFINITY},
 };
 
 static f64 stretch_of(const World *world)

@@ -1,4 +1,4 @@
-/* test_smoke.c: air goes the same way, bit for bit, with any number of threads; also after a save. */
+/* test_smoke.c: air goes the same way, bit for bit, with any number of threads and after a save. */
 #include "server/physics/grid/smoke.h"
 #include "server/physics/rigid/collider.h"
 #include "tests/support/rigid_kit.h"

@@ -134,7 +134,7 @@ static const EnergyBound energy_bounds[] = {
     {"sparks", 0.36, 0.3},
     {"snow_fall", 0.001, 0.001},
     {"smoke_ball", 1, 1},
-    {"wind_tunnel", 1, 1},
+    {"wind_tunnel", 11, 11},
     {"candle", 1, 1},
     {"campfire", 2, 0.9},
     {"explosion", 3600, 3600},

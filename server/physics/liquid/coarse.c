@@ -113,7 +113,8 @@ static bool find_cells(Liquid *liquid)
 static void mark_item(Liquid *liquid, u32 i, u32 at)
 {
     liquid->coarse_of[i] = at;
-    liquid->active[i] = liquid->excess[i] > surface_excess;
+    bool fluid = liquid->factors[liquid->phase_of[i]].grains == 0;
+    liquid->active[i] = fluid && liquid->excess[i] > surface_excess;
 }
 
 /* Index of a pair of bins in the upper half of an 8 × 8 matrix. */

@@ -115,7 +115,7 @@ u64 liquid_bytes(const LiquidDef *def)
     for (u32 p = 0; p < def->phase_count && p < LIQUID_PHASES_MAX; p++) {
         slots += def->phases[p].capacity;
     }
-    return sizeof(Liquid) + lay_out(NULL, NULL, slots) +
+    return sizeof(Liquid) + lay_out(NULL, NULL, slots) + liquid_grains_bytes(def) +
            slots * (sizeof(LiquidPair) + 8 * sizeof(u32)) +
            (slots / 2 + 2 * SMALL_STORE) * (2 * sizeof(LiquidPair) + sizeof(LiquidMover));
 }
@@ -154,13 +154,12 @@ void liquid_factors(Liquid *liquid)
         bool grains = phase->kind == LIQUID_GRAINS;
         f32 packed = grains ? LIQUID_GRAIN_PACKED : 1.0f;
         liquid->factors[p] = (PhaseFactors){
-            .part = 1.0f,
+            .part = packed,
             .mass = phase->density * volume * packed,
-            .lightness = 1.0f / (phase->density * volume * packed),
+            .lightness = 1.0f / (phase->density * volume),
             .damping = 1.0f - vorticity_part * phase->vorticity,
             .viscosity = grains ? 0.0f : phase->viscosity,
             .cohesion = grains ? 0.0f : cohesion_per_tension * phase->surface_tension * d,
-            .friction = grains ? f32_max(phase->friction, phase->static_friction) : 0.0f,
             .radius = grains ? 0.5f * d : 0.2f * d,
             .grains = grains};
     }
@@ -181,6 +180,7 @@ Liquid *liquid_create(const LiquidDef *def, ErrorText *error)
     for (u32 p = 0; p < def->phase_count; p++) {
         liquid->first[p + 1] = liquid->first[p] + def->phases[p].capacity;
         liquid->grains = liquid->grains || def->phases[p].kind == LIQUID_GRAINS;
+        liquid->fluids = liquid->fluids || def->phases[p].kind == LIQUID_FLUID;
     }
     liquid->slots = liquid->first[def->phase_count];
     liquid->mixed = def->phase_count > 1 || liquid->grains;
@@ -193,7 +193,7 @@ Liquid *liquid_create(const LiquidDef *def, ErrorText *error)
     }
     memset(liquid->memory, 0, bytes);
     lay_out(liquid, liquid->memory, liquid->slots);
-    if (!reserve(liquid)) {
+    if (!reserve(liquid) || !liquid_grains_create(liquid)) {
         error_set(error, ERROR_MEMORY, "out of memory for %u particles", liquid->slots);
         liquid_destroy(liquid);
         return NULL;
@@ -207,6 +207,7 @@ Liquid *liquid_create(const LiquidDef *def, ErrorText *error)
 void liquid_destroy(Liquid *liquid)
 {
     if (liquid != NULL) {
+        liquid_grains_destroy(liquid);
         free(liquid->memory);
         free(liquid->cell_starts);
         free(liquid->pairs);
@@ -233,6 +234,7 @@ void liquid_clear(Liquid *liquid)
     }
     memset(liquid->hands, 0, sizeof liquid->hands);
     liquid->hand_end = 0;
+    liquid_grains_forget(liquid);
     liquid_wake(liquid);
 }
 
@@ -369,6 +371,7 @@ void liquid_remove(Liquid *liquid, u32 slot)
         return;
     }
     u32 phase = liquid_phase_of(liquid, slot);
+    liquid_grains_remove(liquid, slot);
     liquid->generations[slot] = 0;
     liquid->positions[slot] = liquid->velocities[slot] = vec3_zero();
     liquid->pressures[slot] = 0.0f;

@@ -41,12 +41,12 @@ typedef enum LiquidKind {
 typedef struct LiquidPhaseDef {
     LiquidKind kind;
     u32 capacity;         /* slots, 1..LIQUID_PARTICLES_MAX */
-    f32 density;          /* kg/m³, 1..20000; of grains: of the solid, 60 % of the volume */
+    f32 density;          /* kg/m³, 1..20000; of grains: of the balls themselves */
     f32 viscosity;        /* Pa s, 0..1000: water 0.001, oil 0.1, honey 10; ignored for grains */
     f32 surface_tension;  /* N/m, 0..10: water 0.072; ignored for grains */
     f32 vorticity;        /* 0..1: how much less the solver damps swirls of thin liquids */
-    f32 friction;         /* between grains, 0..2: tan of the friction angle; ignored for liquids */
-    f32 static_friction;  /* used if larger than friction */
+    f32 friction;         /* between grains that slide, 0..2; ignored for liquids */
+    f32 static_friction;  /* between grains at rest, used if larger than friction */
     f32 contact_friction; /* of grains with other matter, 0..2; a liquid sticks by viscosity */
     u32 group, mask;      /* as for bodies; 0: 1 and all */
 } LiquidPhaseDef;

@@ -16,8 +16,8 @@ enum {
     LIQUID_PAD = 8,     /* items behind the last: the first is the far dummy neighbour */
 };
 
-/* Part of the volume of sand that is solid: a grain stands for spacing³ of loose dry sand. */
-#define LIQUID_GRAIN_PACKED 0.6f
+/* Volume of a grain, spacing³: a ball of that diameter. */
+#define LIQUID_GRAIN_PACKED 0.5235988f
 
 /* Four numbers, loaded as one. */
 typedef struct Four {
@@ -32,7 +32,6 @@ typedef struct PhaseFactors {
     f32 viscosity; /* Pa s */
     f32 damping;   /* part of the least viscosity: swirls are damped less */
     f32 cohesion;  /* N, scale of the pair force of surface tension */
-    f32 friction;  /* tan φ; 0 for fluids */
     f32 radius;    /* m, of hard contact */
     u32 grains;    /* 1 or 0 */
 } PhaseFactors;
@@ -104,10 +103,12 @@ struct Liquid {
     u32 ticks;                     /* since created, for the re-sort of slots */
     u32 awake;
     u32 quiet_ticks;
-    u32 steps;     /* in each substep of this tick */
-    bool mixed;    /* more than one substance: the general passes */
-    bool cohesive; /* some surface tension */
-    bool grains;   /* a phase of grains exists */
+    u32 steps;               /* in each substep of this tick */
+    bool mixed;              /* more than one substance: the general passes */
+    bool cohesive;           /* some surface tension */
+    bool grains;             /* a phase of grains exists */
+    bool fluids;             /* and one of liquid */
+    struct Grains *contacts; /* of grains; NULL: no such phase */
     bool in_tick;
     LiquidHand hands[LIQUID_HANDS_MAX];
     u32 hand_end;
@@ -153,6 +154,24 @@ struct Liquid {
 
 /* liquid.c */
 void liquid_factors(Liquid *liquid);
+/* grain.c: contacts of grains. */
+u64 liquid_grains_bytes(const LiquidDef *def);
+bool liquid_grains_create(Liquid *liquid); /* false: no memory */
+void liquid_grains_destroy(Liquid *liquid);
+void liquid_grains_forget(Liquid *liquid); /* all impulses and spins */
+void liquid_grains_remove(Liquid *liquid, u32 slot);
+/* A step of h s of a store without liquids, up to contact: gravity and hands. */
+void liquid_grains_fall(Liquid *liquid, f32 h);
+/* Contact of grains with each other and with things, at the level of velocities. */
+void liquid_grains_step(Liquid *liquid, f32 h);
+/* At the end of a tick, after items went back to slots. */
+void liquid_grains_finish(Liquid *liquid);
+/* Particles from[k] will have the slots to[k]; and: slots have new generations. */
+void liquid_grains_renumber(Liquid *liquid, const u32 *from, const u32 *to, u32 count);
+void liquid_grains_renumbered(Liquid *liquid);
+/* m/s of the surface of a grain by its spin; 0 for liquids. */
+Vec3 liquid_grains_spin(const Liquid *liquid, u32 slot);
+void liquid_grains_serialize(Liquid *liquid, State *state);
 /* hand.c: drags items in a step of h s. */
 void liquid_hands_step(Liquid *liquid, f32 h);
 /* boundary.c: finds the pairs of a tick; in each step their half-spaces. */

@@ -23,9 +23,6 @@ static const f32 kept_part = 0.008f;
 static const f32 long_excess = 0.1f;
 /* Greatest pressure of an item, ρ spacing² / h²: a bound on what a step can do. */
 static const f32 pressure_most = 0.3f;
-/* Part of the slip of a pair of grains that a step stops, and how near they touch, spacings. */
-static const f32 slip_part = 0.08f;
-static const f32 touch_reach = 1.5f;
 /* An item with this little density has no pressure from earlier. */
 static const f32 alone_excess = -0.2f;
 /* Least kinematic viscosity, spacings² per step: it stills the noise of a rough arrangement. */
@@ -111,7 +108,7 @@ SIMD_INLINE void predict_item(Liquid *liquid, u32 i, bool mixed, bool cohesive)
     f32 inertia = phase->lightness * vec3_length_squared(full) + phase->part * density.others;
     f32 least = 0.1f * phase->lightness / (liquid->def.spacing * liquid->def.spacing);
     liquid->inertia[i] = f32_max(inertia, least);
-    f32 excess = density.sum + walls - 1.0f;
+    f32 excess = phase->grains != 0 ? 0.0f : density.sum + walls - 1.0f;
     liquid->excess[i] = excess;
     f32 own = liquid->place[i].w / phase->part;
     Vec3 warm = vec3_add(vec3_scale(full, own), density.warm);
@@ -146,15 +143,15 @@ static void predict(void *context, u32 first, u32 end, u32 worker)
 /* ---- 2 ---- */
 
 /* Friction of an item along its things: the stress of its viscosity over its distance, as far as
- * that stops it; grains by their pressure. */
+ * that stops it; that of grains belongs to their contacts. */
 static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
 {
     const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
-    f32 d = liquid->def.spacing, mu = liquid->def.phases[liquid->phase_of[i]].contact_friction;
+    f32 d = liquid->def.spacing;
     Vec3 sum = vec3_zero();
     for (u32 k = liquid->pair_first[i]; k < liquid->pair_first[i + 1]; k++) {
         LiquidPair *pair = &liquid->pairs[k];
-        if (!(pair->slope > 0.0f)) {
+        if (!(pair->slope > 0.0f) || phase->grains != 0) {
             continue;
         }
         Vec3 against = vec3_sub(v, pair->speed);
@@ -164,18 +161,11 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
             continue;
         }
         Vec3 slip = vec3_add_scaled(against, -approach, pair->normal);
-        f32 part, stops = 0.0f;
-        if (phase->grains) {
-            f32 holds = mu * liquid->full[i] * pair->slope / phase->mass;
-            f32 slipped = vec3_length(slip);
-            part = slipped > 1e-9f ? f32_min(0.5f, holds / slipped) : 0.0f;
-        } else {
-            f32 thick = f32_max(phase->viscosity, wall_part * liquid->motion[i].w);
-            f32 c = liquid->h * thick * phase->lightness * d * d / f32_max(pair->far, 0.25f * d);
-            part = c / (1.0f + c);
-            stops = 2.0f * liquid->h * liquid->motion[i].w * phase->lightness * d;
-            stops /= 1.0f + stops;
-        }
+        f32 thick = f32_max(phase->viscosity, wall_part * liquid->motion[i].w);
+        f32 c = liquid->h * thick * phase->lightness * d * d / f32_max(pair->far, 0.25f * d);
+        f32 part = c / (1.0f + c), stops = 2.0f * liquid->h * liquid->motion[i].w;
+        stops *= phase->lightness * d;
+        stops /= 1.0f + stops;
         Vec3 drag = vec3_add_scaled(vec3_scale(slip, -part), -stops * approach, pair->normal);
         sum = vec3_add(sum, drag);
         if (pair->mover != LIQUID_STATIC) {
@@ -185,29 +175,6 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
     return sum;
 }
 
-/* Friction between grains: along their contact, as much as stops the slip and at most μ times what
- * their pressures push them apart with; N s, against the item. */
-SIMD_INLINE Vec3x8 friction_of(const Liquid *liquid, u32 i, const u32 *near, const Near8 *n,
-                               Vec3x8 against, const f32x8 trait[4])
-{
-    const Four *own = &liquid->trait[i];
-    f32x8 zero = f32x8_set(0.0f), mu = f32x8_min(trait[2], f32x8_set(own->z));
-    f32x8 mass = f32x8_set(own->x * own->x / own->y);
-    f32x8 other = trait[0] * trait[0] / f32x8_max(trait[1], f32x8_set(1e-20f));
-    f32x8 pressure = f32x8_set(liquid->full[i]);
-    for (u32 l = 0; l < SIMD_LANES; l++) {
-        pressure[l] += liquid->full[near[l]];
-    }
-    f32x8 normal = -n->over * n->r * pressure * trait[0] * own->x;
-    f32x8 per = 1.0f / f32x8_max(n->r * n->r, f32x8_set(1e-18f));
-    Vec3x8 slip = vec3x8_sub_scaled(against, vec3x8_dot(against, n->off) * per, n->off);
-    f32x8 speed = f32x8_sqrt(vec3x8_dot(slip, slip));
-    f32x8 most = mu * normal / f32x8_max(speed, f32x8_set(1e-9f));
-    f32x8 stops = f32x8_min(mass, other) * slip_part;
-    f32x8 strength = f32x8_select(n->q < f32x8_set(touch_reach), f32x8_min(most, stops), zero);
-    return vec3x8_scale(slip, strength);
-}
-
 SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
 {
     const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
@@ -215,8 +182,7 @@ SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
     const Four *at = &liquid->place[i], *v = &liquid->motion[i];
     f32 d = liquid->def.spacing, per_d = 1.0f / d;
     f32x8 zero = f32x8_set(0.0f), rates = zero, own = f32x8_set(v->w);
-    Vec3x8 drag = {zero, zero, zero}, rub = drag;
-    f32 rough = mixed ? liquid->trait[i].z : 0.0f;
+    Vec3x8 drag = {zero, zero, zero};
     for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
         Near8 n = near_of(liquid, at, near + k, per_d);
         f32x8 motion[4];
@@ -226,16 +192,13 @@ SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
         if (mixed) {
             gather_fours(liquid->trait, near + k, trait);
             over = over * trait[0];
+            thick = thick * (1.0f - trait[2] * liquid->trait[i].z); /* not between grains */
         }
         rates += over * vec3x8_dot(against, n.off);
         drag = vec3x8_add_scaled(drag, over * thick, against);
-        if (mixed && rough > 0.0f) {
-            rub = vec3x8_add(rub, friction_of(liquid, i, near + k, &n, against, trait));
-        }
     }
     f32 rate = sum_lanes(rates), h = liquid->h;
     Vec3 change = vec3_scale(sum_vectors(drag), h * phase->lightness * d * d * d);
-    change = vec3_add_scaled(change, -1.0f / phase->mass, sum_vectors(rub));
     change = vec3_add(change, wall_drag(liquid, i, &rate, vec3_of(v)));
     f32 excess = liquid->excess[i];
     liquid->wanted[i] = rate + excess / h;
@@ -268,6 +231,7 @@ static void press(void *context, u32 first, u32 end, u32 worker)
         f32 most =
             pressure_most * d * d / (liquid->h * liquid->factors[liquid->phase_of[i]].lightness);
         f32 now = f32_clamp(before + change, 0.0f, most);
+        now = liquid->factors[liquid->phase_of[i]].grains != 0 ? 0.0f : now;
         liquid->place[i].w = (now - before) * part;
         f32 kept = liquid->excess[i] < alone_excess ? f32_min(before, now)
                                                     : before + kept_part * (now - before);
@@ -390,7 +354,7 @@ static void prepare(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-void liquid_step(Liquid *liquid, f32 h)
+static void flow(Liquid *liquid, f32 h)
 {
     u32 n = liquid->items;
     liquid->h = h;
@@ -409,6 +373,17 @@ void liquid_step(Liquid *liquid, f32 h)
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, press, liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, correct, liquid);
     liquid_boundary_press(liquid, false);
+}
+
+void liquid_step(Liquid *liquid, f32 h)
+{
+    u32 n = liquid->items;
+    if (liquid->fluids) {
+        flow(liquid, h);
+    } else {
+        liquid_grains_fall(liquid, h);
+    }
+    liquid_grains_step(liquid, h);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, collide, liquid);
     liquid_boundary_contact_movers(liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, move, liquid);

@@ -96,6 +96,7 @@ void liquid_serialize(Liquid *liquid, State *state)
         serialize_phase(liquid, state, p);
     }
     serialize_hands(liquid, state);
+    liquid_grains_serialize(liquid, state);
     if (state->mode == STATE_LOAD && state->failed) {
         forget(liquid);
     } else if (state->mode == STATE_LOAD) {

@@ -117,6 +117,8 @@ void liquid_sort_slots(Liquid *liquid)
             }
         }
         sort_by_key(liquid, count);
+        liquid_grains_renumber(liquid, liquid->order, live, count);
         permute(liquid, live, count);
     }
+    liquid_grains_renumbered(liquid);
 }

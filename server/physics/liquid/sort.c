@@ -112,7 +112,7 @@ static void load_items(void *context, u32 first, u32 end, u32 worker)
         liquid->motion[i] = (Four){v.x, v.y, v.z, liquid->factors[p].viscosity};
         liquid->trait[i] =
             (Four){liquid->factors[p].part, liquid->factors[p].part * liquid->factors[p].lightness,
-                   liquid->factors[p].friction, liquid->factors[p].cohesion};
+                   (f32)liquid->factors[p].grains, liquid->factors[p].cohesion};
         liquid->pressure[i] = liquid->wanted[i] = liquid->pressures[s];
         liquid->full[i] = 0.0f; /* until the first step has found it */
     }

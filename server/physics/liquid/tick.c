@@ -95,7 +95,9 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
         colliders[c].ops->begin(colliders[c].of, jobs, tick_s);
     }
     liquid_sort(liquid);
-    liquid_neighbours(liquid);
+    if (liquid->fluids) {
+        liquid_neighbours(liquid);
+    }
     liquid->coarse_stale = true;
     liquid_boundary_begin(liquid);
     u32 ranges = liquid->items / LIQUID_GRAIN + 1;
@@ -134,7 +136,7 @@ void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity)
     }
     liquid->gravity = gravity;
     liquid->span = h;
-    u32 steps = steps_of(liquid, h);
+    u32 steps = liquid->fluids ? steps_of(liquid, h) : liquid->def.iterations;
     f32 step = h / (f32)steps;
     for (u32 c = 0; c < liquid->collider_count; c++) {
         liquid->colliders[c].ops->substep_begin(liquid->colliders[c].of, h);
@@ -203,6 +205,7 @@ void liquid_finish(Liquid *liquid)
         liquid_publish(liquid);
         sum_errors(liquid);
         rest(liquid);
+        liquid_grains_finish(liquid);
         if (liquid->ticks % SLOT_SORT_TICKS == SLOT_SORT_TICKS - 1) {
             liquid_sort_slots(liquid);
         }

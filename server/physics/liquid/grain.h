@@ -1,0 +1,118 @@
+/*
+ * grain.h: contacts of grains: balls of the spacing's diameter that push each other, rub (Coulomb)
+ * and resist rolling (as the angular grains of sand do), and remember all three. Contacts are found on a grid of their own, coloured so that
+ * those of one colour share no grain, and solved eight at a time by sequential impulses at the
+ * level of velocities (Moreau 1988; Tasora & Anitescu 2011; Mazhar et al. 2015), warm-started by
+ * the impulses of the last step: so a heap at rest is a fixed point of the iteration, for ever.
+ * Layer: server/physics/liquid, private.
+ */
+#ifndef PLENUM_SERVER_PHYSICS_LIQUID_GRAIN_H
+#define PLENUM_SERVER_PHYSICS_LIQUID_GRAIN_H
+
+#include "server/physics/liquid/liquid_internal.h"
+#include "shared/math/simd.h"
+
+enum {
+    GRAIN_COLORS = 48,
+    GRAIN_PARTNERS = 16, /* of a grain behind it in the order of the grid */
+    GRAIN_CONTACTS = 6,  /* of a grain in the mean, each counted once: equal balls touch 12 */
+    GRAIN_SWEEPS = 4,    /* of a step */
+};
+/* Contact is looked for this far beyond touch, in diameters; part of it may be moved before the
+ * next search. */
+#define GRAIN_SKIN 0.1f
+/* Size of a cell of the grid, in diameters: the farthest that a search sees. */
+#define GRAIN_CELL 1.5f
+/* Rolling resistance: moment over push and radius, as part of the friction (cf. Ai et al. 2011). */
+#define GRAIN_ROLLING 0.2f
+/* Of a ball: m r² over its moment of inertia. A spin is kept as the speed of the surface by it. */
+#define GRAIN_SPINS 2.5f
+
+/* Eight contacts of one colour. Lanes without one have equal items behind the last. */
+typedef struct GrainBlock {
+    u32 a[SIMD_LANES], b[SIMD_LANES]; /* items */
+    Vec3x8 normal;                    /* from b to a */
+    f32x8 open;                       /* m/s: approach at which they just touch after the step */
+    f32x8 push;                       /* N s, on a along the normal, ≥ 0 */
+    Vec3x8 rub;                       /* N s, on a across it */
+    Vec3x8 roll;                      /* N s, moment on a over the radius */
+    f32x8 light_a, light_b;           /* 1/kg */
+    f32x8 mu, hold, grip;             /* friction: kinetic, static, that of this step */
+} GrainBlock;
+
+/* An impulse of the last step per its length, as a force. */
+typedef struct GrainMemory {
+    u32 slot, with; /* slots, slot < with; or a thing: GRAIN_THING */
+    u16 generation, with_generation;
+    f32 push; /* N; negative: it slid */
+    Vec3 rub, roll; /* N, on `slot` */
+} GrainMemory;
+#define GRAIN_THING 0x80000000u
+
+/* Impulses of the last step of a pair of the store, N s. */
+typedef struct GrainHeld {
+    f32 push;
+    Vec3 rub, roll;
+} GrainHeld;
+
+/* Contact with a thing in this step; with one that may not move it is that of its item alone. */
+typedef struct GrainWall {
+    u32 item, pair;
+    Vec3 normal, speed; /* outward; m/s of a thing that cannot be moved */
+    f32 open, push, light, thing_light;
+    Vec3 rub, roll;
+    f32 mu;
+} GrainWall;
+
+typedef struct Grains {
+    u32 capacity; /* grains */
+    u32 count;
+    f32 moved, h; /* m, the farthest way since the search; s, of the last step */
+    /* ---- search: grains by cells ---- */
+    u32 *items, *cell_of, *sorted; /* [capacity] items; their cells; items by cell */
+    f32 *x, *y, *z;                /* [capacity + pad] m, by cell */
+    u32 *cell_starts;              /* [cells + 1] */
+    u32 cells_most, bits[3];
+    u32 *partners; /* [capacity][GRAIN_PARTNERS] */
+    u8 *partner_count, *color_of;
+    u64 *used; /* colours */
+    u32 color_first[GRAIN_COLORS + 1], color_count[GRAIN_COLORS], colors;
+    GrainBlock *blocks;
+    u32 block_count, blocks_most, dropped;
+    Four *spin;     /* m/s of an item's surface by its spin: radius times angular velocity */
+    Vec3 *spins;    /* of a slot */
+    /* ---- memory ---- */
+    u32 *slot_of; /* [items] of the last search */
+    u32 *memory_first;
+    GrainMemory *memory, *memory_scratch;
+    u32 memory_count, memory_most;
+    /* ---- things ---- */
+    GrainWall *walls, *movers;
+    u32 wall_count, wall_capacity, mover_count, mover_capacity;
+    GrainHeld *held; /* [pairs of the store] */
+    u32 held_count, held_capacity;
+    JobsPhase phases[GRAIN_COLORS];
+    void *block;
+    bool ready; /* the blocks are those of this tick */
+} Grains;
+
+/* grain_search.c: the contacts of all grains at their places; warm from memory. */
+void grains_search(Liquid *liquid);
+/* grain_memory.c: what blocks and movers hold, by slots; what memory holds, into blocks. */
+void grains_remember(Liquid *liquid);
+void grains_recall(Liquid *liquid, GrainBlock *block);
+/* Of the things, at the start of a tick; false: no memory. */
+bool grains_recall_things(Liquid *liquid);
+/* grain_solve.c: pushes deep pairs apart and gives them last step's impulses, `scale` times; a
+ * sweep of the iteration. */
+void grains_warm(Liquid *liquid, f32 scale);
+void grains_sweep(Liquid *liquid);
+/* grain_wall.c */
+bool grains_find_walls(Liquid *liquid);
+void grains_warm_walls(Liquid *liquid, f32 scale);
+void grains_sweep_walls(Liquid *liquid);
+void grains_sweep_movers(Liquid *liquid);
+/* At the end of a step: what things have received. */
+void grains_hold_walls(Liquid *liquid);
+
+#endif

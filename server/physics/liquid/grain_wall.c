@@ -1,0 +1,236 @@
+/* grain_wall.c: grains against other matter: what cannot move by each grain alone, in parallel;
+ * what may move in order, with the opposite impulse on it. */
+#include "server/physics/liquid/grain.h"
+#include "server/physics/liquid/near8.h"
+#include "shared/base/memory.h"
+
+#include <string.h>
+
+enum {
+    TURNS = 2 /* of friction and rolling in a sweep */
+};
+
+/* Contact is solved from this far beyond touch, in diameters, and what is met within the step. */
+static const f32 reach_part = 0.1f;
+
+static bool add_wall(Liquid *liquid, u32 item, u32 k)
+{
+    Grains *grains = liquid->contacts;
+    const LiquidPair *pair = &liquid->pairs[k];
+    f32 d = liquid->def.spacing, gap = pair->far - 0.5f * d;
+    Vec3 against = vec3_sub(vec3_of(&liquid->motion[item]), pair->speed);
+    f32 approach = -vec3_dot(against, pair->normal);
+    if (!(gap < reach_part * d + f32_max(approach, 0.0f) * liquid->h)) {
+        return true;
+    }
+    bool moves = pair->mover != LIQUID_STATIC;
+    const LiquidMover *mover = moves ? &liquid->movers[pair->mover] : NULL;
+    if (moves && !mover->meets) {
+        return true;
+    }
+    const Collider *collider = &liquid->colliders[pair->collider];
+    u32 p = liquid->phase_of[item];
+    f32 rough = liquid->def.phases[p].contact_friction;
+    GrainWall wall = {
+        .item = item,
+        .pair = k,
+        .normal = pair->normal,
+        .speed = pair->speed,
+        .open = f32_max(gap, 0.0f) / liquid->h,
+        .light = 1.0f / liquid->factors[p].mass,
+        .thing_light = moves ? mover->inverse_mass : 0.0f,
+        .mu = sqrtf(rough * collider->ops->friction(collider->of, pair->thing)),
+    };
+    if (wall.thing_light > 0.0f) {
+        if (!memory_grow((void **)&grains->movers, &grains->mover_capacity,
+                         grains->mover_count + 1, sizeof wall)) {
+            return false;
+        }
+        grains->movers[grains->mover_count++] = wall;
+        return true;
+    }
+    if (!memory_grow((void **)&grains->walls, &grains->wall_capacity, grains->wall_count + 1,
+                     sizeof wall)) {
+        return false;
+    }
+    grains->walls[grains->wall_count++] = wall;
+    return true;
+}
+
+bool grains_find_walls(Liquid *liquid)
+{
+    Grains *grains = liquid->contacts;
+    grains->wall_count = grains->mover_count = 0;
+    for (u32 q = 0; q < grains->count; q++) {
+        u32 i = grains->items[q];
+        for (u32 k = liquid->pair_first[i]; k < liquid->pair_first[i + 1]; k++) {
+            if (!add_wall(liquid, i, k)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* What a sweep adds to the impulses of a contact, N s. */
+typedef struct Change {
+    Vec3 impulse, rub, roll;
+} Change;
+
+static Vec3 bounded(Vec3 v, f32 most)
+{
+    f32 size = vec3_length(v);
+    return size > most ? vec3_scale(v, most / size) : v;
+}
+
+/* What the contact lacks of stopping approach, slip and rolling. `light`: 1/kg of both. */
+static Change lacking(GrainWall *wall, Vec3 against, Vec3 spin, f32 light)
+{
+    f32 along = vec3_dot(against, wall->normal);
+    f32 push = f32_max(wall->push - (along + wall->open) / light, 0.0f), most = wall->mu * push;
+    f32 spins = GRAIN_SPINS * wall->light;
+    Vec3 slip = vec3_add_scaled(against, -along, wall->normal), rub = wall->rub, roll = wall->roll;
+    /* In turn: both act on the spin, and answers to the same spin would overshoot. */
+    for (u32 k = 0; k < TURNS; k++) {
+        Vec3 before = roll;
+        roll = bounded(vec3_add_scaled(roll, -1.0f / spins, spin), GRAIN_ROLLING * most);
+        spin = vec3_add_scaled(spin, spins, vec3_sub(roll, before));
+        before = rub;
+        Vec3 slides = vec3_sub(slip, vec3_cross(spin, wall->normal));
+        rub = bounded(vec3_add_scaled(rub, -1.0f / (light + spins), slides), most);
+        Vec3 more = vec3_sub(rub, before);
+        slip = vec3_add_scaled(slip, light, more);
+        spin = vec3_add_scaled(spin, spins, vec3_cross(more, wall->normal));
+    }
+    Change change = {.rub = vec3_sub(rub, wall->rub), .roll = vec3_sub(roll, wall->roll)};
+    change.impulse = vec3_add_scaled(change.rub, push - wall->push, wall->normal);
+    wall->push = push;
+    wall->rub = rub;
+    wall->roll = roll;
+    return change;
+}
+
+static void add_change(Liquid *liquid, const GrainWall *wall, const Change *change)
+{
+    Four *v = &liquid->motion[wall->item], *s = &liquid->contacts->spin[wall->item];
+    Vec3 now = vec3_add_scaled(vec3_of(v), wall->light, change->impulse);
+    Vec3 moment = vec3_add(vec3_cross(change->rub, wall->normal), change->roll);
+    Vec3 spin = vec3_add_scaled(vec3_of(s), GRAIN_SPINS * wall->light, moment);
+    *v = (Four){now.x, now.y, now.z, v->w};
+    *s = (Four){spin.x, spin.y, spin.z, 0.0f};
+}
+
+static void sweep_range(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    Grains *grains = liquid->contacts;
+    PL_UNUSED(worker);
+    u32 from = contact_boundary(grains->walls, sizeof(GrainWall), first, grains->wall_count);
+    u32 to = contact_boundary(grains->walls, sizeof(GrainWall), end, grains->wall_count);
+    for (u32 k = from; k < to; k++) {
+        GrainWall *wall = &grains->walls[k];
+        Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), wall->speed);
+        Vec3 spin = vec3_of(&grains->spin[wall->item]);
+        Change change = lacking(wall, against, spin, wall->light);
+        add_change(liquid, wall, &change);
+    }
+}
+
+void grains_sweep_walls(Liquid *liquid)
+{
+    jobs_run(liquid->jobs, liquid->contacts->wall_count, 64, sweep_range, liquid);
+}
+
+/* ---- things that move ---- */
+
+/* Where the grain touches: so that both have the same moment about any point. */
+static bool meet(const Liquid *liquid, const GrainWall *wall, ContactPlace *place)
+{
+    const LiquidPair *pair = &liquid->pairs[wall->pair];
+    const Collider *collider = &liquid->colliders[pair->collider];
+    const Four *x = &liquid->place[wall->item], *v = &liquid->motion[wall->item];
+    f32 d = liquid->def.spacing;
+    ContactParticle particle = {
+        .position = vec3_add_scaled(vec3_of(x), -0.5f * d, wall->normal),
+        .velocity = vec3_of(v),
+        .inverse_mass = wall->light,
+        .radius = KERNEL_REACH * d,
+    };
+    return collider->ops->meet(collider->of, pair->thing, &particle, 0.0f, place);
+}
+
+static void exchange(Liquid *liquid, const GrainWall *wall, const ContactPlace *place,
+                     const Change *change)
+{
+    const Collider *collider = &liquid->colliders[liquid->pairs[wall->pair].collider];
+    add_change(liquid, wall, change);
+    collider->ops->impulse(collider->of, place, vec3_neg(change->impulse));
+    liquid->touched = true;
+}
+
+static void recall(GrainWall *wall, const GrainHeld *held, f32 scale, Change *change)
+{
+    f32 along = vec3_dot(held->rub, wall->normal);
+    wall->push = held->push * scale;
+    wall->rub = vec3_scale(vec3_add_scaled(held->rub, -along, wall->normal), scale);
+    wall->roll = vec3_scale(held->roll, scale);
+    *change = (Change){vec3_add_scaled(wall->rub, wall->push, wall->normal), wall->rub, wall->roll};
+}
+
+void grains_warm_walls(Liquid *liquid, f32 scale)
+{
+    Grains *grains = liquid->contacts;
+    Change change;
+    for (u32 k = 0; k < grains->wall_count; k++) {
+        recall(&grains->walls[k], &grains->held[grains->walls[k].pair], scale, &change);
+        add_change(liquid, &grains->walls[k], &change);
+    }
+    for (u32 k = 0; k < grains->mover_count; k++) {
+        GrainWall *wall = &grains->movers[k];
+        ContactPlace place;
+        recall(wall, &grains->held[wall->pair], scale, &change);
+        if (!(wall->push > 0.0f)) {
+            continue;
+        }
+        if (meet(liquid, wall, &place)) {
+            exchange(liquid, wall, &place, &change);
+        } else {
+            wall->push = 0.0f;
+            wall->rub = wall->roll = vec3_zero();
+        }
+    }
+}
+
+static void hold(Grains *grains, const GrainWall *walls, u32 count)
+{
+    for (u32 k = 0; k < count; k++) {
+        grains->held[walls[k].pair] = (GrainHeld){walls[k].push, walls[k].rub, walls[k].roll};
+    }
+}
+
+void grains_hold_walls(Liquid *liquid)
+{
+    Grains *grains = liquid->contacts;
+    memset(grains->held, 0, grains->held_count * sizeof *grains->held);
+    hold(grains, grains->walls, grains->wall_count);
+    hold(grains, grains->movers, grains->mover_count);
+}
+
+/* The thing's velocity changes by each impulse, so it is asked again. */
+void grains_sweep_movers(Liquid *liquid)
+{
+    Grains *grains = liquid->contacts;
+    for (u32 k = 0; k < grains->mover_count; k++) {
+        GrainWall *wall = &grains->movers[k];
+        const Collider *collider = &liquid->colliders[liquid->pairs[wall->pair].collider];
+        ContactPlace place;
+        if (!meet(liquid, wall, &place)) {
+            continue;
+        }
+        f32 light = wall->light + collider->ops->inverse_mass(collider->of, &place, wall->normal);
+        Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), place.velocity);
+        Vec3 spin = vec3_of(&grains->spin[wall->item]);
+        Change change = lacking(wall, against, spin, light);
+        exchange(liquid, wall, &place, &change);
+    }
+}

@@ -45,8 +45,9 @@ static u32 fill_column(LiquidKit *kit, f32 radius, f32 height)
     for (u32 y = 0; ((f32)y + 0.5f) * s < height; y++) {
         for (i32 x = -half; x < half; x++) {
             for (i32 z = -half; z < half; z++) {
-                Vec3 at = vec3(((f32)x + any(3 * n)) * s, ((f32)y + 0.2f + 0.6f * any(3 * n + 1)) * s,
-                               ((f32)z + any(3 * n + 2)) * s);
+                Vec3 at =
+                    vec3(((f32)x + any(3 * n)) * s, ((f32)y + 0.2f + 0.6f * any(3 * n + 1)) * s,
+                         ((f32)z + any(3 * n + 2)) * s);
                 f32 most = radius - 0.5f * d;
                 if (at.x * at.x + at.z * at.z < most * most &&
                     liquid_spawn(kit->liquid, 0, at, vec3_zero()) >= 0) {
@@ -113,7 +114,9 @@ static f64 slope_of(const LiquidKit *kit)
 
 static f64 poured_angle(f32 friction)
 {
-    enum { GRAINS = 2000 };
+    enum {
+        GRAINS = 2000
+    };
     LiquidKit kit = grains_kit(GRAINS, friction);
     f32 top = 0.0f;
     for (u32 n = 0; n < GRAINS;) {
@@ -152,7 +155,9 @@ static void repose_grows_with_friction(void **state)
 static void heap_does_not_creep(void **state)
 {
     PL_UNUSED(state);
-    enum { GRAINS = 1200 };
+    enum {
+        GRAINS = 1200
+    };
     LiquidKit kit = grains_kit(GRAINS, 0.5f);
     fill_column(&kit, 6.0f * d, 12.0f * d);
     run_to_rest(&kit, 6.0f);
@@ -301,10 +306,12 @@ static void overlap_does_not_explode(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repose_grows_with_friction),  cmocka_unit_test(heap_does_not_creep),
-        cmocka_unit_test(friction_shortens_the_run_out), cmocka_unit_test(threads_give_the_same_bits),
-        cmocka_unit_test(saved_state_goes_on),         cmocka_unit_test(momentum_is_kept),
-        cmocka_unit_test(overlap_does_not_explode)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(repose_grows_with_friction),
+                                       cmocka_unit_test(heap_does_not_creep),
+                                       cmocka_unit_test(friction_shortens_the_run_out),
+                                       cmocka_unit_test(threads_give_the_same_bits),
+                                       cmocka_unit_test(saved_state_goes_on),
+                                       cmocka_unit_test(momentum_is_kept),
+                                       cmocka_unit_test(overlap_does_not_explode)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

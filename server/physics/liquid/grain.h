@@ -1,9 +1,10 @@
 /*
  * grain.h: contacts of grains: balls of the spacing's diameter that push each other, rub (Coulomb)
- * and resist rolling (as the angular grains of sand do), and remember all three. Contacts are found on a grid of their own, coloured so that
- * those of one colour share no grain, and solved eight at a time by sequential impulses at the
- * level of velocities (Moreau 1988; Tasora & Anitescu 2011; Mazhar et al. 2015), warm-started by
- * the impulses of the last step: so a heap at rest is a fixed point of the iteration, for ever.
+ * and resist rolling (as the angular grains of sand do), and remember all three. Contacts are found
+ * on a grid of their own, coloured so that those of one colour share no grain, solved eight at a
+ * time by sequential impulses at the level of velocities (Moreau 1988; Tasora & Anitescu 2011;
+ * Mazhar et al. 2015), warm-started by the impulses of the last step: so a heap at rest is a fixed
+ * point of the iteration.
  * Layer: server/physics/liquid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_LIQUID_GRAIN_H
@@ -20,13 +21,13 @@ enum {
 };
 /* Contact is looked for this far beyond touch, in diameters; part of it may be moved before the
  * next search. */
-#define GRAIN_SKIN 0.1f
+#define GRAIN_SKIN    0.1f
 /* Size of a cell of the grid, in diameters: the farthest that a search sees. */
-#define GRAIN_CELL 1.5f
+#define GRAIN_CELL    1.5f
 /* Rolling resistance: moment over push and radius, as part of the friction (cf. Ai et al. 2011). */
 #define GRAIN_ROLLING 0.2f
 /* Of a ball: m r² over its moment of inertia. A spin is kept as the speed of the surface by it. */
-#define GRAIN_SPINS 2.5f
+#define GRAIN_SPINS   2.5f
 
 /* Eight contacts of one colour. Lanes without one have equal items behind the last. */
 typedef struct GrainBlock {
@@ -44,7 +45,7 @@ typedef struct GrainBlock {
 typedef struct GrainMemory {
     u32 slot, with; /* slots, slot < with; or a thing: GRAIN_THING */
     u16 generation, with_generation;
-    f32 push; /* N; negative: it slid */
+    f32 push;       /* N; negative: it slid */
     Vec3 rub, roll; /* N, on `slot` */
 } GrainMemory;
 #define GRAIN_THING 0x80000000u
@@ -79,8 +80,8 @@ typedef struct Grains {
     u32 color_first[GRAIN_COLORS + 1], color_count[GRAIN_COLORS], colors;
     GrainBlock *blocks;
     u32 block_count, blocks_most, dropped;
-    Four *spin;     /* m/s of an item's surface by its spin: radius times angular velocity */
-    Vec3 *spins;    /* of a slot */
+    Four *spin;  /* m/s of an item's surface by its spin: radius times angular velocity */
+    Vec3 *spins; /* of a slot */
     /* ---- memory ---- */
     u32 *slot_of; /* [items] of the last search */
     u32 *memory_first;

@@ -42,7 +42,7 @@ static void keep(Liquid *liquid, u32 slot, u32 with, f32 push, bool slid, Vec3 r
     rub = vec3_scale(rub, per);
     roll = vec3_scale(roll, per);
     if (!(push > 0.0f && push < force_max) || !(vec3_length(rub) < force_max) ||
-        !(vec3_length(roll) < force_max) ||         grains->memory_count == grains->memory_most) {
+        !(vec3_length(roll) < force_max) || grains->memory_count == grains->memory_most) {
         return;
     }
     bool thing = (with & GRAIN_THING) != 0, swap = !thing && with < slot;
@@ -136,9 +136,9 @@ bool grains_recall_things(Liquid *liquid)
     grains->held_count = liquid->pair_count;
     for (u32 k = 0; k < liquid->pair_count; k++) {
         const LiquidPair *pair = &liquid->pairs[k];
-        const GrainMemory *entry =
-            grains->memory_count != 0 ? find(liquid, liquid->slot_of[pair->item], key_of(pair))
-                                      : NULL;
+        const GrainMemory *entry = grains->memory_count != 0
+                                       ? find(liquid, liquid->slot_of[pair->item], key_of(pair))
+                                       : NULL;
         grains->held[k] = (GrainHeld){0};
         if (entry != NULL) {
             grains->held[k] = (GrainHeld){fabsf(entry->push) * h, vec3_scale(entry->rub, h),

@@ -156,9 +156,8 @@ static u32 add_row(const Liquid *liquid, u32 q, u32 row, i32 x, u32 cells, u32 f
     u32 inside = u32_min(cells, width - from);
     const u32 *starts = grains->cell_starts;
     found = add_run(liquid, q, starts[row + from], starts[row + from + inside], found);
-    return inside == cells
-               ? found
-               : add_run(liquid, q, starts[row], starts[row + cells - inside], found);
+    return inside == cells ? found
+                           : add_run(liquid, q, starts[row], starts[row + cells - inside], found);
 }
 
 /* Partners of a grain: behind it in its cell, and in the half of the cells around it. */

@@ -36,20 +36,20 @@ SIMD_INLINE void scatter_fours(Four *to, const u32 *item, f32x8 m[4])
 }
 
 /* The grains of one side of a block. */
-typedef struct Side {
+typedef struct GrainSide {
     f32x8 v[4], s[4]; /* velocity, spin */
-} Side;
+} GrainSide;
 
-SIMD_INLINE Side side_of(const Liquid *liquid, const u32 *item)
+SIMD_INLINE GrainSide side_of(const Liquid *liquid, const u32 *item)
 {
-    Side side;
+    GrainSide side;
     gather_fours(liquid->motion, item, side.v);
     gather_fours(liquid->contacts->spin, item, side.s);
     return side;
 }
 
 /* Impulse and moment (over the radius) on it, N s, times 1/kg. */
-SIMD_INLINE void add_impulse(Liquid *liquid, const u32 *item, Side *side, Vec3x8 impulse,
+SIMD_INLINE void add_impulse(Liquid *liquid, const u32 *item, GrainSide *side, Vec3x8 impulse,
                              Vec3x8 moment, f32x8 light)
 {
     f32x8 spins = GRAIN_SPINS * f32x8_abs(light);
@@ -79,8 +79,8 @@ SIMD_INLINE Vec3x8 minus(Vec3x8 a, Vec3x8 b)
 }
 
 /* Gives both sides the impulses of the contact; friction turns both the same way. */
-SIMD_INLINE void give(Liquid *liquid, const GrainBlock *block, Side *a, Side *b, f32x8 push,
-                      Vec3x8 rub, Vec3x8 roll)
+SIMD_INLINE void give(Liquid *liquid, const GrainBlock *block, GrainSide *a, GrainSide *b,
+                      f32x8 push, Vec3x8 rub, Vec3x8 roll)
 {
     Vec3x8 impulse = vec3x8_add_scaled(rub, push, block->normal);
     Vec3x8 turn = cross_wide(rub, block->normal);
@@ -137,7 +137,7 @@ SIMD_INLINE void warm_block(Liquid *liquid, GrainBlock *block, f32 scale)
     block->rub = vec3x8_sub_scaled(block->rub, vec3x8_dot(block->rub, normal), normal);
     block->rub = vec3x8_scale(block->rub, keep);
     block->roll = vec3x8_scale(block->roll, keep);
-    Side v = side_of(liquid, block->a), w = side_of(liquid, block->b);
+    GrainSide v = side_of(liquid, block->a), w = side_of(liquid, block->b);
     give(liquid, block, &v, &w, block->push, block->rub, block->roll);
 }
 
@@ -145,15 +145,14 @@ SIMD_INLINE void warm_block(Liquid *liquid, GrainBlock *block, f32 scale)
 SIMD_INLINE Vec3x8 bounded(Vec3x8 v, f32x8 most)
 {
     f32x8 size = f32x8_sqrt(vec3x8_dot(v, v));
-    return vec3x8_scale(
-        v, f32x8_min(most / f32x8_max(size, f32x8_set(1e-30f)), f32x8_set(1.0f)));
+    return vec3x8_scale(v, f32x8_min(most / f32x8_max(size, f32x8_set(1e-30f)), f32x8_set(1.0f)));
 }
 
 /* Approach beyond the gap is stopped, and slip and rolling as far as friction goes. */
 SIMD_INLINE void solve_block(Liquid *liquid, GrainBlock *block)
 {
     f32x8 zero = f32x8_set(0.0f);
-    Side a = side_of(liquid, block->a), b = side_of(liquid, block->b);
+    GrainSide a = side_of(liquid, block->a), b = side_of(liquid, block->b);
     Vec3x8 normal = block->normal;
     Vec3x8 against = {a.v[0] - b.v[0], a.v[1] - b.v[1], a.v[2] - b.v[2]};
     Vec3x8 both = {a.s[0] + b.s[0], a.s[1] + b.s[1], a.s[2] + b.s[2]};

@@ -42,8 +42,8 @@ static bool add_wall(Liquid *liquid, u32 item, u32 k)
         .mu = sqrtf(rough * collider->ops->friction(collider->of, pair->thing)),
     };
     if (wall.thing_light > 0.0f) {
-        if (!memory_grow((void **)&grains->movers, &grains->mover_capacity,
-                         grains->mover_count + 1, sizeof wall)) {
+        if (!memory_grow((void **)&grains->movers, &grains->mover_capacity, grains->mover_count + 1,
+                         sizeof wall)) {
             return false;
         }
         grains->movers[grains->mover_count++] = wall;

@@ -194,7 +194,8 @@ void liquid_grains_step(Liquid *liquid, f32 h)
     f32 scale = grains->h > 0.0f ? h / grains->h : 0.0f;
     grains_warm(liquid, scale);
     grains_warm_walls(liquid, scale);
-    for (u32 k = 0; k < GRAIN_SWEEPS; k++) {
+    u32 sweeps = grains_bear_heavy(liquid) ? GRAIN_SWEEPS_HEAVY : GRAIN_SWEEPS;
+    for (u32 k = 0; k < sweeps; k++) {
         grains_sweep_movers(liquid);
         grains_sweep_walls(liquid);
         grains_sweep(liquid);

@@ -15,9 +15,10 @@
 
 enum {
     GRAIN_COLORS = 48,
-    GRAIN_PARTNERS = 16, /* of a grain behind it in the order of the grid */
-    GRAIN_CONTACTS = 6,  /* of a grain in the mean, each counted once: equal balls touch 12 */
-    GRAIN_SWEEPS = 4,    /* of a step */
+    GRAIN_PARTNERS = 16,     /* of a grain behind it in the order of the grid */
+    GRAIN_CONTACTS = 6,      /* of a grain in the mean, each counted once: equal balls touch 12 */
+    GRAIN_SWEEPS = 4,        /* of a step, */
+    GRAIN_SWEEPS_HEAVY = 12, /* and with a body that is much heavier than a grain */
 };
 /* Contact is looked for this far beyond touch, in diameters; part of it may be moved before the
  * next search. */
@@ -25,7 +26,7 @@ enum {
 /* Size of a cell of the grid, in diameters: the farthest that a search sees. */
 #define GRAIN_CELL    1.5f
 /* Rolling resistance: moment over push and radius, as part of the friction (cf. Ai et al. 2011). */
-#define GRAIN_ROLLING 0.2f
+#define GRAIN_ROLLING 0.17f
 /* Of a ball: m r² over its moment of inertia. A spin is kept as the speed of the surface by it. */
 #define GRAIN_SPINS   2.5f
 
@@ -113,6 +114,8 @@ bool grains_find_walls(Liquid *liquid);
 void grains_warm_walls(Liquid *liquid, f32 scale);
 void grains_sweep_walls(Liquid *liquid);
 void grains_sweep_movers(Liquid *liquid);
+/* Does something rest on grains that is much heavier? Impulses grow by a grain's in a sweep. */
+bool grains_bear_heavy(const Liquid *liquid);
 /* At the end of a step: what things have received. */
 void grains_hold_walls(Liquid *liquid);
 

@@ -11,6 +11,10 @@ enum {
 static const f32 slop = 0.005f;
 static const f32 apart_part = 0.2f;
 static const f32 apart_most = 0.05f;
+/* Overlap from which contacts push, too: what is squeezed lifts its load again. */
+static const f32 deep_from = 0.05f;
+static const f32 deep_part = 0.1f;
+static const f32 deep_m_s = 0.3f;
 /* A contact open this far (diameters) forgets its impulse. */
 static const f32 forget_gap = 0.02f;
 /* Friction of at least this part of its bound slides. */
@@ -127,7 +131,8 @@ SIMD_INLINE void warm_block(Liquid *liquid, GrainBlock *block, f32 scale)
                      f32x8_select(apart, off.z * per, anywhere.z)};
     f32x8 gap = push_apart(liquid, block, normal, far, a, b) - d;
     block->normal = normal;
-    block->open = f32x8_max(gap, zero) / liquid->h;
+    f32x8 deep = f32x8_max(-gap - deep_from * d, zero) * (deep_part / liquid->h);
+    block->open = f32x8_max(gap, zero) / liquid->h - f32x8_min(deep, f32x8_set(deep_m_s));
 
     f32x8 across = f32x8_sqrt(vec3x8_dot(block->rub, block->rub));
     i32x8 slid = (across >= slides_from * (block->grip * block->push)) & (across > zero);

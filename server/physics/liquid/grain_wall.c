@@ -12,6 +12,8 @@ enum {
 
 /* Contact is solved from this far beyond touch, in diameters, and what is met within the step. */
 static const f32 reach_part = 0.1f;
+/* A body is heavy if its inverse mass is less than this part of a grain's. */
+static const f32 light_part = 0.001f;
 
 static bool add_wall(Liquid *liquid, u32 item, u32 k)
 {
@@ -199,6 +201,17 @@ void grains_warm_walls(Liquid *liquid, f32 scale)
             wall->rub = wall->roll = vec3_zero();
         }
     }
+}
+
+bool grains_bear_heavy(const Liquid *liquid)
+{
+    const Grains *grains = liquid->contacts;
+    for (u32 k = 0; k < grains->mover_count; k++) {
+        if (grains->movers[k].thing_light < light_part * grains->movers[k].light) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void hold(Grains *grains, const GrainWall *walls, u32 count)

@@ -160,7 +160,7 @@ void liquid_factors(Liquid *liquid)
             .damping = 1.0f - vorticity_part * phase->vorticity,
             .viscosity = grains ? 0.0f : phase->viscosity,
             .cohesion = grains ? 0.0f : cohesion_per_tension * phase->surface_tension * d,
-            .radius = grains ? 0.5f * d : 0.2f * d,
+            .radius = grains ? 0.49f * d : 0.2f * d, /* contacts keep grains at 0.5 */
             .grains = grains};
     }
 }

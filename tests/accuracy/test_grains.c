@@ -346,6 +346,32 @@ static void saved_state_goes_on(void **state)
     liquid_kit_free(&other);
 }
 
+/* A block that falls lies: it regains less than a sixth of the energy of its fall. */
+static void falling_block_does_not_bounce(void **state)
+{
+    PL_UNUSED(state);
+    LiquidKit kit = grains_kit(10 * 14 * 10, 0.5f);
+    liquid_kit_tank(&kit, vec3(10.0f * d, 2.0f, 10.0f * d));
+    liquid_kit_fill(&kit, 0, vec3(0.0f, 5.0f * d, 0.0f), 10, 14, 10);
+    for (u32 s = 0; s < liquid_slots(kit.liquid); s++) {
+        Vec3 off = vec3(any(3 * s) - 0.5f, any(3 * s + 1) - 0.5f, any(3 * s + 2) - 0.5f);
+        Vec3 at = vec3_add_scaled(liquid_positions(kit.liquid)[s], 0.2f * d, off);
+        liquid_set(kit.liquid, s, at, vec3_zero());
+    }
+    LiquidSums sums = liquid_sums(kit.liquid, kit.gravity);
+    f64 fall = sums.mass * (f64)g * 5.0 * (f64)d, least = INFINITY, rise = 0.0;
+    for (u32 t = 0; t < 60; t++) {
+        liquid_kit_tick(&kit);
+        sums = liquid_sums(kit.liquid, kit.gravity);
+        f64 energy = sums.kinetic + sums.potential;
+        least = fmin(least, energy);
+        rise = fmax(rise, energy - least);
+    }
+    print_message("fell with %.1f J, regained %.2f J\n", fall, rise);
+    assert_true(rise < fall / 6.0);
+    liquid_kit_free(&kit);
+}
+
 /* Two heaps that meet in free space, without gravity. */
 static void momentum_is_kept(void **state)
 {
@@ -405,6 +431,7 @@ int main(void)
                                        cmocka_unit_test(threads_give_the_same_bits),
                                        cmocka_unit_test(saved_state_goes_on),
                                        cmocka_unit_test(momentum_is_kept),
+                                       cmocka_unit_test(falling_block_does_not_bounce),
                                        cmocka_unit_test(overlap_does_not_explode)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,8 @@ static f64 crater(f32 drop, f64 *law)
     LiquidKit kit = tank_of_sand(&sand, 18, 12, 18);
     f32 radius = 0.06f, middle = 9.0f * d;
     f64 level = liquid_kit_level(&kit, vec3_zero(), vec3(1.0f, 1.0f, 1.0f), 0.0f);
-    BodyDef ball = kit_box(vec3(middle, (f32)level + radius + drop, middle), vec3(1.0f, 1.0f, 1.0f));
+    BodyDef ball =
+        kit_box(vec3(middle, (f32)level + radius + drop, middle), vec3(1.0f, 1.0f, 1.0f));
     ball.shape = (Shape){.kind = SHAPE_SPHERE, .radius = radius};
     ball.mass_kg = 2000.0f * 4.18879f * radius * radius * radius;
     u32 slot = kit_add(kit.rigid, &ball);
@@ -165,7 +166,8 @@ static f64 rises(f32 density)
     liquid_kit_run(&kit, 1.0f);
     f64 sum = 0.0;
     for (u32 k = 0; k < 4; k++) {
-        Vec3 at = vec3((2.7f + 5.0f * (f32)(k % 2)) * d, 9.3f * d, (2.6f + 5.0f * (f32)(k / 2)) * d);
+        Vec3 at =
+            vec3((2.7f + 5.0f * (f32)(k % 2)) * d, 9.3f * d, (2.6f + 5.0f * (f32)(k / 2)) * d);
         liquid_spawn(kit.liquid, 1, at, vec3_zero());
         sum -= (f64)at.y;
     }

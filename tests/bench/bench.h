@@ -110,6 +110,7 @@ void bench_rigid_sleeping(Bench *bench);
 void bench_rigid_quality(Bench *bench);
 void bench_liquid_pbf5k(Bench *bench);
 void bench_liquid_pbf20k(Bench *bench);
+void bench_liquid_grains20k(Bench *bench);
 void bench_liquid_pbf100k(Bench *bench);
 void bench_liquid_plain20k(Bench *bench);
 void bench_wave512(Bench *bench);

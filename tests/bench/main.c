@@ -43,6 +43,7 @@ static const Suite suites[] = {
      bench_rigid_quality},
     {"liquid/pbf5k", "a tick of 4 steps of a dam break of 5120 particles", bench_liquid_pbf5k},
     {"liquid/pbf20k", "of 20 160", bench_liquid_pbf20k},
+    {"liquid/grains20k", "of 20 160 grains, 4 steps", bench_liquid_grains20k},
     {"liquid/pbf100k", "of 100 800", bench_liquid_pbf100k},
     {"grid/smoke2d256", "a step of a plume in 256 x 256 cells to a residual of 1e-3",
      bench_grid_smoke2d},

@@ -26,7 +26,7 @@ enum {
 /* Size of a cell of the grid, in diameters: the farthest that a search sees. */
 #define GRAIN_CELL    1.5f
 /* Rolling resistance: moment over push and radius, as part of the friction (cf. Ai et al. 2011). */
-#define GRAIN_ROLLING 0.17f
+#define GRAIN_ROLLING 0.13f
 /* Of a ball: m r² over its moment of inertia. A spin is kept as the speed of the surface by it. */
 #define GRAIN_SPINS   2.5f
 

@@ -15,6 +15,11 @@ static const f32 apart_most = 0.05f;
 static const f32 deep_from = 0.05f;
 static const f32 deep_part = 0.1f;
 static const f32 deep_m_s = 0.3f;
+/* Over-relaxation where a push falls and where it grows. What few sweeps leave to the next steps
+ * acts as a spring: with 1 and 1 a block of 16 layers that falls by five diameters regains 44 % of
+ * the energy of its fall, with these 9 %. */
+static const f32 relief = 1.9f;
+static const f32 growth = 1.5f;
 /* A contact open this far (diameters) forgets its impulse. */
 static const f32 forget_gap = 0.02f;
 /* Friction of at least this part of its bound slides. */
@@ -164,7 +169,9 @@ SIMD_INLINE void solve_block(Liquid *liquid, GrainBlock *block)
     Vec3x8 rolls = {a.s[0] - b.s[0], a.s[1] - b.s[1], a.s[2] - b.s[2]};
     f32x8 mass = 1.0f / f32x8_max(block->light_a + block->light_b, f32x8_set(1e-20f));
     f32x8 along = vec3x8_dot(against, normal);
-    f32x8 push = f32x8_max(block->push - mass * (along + block->open), zero);
+    f32x8 lack = along + block->open;
+    lack = f32x8_select(lack > zero, relief * lack, growth * lack);
+    f32x8 push = f32x8_max(block->push - mass * lack, zero);
     f32x8 most = block->grip * push;
     Vec3x8 slip = vec3x8_sub_scaled(against, along, normal);
     slip = minus(slip, cross_wide(both, normal));

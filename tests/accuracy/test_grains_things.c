@@ -191,8 +191,8 @@ static void grains_float_by_their_density(void **state)
 
 /* ---- abuse ---- */
 
-/* A press of ten times its mass falls on sand in a box: bounded, nothing passes the walls, and at rest again
- * it stands on the sand. */
+/* A press of ten times its mass falls on sand in a box: bounded, nothing passes the walls, and it
+ * stands on the sand in the end. */
 static void press_is_bounded(void **state)
 {
     PL_UNUSED(state);

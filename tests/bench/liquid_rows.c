@@ -18,20 +18,18 @@ enum {
 static const f32 spacing = 0.02f;
 
 /* A block at one end of a tank twice as long. */
-static LiquidKit dam(LiquidKind kind, u32 x, u32 y, u32 z)
+static LiquidKit dam(u32 x, u32 y, u32 z)
 {
     LiquidDef def = liquid_kit_water(spacing, x * y * z);
-    def.phases[0] = liquid_phase_default(kind);
-    def.phases[0].capacity = x * y * z;
     LiquidKit kit = liquid_kit_make(&def, KIT_GRAVITY_M_S2);
     liquid_kit_tank(&kit, vec3(2.0f * (f32)x * spacing, 4.0f * (f32)y * spacing, (f32)z * spacing));
     liquid_kit_fill(&kit, 0, vec3_zero(), x, y, z);
     return kit;
 }
 
-static void run(Bench *bench, LiquidKind kind, const u32 size[3], Jobs *jobs)
+static void run(Bench *bench, const u32 size[3], Jobs *jobs)
 {
-    LiquidKit kit = dam(kind, size[0], size[1], size[2]);
+    LiquidKit kit = dam(size[0], size[1], size[2]);
     kit.jobs = jobs;
     for (u32 t = 0; t < TICKS; t++) {
         u64 began_ns = clock_now_ns();
@@ -47,15 +45,16 @@ static void run(Bench *bench, LiquidKind kind, const u32 size[3], Jobs *jobs)
 }
 
 /* With one thread, and then with all of the bench's. */
-static void measure(Bench *bench, const char *name, LiquidKind kind, const u32 size[3])
+static void measure(Bench *bench, const char *name, u32 x, u32 y, u32 z)
 {
+    const u32 size[3] = {x, y, z};
     for (u32 pass = 0; pass < (bench->threads > 1 ? 2 : 1); pass++) {
         Jobs *jobs = pass ? bench->jobs : NULL;
         bench_begin(bench);
         while (bench_again(bench)) {
-            run(bench, kind, size, jobs);
+            run(bench, size, jobs);
         }
-        u64 n = (u64)size[0] * size[1] * size[2];
+        u64 n = (u64)x * y * z;
         BenchRow row = {
             name, n, jobs_threads(jobs), "ms", 1e3 * (f64)n / bench_median(bench), "particles/s"};
         bench_print(bench, &row);
@@ -64,23 +63,17 @@ static void measure(Bench *bench, const char *name, LiquidKind kind, const u32 s
 
 void bench_liquid_pbf5k(Bench *bench)
 {
-    measure(bench, "liquid/pbf5k", LIQUID_FLUID, (const u32[3]){20, 16, 16});
+    measure(bench, "liquid/pbf5k", 20, 16, 16);
 }
 
 void bench_liquid_pbf20k(Bench *bench)
 {
-    measure(bench, "liquid/pbf20k", LIQUID_FLUID, (const u32[3]){36, 20, 28});
+    measure(bench, "liquid/pbf20k", 36, 20, 28);
 }
 
 void bench_liquid_pbf100k(Bench *bench)
 {
-    measure(bench, "liquid/pbf100k", LIQUID_FLUID, (const u32[3]){72, 28, 50});
-}
-
-/* A block of grains falls together: contacts are searched in each of four steps while it does. */
-void bench_liquid_grains20k(Bench *bench)
-{
-    measure(bench, "liquid/grains20k", LIQUID_GRAINS, (const u32[3]){36, 20, 28});
+    measure(bench, "liquid/pbf100k", 72, 28, 50);
 }
 
 /* ---- plain ---- */

@@ -285,7 +285,7 @@ f32 liquid_boundary_item(Liquid *liquid, u32 i)
             measure_static(liquid, pair);
         }
         if (pair->far < reach && near < PAIRS_OF_ITEM) {
-            b[near] = kernel_half_space(pair->far / d);
+            b[near] = kernel_wall(pair->far / d);
             at[near++] = pair;
         }
     }
@@ -293,14 +293,14 @@ f32 liquid_boundary_item(Liquid *liquid, u32 i)
         f32 whole = 1.0f, above = 1.0f;
         for (u32 l = 0; l < near; l++) {
             if (l != k) {
-                f32 part = 1.0f - shared_part(at[k]->normal, at[l]->normal, b[l]);
+                f32 part = 1.0f - shared_part(at[k]->normal, at[l]->normal, f32_min(b[l], 1.0f));
                 bool before = l < k ? b[l] >= b[k] : b[l] > b[k];
                 above *= before ? part : 1.0f;
                 whole *= before || vec3_dot(at[k]->normal, at[l]->normal) < 0.9f ? part : 1.0f;
             }
         }
         sum += b[k] * f32_max(above, 0.0f);
-        at[k]->slope = kernel_half_space_slope(at[k]->far / d) / d * f32_max(whole, 0.0f);
+        at[k]->slope = kernel_wall_slope(at[k]->far / d) / d * f32_max(whole, 0.0f);
     }
     return sum;
 }
@@ -308,6 +308,27 @@ f32 liquid_boundary_item(Liquid *liquid, u32 i)
 void liquid_boundary_step(Liquid *liquid)
 {
     jobs_run(liquid->jobs, liquid->mover_count, 32, measure_movers, liquid);
+}
+
+/* Speeds after the impulses of the pressures kept. */
+static void measure_speeds(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    PL_UNUSED(worker);
+    for (u32 m = first; m < end; m++) {
+        LiquidPair *pair = &liquid->pairs[liquid->movers[m].pair];
+        if (liquid->movers[m].meets) {
+            const Collider *collider = &liquid->colliders[pair->collider];
+            const Four *x = &liquid->place[pair->item];
+            Vec3 at = vec3_add_scaled(vec3(x->x, x->y, x->z), -pair->far, pair->normal);
+            pair->speed = collider->ops->velocity(collider->of, pair->thing, at);
+        }
+    }
+}
+
+void liquid_boundary_speeds(Liquid *liquid)
+{
+    jobs_run(liquid->jobs, liquid->mover_count, 32, measure_speeds, liquid);
 }
 
 /* ---- impulses ---- */

@@ -1,11 +1,10 @@
 /*
- * coarse.c: pressure of long waves. Jacobi's method carries a change of pressure by a few spacings
- * in a step; the weight of a deep tank, or a blow, would compress it first. So once in a step the
- * residual is summed over cells of about 64 items, and a pressure constant in each cell solves the
- * sums (aggregation multigrid of two levels, additive; Vaněk et al. 1996 without smoothing, which
- * understates the corrections and so is stable). The operator between cells is that of the items
- * for such pressures (Galerkin), of active items: those with the density of the inside. Others
- * have no pressure, as beyond a free surface.
+ * coarse.c: pressure of long waves. A round of solve.c carries a change of pressure by a few
+ * spacings. So in each round the residual is summed over cells of about 64 items, and a pressure
+ * constant in each cell solves the sums (aggregation multigrid of two levels, additive; Vaněk et
+ * al. 1996 without smoothing). The operator between cells is a Laplacian over the pairs of items
+ * (Brookshaw 1985) for such pressures (Galerkin), built once a tick: near enough to that of the
+ * items for a preconditioner, in one pass.
  */
 #include "server/physics/liquid/near8.h"
 #include "shared/base/memory.h"
@@ -19,12 +18,8 @@ enum {
     ROUNDS_MAX = 32 /* of conjugate gradients */
 };
 
-/* Items this much below the density at rest lie at a surface. */
-static const f32 surface_excess = -0.12f;
 /* Residual, as part of its start, at which the solver stops. */
 static const f64 residual_part = 0.02;
-/* Part of the exact solution. */
-static const f32 relaxation = 0.5f;
 /* Added to the diagonal, as part of it: for liquids without any surface. */
 static const f32 ridge = 1e-3f;
 
@@ -32,8 +27,6 @@ typedef struct LiquidCoarse {
     u32 at;             /* number in the table of coarse cells */
     u32 around[AROUND]; /* cells; UINT32_MAX: empty */
     f32 factor[AROUND]; /* 1/(kg m²) */
-    f32 octant[BINS][36];
-    f32 yields;
     f32 residual, solution, direction, image, rest;
 } Coarse;
 
@@ -70,16 +63,6 @@ static void runs_of(const Liquid *liquid, u32 at, u32 first[4], u32 end[4])
     }
 }
 
-/* Where the second fine cell of a run begins. */
-static u32 middle_of(const Liquid *liquid, u32 at, u32 k)
-{
-    u32 c[3];
-    unpack(liquid, at, c);
-    u32 y = 2 * c[1] + k % 2, z = 2 * c[2] + k / 2;
-    return liquid
-        ->cell_starts[(((z << liquid->cell_bits[1] | y) << liquid->cell_bits[0]) | 2 * c[0]) + 1];
-}
-
 static bool find_cells(Liquid *liquid)
 {
     u32 table = 1u << (bits_of(liquid, 0) + bits_of(liquid, 1) + bits_of(liquid, 2)), count = 0;
@@ -110,72 +93,6 @@ static bool find_cells(Liquid *liquid)
 
 /* ---- operator ---- */
 
-static void mark_item(Liquid *liquid, u32 i, u32 at)
-{
-    liquid->coarse_of[i] = at;
-    bool fluid = liquid->factors[liquid->phase_of[i]].grains == 0;
-    liquid->active[i] = fluid && liquid->excess[i] > surface_excess;
-}
-
-/* Index of a pair of bins in the upper half of an 8 × 8 matrix. */
-static u32 pair_of(u32 a, u32 b)
-{
-    u32 low = u32_min(a, b), high = u32_max(a, b);
-    return low * BINS - low * (low + 1) / 2 + high;
-}
-
-/* What a unit of pressure in each of the cells that an item touches pushes it by: its own cell and
- * those towards its octant, bit k of a bin: beyond the cell along axis k. */
-static u32 push_of(const Liquid *liquid, u32 i, Vec3 push[BINS])
-{
-    const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
-    const Four *x = &liquid->place[i];
-    u32 bits[2] = {bits_of(liquid, 0), bits_of(liquid, 1)}, used = 1;
-    u32 mask[3] = {(1u << bits[0]) - 1, ((1u << bits[1]) - 1) << bits[0],
-                   ~0u << (bits[0] + bits[1])};
-    f32 per_d = 1.0f / liquid->def.spacing, own = liquid->active[i] ? 1.0f : 0.0f;
-    for (u32 k = 0; k < BINS; k++) {
-        push[k] = vec3_zero();
-    }
-    Vec3 all = liquid_wall_slope(liquid, i);
-    for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
-        Near8 n = near_of(liquid, x, near + k, per_d);
-        Vec3x8 g = vec3x8_scale(n.off, n.over);
-        for (u32 l = 0; l < SIMD_LANES && k + l < liquid->near_count[i]; l++) {
-            u32 j = near[k + l], differs = liquid->coarse_of[j] ^ liquid->coarse_of[i];
-            f32 part = liquid->trait[j].x;
-            Vec3 slope = vec3(part * g.x[l], part * g.y[l], part * g.z[l]);
-            all = vec3_add(all, slope);
-            if (liquid->active[j]) {
-                u32 bin = (u32)((differs & mask[0]) != 0) | (u32)((differs & mask[1]) != 0) << 1 |
-                          (u32)((differs & mask[2]) != 0) << 2;
-                push[bin] = vec3_add(push[bin], slope);
-                used |= 1u << bin;
-            }
-        }
-    }
-    push[0] = vec3_add_scaled(push[0], own, all);
-    return used;
-}
-
-static void add_item(const Liquid *liquid, u32 i, Coarse *cell, f32 *octant)
-{
-    const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
-    Vec3 push[BINS];
-    u32 used = push_of(liquid, i, push);
-    f32 scale = phase->part * phase->lightness;
-    for (u32 a = 0; a < BINS; a++) {
-        for (u32 b = a; b < BINS; b++) {
-            if ((used >> a & used >> b & 1) != 0) {
-                octant[pair_of(a, b)] += scale * vec3_dot(push[a], push[b]);
-            }
-        }
-    }
-    if (liquid->active[i]) { /* walls that yield */
-        cell->yields += phase->part * phase->part * liquid_wall_yields(liquid, i);
-    }
-}
-
 static void mark_cells(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
@@ -185,15 +102,73 @@ static void mark_cells(void *context, u32 first, u32 end, u32 worker)
         runs_of(liquid, liquid->coarse[c].at, from, to);
         for (u32 k = 0; k < 4; k++) {
             for (u32 i = from[k]; i < to[k]; i++) {
-                mark_item(liquid, i, liquid->coarse[c].at);
+                liquid->coarse_of[i] = c;
+                liquid->place[i].w = liquid->active[i] ? 1.0f : 0.0f;
             }
         }
     }
 }
 
-static void build_octants(void *context, u32 first, u32 end, u32 worker)
+/* The nearest border of an item's cell along an axis, and on which side it lies (0 or 1): what a
+ * neighbour may be beyond. */
+static u32 border_of(f32 x, f32 fine, f32 *border)
+{
+    f32 at = floorf(x / fine), cell = floorf(0.5f * at);
+    u32 side = at > 2.0f * cell;
+    *border = (2.0f * cell + 2.0f * (f32)side) * fine;
+    return side;
+}
+
+/* The row of an active item: the operator of solve.c, for pressures constant in each cell. */
+SIMD_INLINE void add_item(const Liquid *liquid, u32 i, f32 fine, bool mixed, f32 row[AROUND])
+{
+    const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+    const Four *x = &liquid->place[i];
+    Kernel kernel = kernel_of(liquid);
+    Vec3 border;
+    const u32 side[3] = {border_of(x->x, fine, &border.x), border_of(x->y, fine, &border.y),
+                         border_of(x->z, fine, &border.z)};
+    f32x8 sums[BINS], zero = f32x8_set(0.0f);
+    f32 light = liquid->trait[i].y, scale = -2.0f * (mixed ? 1.0f : light);
+    for (u32 b = 0; b < BINS; b++) {
+        sums[b] = zero;
+    }
+    for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
+        Near8 n = near_of(liquid, x, near + k, kernel);
+        f32x8 c = n.over * n.w, ways[3] = {(x->x - border.x) - n.off.x, (x->y - border.y) - n.off.y,
+                                           (x->z - border.z) - n.off.z};
+        if (mixed) {
+            f32x8 trait[4];
+            gather_fours(liquid->trait, near + k, trait);
+            c = f32x8_select(trait[1] > zero, c * (0.5f * (trait[1] + light)), zero);
+        }
+        i32x8 beyond[3];
+        for (u32 a = 0; a < 3; a++) {
+            beyond[a] = side[a] != 0 ? ways[a] >= zero : ways[a] < zero;
+        }
+        for (u32 b = 0; b < BINS; b++) {
+            f32x8 part = c;
+            for (u32 a = 0; a < 3; a++) {
+                part = (b >> a & 1) != 0 ? f32x8_and(beyond[a], part) : f32x8_and(~beyond[a], part);
+            }
+            sums[b] += part;
+        }
+    }
+    for (u32 b = 0; b < BINS; b++) {
+        u32 to = 0, base = 1;
+        for (u32 a = 0; a < 3; a++, base *= 3) {
+            to += base * ((b >> a & 1) != 0 ? 2 * side[a] : 1);
+        }
+        f32 self = b == 0 ? kernel.scale * (mixed ? light : 1.0f) : 0.0f;
+        row[to] -= scale * (sum_lanes(sums[b]) - self);
+    }
+    row[SELF] += liquid->inertia[i] + liquid_wall_yields(liquid, i);
+}
+
+static void build_rows(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
+    f32 fine = liquid_cell_size(liquid);
     PL_UNUSED(worker);
     for (u32 c = first; c < end; c++) {
         Coarse *cell = &liquid->coarse[c];
@@ -205,49 +180,14 @@ static void build_octants(void *context, u32 first, u32 end, u32 worker)
         }
         runs_of(liquid, cell->at, from, to);
         for (u32 k = 0; k < 4; k++) {
-            u32 middle = middle_of(liquid, cell->at, k);
             for (u32 i = from[k]; i < to[k]; i++) {
-                add_item(liquid, i, cell, cell->octant[2 * k + (i >= middle)]);
+                if (liquid->active[i] && liquid->mixed) {
+                    add_item(liquid, i, fine, true, cell->factor);
+                } else if (liquid->active[i]) {
+                    add_item(liquid, i, fine, false, cell->factor);
+                }
             }
         }
-    }
-}
-
-/* From the octants of the cell at `shift` (−1..1 along each axis) that touch the row's cell. */
-static void add_octants(const Coarse *other, const i32 shift[3], f32 row[AROUND])
-{
-    for (u32 o = 0; o < BINS; o++) {
-        u32 own = 0;
-        bool touches = true;
-        for (u32 k = 0; k < 3; k++) {
-            i32 side = (o >> k & 1) != 0 ? 1 : -1;
-            own |= (u32)(shift[k] != 0) << k;
-            touches = touches && (shift[k] == 0 || shift[k] == -side);
-        }
-        for (u32 b = 0; b < BINS && touches; b++) {
-            u32 to = 0, base = 1;
-            for (u32 k = 0; k < 3; k++, base *= 3) {
-                i32 side = (o >> k & 1) != 0 ? 1 : -1;
-                to += base * (u32)(shift[k] + ((b >> k & 1) != 0 ? side : 0) + 1);
-            }
-            row[to] += other->octant[o][pair_of(own, b)];
-        }
-    }
-}
-
-static void build_rows(void *context, u32 first, u32 end, u32 worker)
-{
-    Liquid *liquid = context;
-    PL_UNUSED(worker);
-    for (u32 c = first; c < end; c++) {
-        Coarse *cell = &liquid->coarse[c];
-        for (u32 k = 0; k < AROUND; k++) {
-            const i32 shift[3] = {(i32)(k % 3) - 1, (i32)(k / 3 % 3) - 1, (i32)(k / 9) - 1};
-            if (cell->around[k] != UINT32_MAX) {
-                add_octants(&liquid->coarse[cell->around[k]], shift, cell->factor);
-            }
-        }
-        cell->factor[SELF] += cell->yields;
         cell->factor[SELF] *= 1.0f + ridge;
     }
 }
@@ -259,8 +199,7 @@ void liquid_coarse_build(Liquid *liquid)
         return;
     }
     jobs_run(liquid->jobs, liquid->coarse_count, 8, mark_cells, liquid);
-    jobs_run(liquid->jobs, liquid->coarse_count, 4, build_octants, liquid);
-    jobs_run(liquid->jobs, liquid->coarse_count, 8, build_rows, liquid);
+    jobs_run(liquid->jobs, liquid->coarse_count, 4, build_rows, liquid);
 }
 
 /* ---- solution ---- */
@@ -275,8 +214,7 @@ static void restrict_cells(void *context, u32 first, u32 end, u32 worker)
         runs_of(liquid, liquid->coarse[c].at, from, to);
         for (u32 k = 0; k < 4; k++) {
             for (u32 i = from[k]; i < to[k]; i++) {
-                f32 part = liquid->factors[liquid->phase_of[i]].part;
-                sum += liquid->active[i] ? part * liquid->change[i].w : 0.0f;
+                sum += liquid->residual[i];
             }
         }
         liquid->coarse[c].residual = sum;
@@ -340,37 +278,10 @@ void liquid_coarse_solve(Liquid *liquid)
     solve(liquid);
 }
 
-/* Linear between the centres of the eight nearest cells: steps would shear the liquid. */
 f32 liquid_coarse_pressure(const Liquid *liquid, u32 i)
 {
-    if (liquid->coarse_count == 0 || !liquid->active[i] || liquid->excess[i] < surface_excess) {
+    if (liquid->coarse_count == 0 || !liquid->active[i]) {
         return 0.0f;
     }
-    const Coarse *cell = &liquid->coarse[liquid->coarse_table[liquid->coarse_of[i]]];
-    f32 per = 0.5f / liquid_cell_size(liquid), sum = 0.0f, all = 0.0f;
-    const f32 at[3] = {liquid->place[i].x * per, liquid->place[i].y * per,
-                       liquid->place[i].z * per};
-    u32 step[3], base = 1;
-    f32 part[3];
-    for (u32 k = 0; k < 3; k++, base *= 3) {
-        f32 off = at[k] - floorf(at[k]) - 0.5f;
-        step[k] = off < 0.0f ? 0u - base : base;
-        part[k] = fabsf(off);
-    }
-    for (u32 b = 0; b < BINS; b++) {
-        u32 to = SELF;
-        f32 weight = 1.0f;
-        for (u32 k = 0; k < 3; k++) {
-            bool beyond = (b >> k & 1) != 0;
-            to += beyond ? step[k] : 0;
-            weight *= beyond ? part[k] : 1.0f - part[k];
-        }
-        const Coarse *other =
-            cell->around[to] != UINT32_MAX ? &liquid->coarse[cell->around[to]] : NULL;
-        if (other != NULL && other->factor[SELF] > 0.0f) {
-            sum += weight * other->solution;
-            all += weight;
-        }
-    }
-    return all > 0.0f ? relaxation * sum / all : 0.0f;
+    return liquid->coarse[liquid->coarse_of[i]].solution;
 }

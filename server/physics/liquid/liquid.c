@@ -135,6 +135,8 @@ static bool reserve(Liquid *liquid)
                        liquid_cells_most(slots), sizeof *liquid->cell_starts) &&
            memory_grow((void **)&liquid->coarse_table, &liquid->coarse_table_capacity,
                        liquid_cells_most(slots) / 8, sizeof *liquid->coarse_table) &&
+           memory_grow((void **)&liquid->search_starts, &liquid->search_capacity,
+                       liquid_cells_most(slots) + 1, sizeof *liquid->search_starts) &&
            liquid_boundary_reserve(liquid, (slots + small) / 4);
 }
 
@@ -210,6 +212,7 @@ void liquid_destroy(Liquid *liquid)
         liquid_grains_destroy(liquid);
         free(liquid->memory);
         free(liquid->cell_starts);
+        free(liquid->search_starts);
         free(liquid->pairs);
         free(liquid->movers);
         free(liquid->mover_keys);
@@ -220,6 +223,7 @@ void liquid_destroy(Liquid *liquid)
             cells_finish(&liquid->users[i].cells);
         }
         free(liquid->sums);
+        free(liquid->partials);
         free(liquid);
     }
 }

@@ -6,8 +6,8 @@
  * meet. Between ticks everything below is valid; in a tick positions and velocities are those of
  * its start until liquid_finish.
  * Units SI, world axes. A tick allocates nothing after the first few (contacts may grow).
- * Methods: Macklin & Müller 2013, "Position based fluids"; Solenthaler & Pajarola 2008 (several
- * densities); Bender & Koschier 2015 (warm-started divergence); Macklin et al. 2019, "Small steps".
+ * Methods: Ihmsen et al. 2014, "Implicit incompressible SPH"; Bender & Koschier 2015 (warm-started
+ * divergence); Solenthaler & Pajarola 2008 (several densities); Macklin et al. 2019, "Small steps".
  * Layer: server/physics (includes shared only).
  */
 #ifndef PLENUM_SERVER_PHYSICS_LIQUID_LIQUID_H
@@ -22,7 +22,7 @@ enum {
     LIQUID_COLLIDERS_MAX = 16,
     LIQUID_USERS_MAX = 16,      /* kinds that meet the liquid */
     LIQUID_HANDS_MAX = 256,     /* as for soft bodies: one for each user */
-    LIQUID_NEIGHBOURS_MAX = 80, /* of a particle; about 33 at rest, 45 with the margin */
+    LIQUID_NEIGHBOURS_MAX = 80, /* of a particle; about 30 at rest */
 };
 /* Largest change of speed by a push, m/s. */
 #define LIQUID_PUSH_M_S 10.0f

@@ -75,8 +75,12 @@ typedef struct LiquidHand {
     X(u32, order, 1)                                                                               \
     X(u32, coarse_of, 1)                                                                           \
     X(u8, active, 1)                                                                               \
-    X(f32, wanted, 1)                                                                              \
-    X(f32, full, 1)                                                                                \
+    X(f32, residual, 1)                                                                            \
+    X(f32, pushes, 1)                                                                              \
+    X(f32, image, 1)                                                                               \
+    X(Four, full, 1)                                                                               \
+    X(Four, shift, 1)                                                                              \
+    X(Four, answer, 1)                                                                             \
     X(u32, rank, 1)                                                                                \
     X(u32, cell_of, 1)                                                                             \
     X(u8, phase_of, 1)                                                                             \
@@ -121,7 +125,13 @@ struct Liquid {
     u32 *cell_starts; /* [cell_count + 1] */
     u32 cell_bits[3], cell_capacity;
     u32 dropped;
-    u32 *coarse_table; /* cell of a coarse number */
+    /* ---- neighbours: searched again when items have moved by half of the slack ---- */
+    u32 *search_starts; /* of the cells of `order`, once items have left those of the sort */
+    u32 search_capacity;
+    bool search_stale, moved_since;
+    f32 search_reach, search_slack; /* m */
+    f32 moved, fastest;             /* m since the search; m/s in the last step */
+    u32 *coarse_table;              /* cell of a coarse number */
     struct LiquidCoarse *coarse;
     u32 coarse_count, coarse_capacity, coarse_table_capacity;
     bool coarse_stale; /* to be built in the first step of a tick */
@@ -147,8 +157,11 @@ struct Liquid {
     Jobs *jobs;
     f32 tick_s, span, h; /* s: of the tick, the substep, the step */
     Vec3 gravity;
-    f32 *sums; /* [ranges][2] of density errors */
+    f32 *sums; /* [ranges][4]: density errors, their greatest, way and speed of the fastest */
     u32 sums_capacity;
+    f64 *partials; /* [ranges] of sums over items */
+    u32 partials_capacity;
+    u32 rounds; /* of the last solution */
     f32 density_error, density_error_max;
 };
 
@@ -183,11 +196,15 @@ void liquid_boundary_step(Liquid *liquid);
 f32 liquid_boundary_item(Liquid *liquid, u32 i);
 /* Impulses of the items' pressures, and then of their friction, on the things that move. */
 void liquid_boundary_press(Liquid *liquid, bool warm);
+void liquid_boundary_speeds(Liquid *liquid);
 void liquid_boundary_load(Liquid *liquid);
 void liquid_boundary_contact(Liquid *liquid, u32 first, u32 end);
 void liquid_boundary_contact_movers(Liquid *liquid);
-/* coarse.c: pressures of cells: their operator, once a tick; their solution; what it adds to an
- * item, N s m. */
+/* solve.c: the pressures that stop `residual` of active items; pushes: all of it, place.w: what is
+ * new. */
+void liquid_solve(Liquid *liquid);
+/* coarse.c: pressures of cells: their operator, once a tick; their solution for `residual`; what it
+ * adds to an item, N s m. */
 void liquid_coarse_build(Liquid *liquid);
 void liquid_coarse_solve(Liquid *liquid);
 f32 liquid_coarse_pressure(const Liquid *liquid, u32 i);

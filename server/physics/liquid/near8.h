@@ -29,19 +29,32 @@ SIMD_INLINE Vec3 sum_vectors(Vec3x8 v)
 /* Eight neighbours of an item. */
 typedef struct Near8 {
     Vec3x8 off; /* m, from the neighbour to the item */
-    f32x8 r, q; /* m, spacings */
+    f32x8 r2;   /* m² */
+    f32x8 rest; /* of the kernel */
     f32x8 over; /* 1/m², slope of the kernel over r: ∇W = over · off */
     f32x8 w;    /* fourth number of its place */
 } Near8;
 
-SIMD_INLINE Near8 near_of(const Liquid *liquid, const Four *at, const u32 *item, f32 per_d)
+/* What the kernel needs of the spacing. */
+typedef struct Kernel {
+    f32 per_reach2, scale;
+} Kernel;
+
+static inline Kernel kernel_of(const Liquid *liquid)
+{
+    f32 reach = KERNEL_REACH * liquid->def.spacing;
+    f32 per = 1.0f / (reach * reach);
+    return (Kernel){per, -12.0f * KERNEL_SUM * KERNEL_PEAK * per};
+}
+
+SIMD_INLINE Near8 near_of(const Liquid *liquid, const Four *at, const u32 *item, Kernel kernel)
 {
     f32x8 place[4];
     gather_fours(liquid->place, item, place);
     Near8 n = {.off = {at->x - place[0], at->y - place[1], at->z - place[2]}, .w = place[3]};
-    n.r = f32x8_sqrt(vec3x8_dot(n.off, n.off));
-    n.q = n.r * per_d;
-    n.over = kernel_slope_wide(n.q) * per_d / f32x8_max(n.r, f32x8_set(1e-9f));
+    n.r2 = vec3x8_dot(n.off, n.off);
+    n.rest = kernel_rest(n.r2, kernel.per_reach2);
+    n.over = kernel_over(n.rest, kernel.scale);
     return n;
 }
 

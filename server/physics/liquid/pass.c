@@ -1,32 +1,34 @@
 /*
- * pass.c: a step of the liquid, in three passes over all pairs of neighbours. All are Jacobi: an
- * item reads others and writes itself, and its sums run over its list in order, so that results do
- * not depend on threads. What i does to j, j does to i with the opposite sign to the last bit.
+ * pass.c: a step of the liquid, in passes over all pairs of neighbours. All are Jacobi: an item
+ * reads others and writes itself, and its sums run over its list in order, so that results do not
+ * depend on threads. What i does to j, j does to i with the opposite sign to the last bit.
  *
- * 1 predict: the pressures of the last step act again (warm start), with gravity; density.
- * 2 project: the density at the end of the step (Macklin & Müller 2013, eq. 8), and the pressure
- *   that makes it that at rest, not below zero: of each item alone (Jacobi) and of cells
- *   (coarse.c); viscosity (Morris et al. 1997).
+ * 1 predict: the pressures of the last step act again, with gravity; density.
+ * 2 project: what the velocities then do to the density, less what an excess asks for; viscosity
+ *   (Morris et al. 1997); the shift of positions that takes an excess away.
+ * solve.c: the change of pressure that stops that, not below zero.
  * 3 correct: velocities by the change of pressure.
- * Positions move by the corrected velocities. The force of a wall is the gradient of the density
- * that it adds: anything else is not conservative and heats the liquid.
+ * Positions move by the corrected velocities and the shift. Taking an excess away by velocities
+ * alone would leave its energy in them. The force of a wall is the gradient of the density that
+ * it adds: anything else is not conservative and heats the liquid.
  */
 #include "server/physics/liquid/near8.h"
 
-/* Relaxation of Jacobi's method for pressures: the spectrum of the operator over its diagonal
- * reaches about 2.5, and deep narrow columns bear little of that (measured). */
-static const f32 relaxation = 0.3f;
-/* Part of a step's change of pressure that acts again in the next step. More overshoots: a pressure
- * that answers to density and keeps what it answered is an integral without damping. */
-static const f32 kept_part = 0.008f;
-/* Greatest excess of long waves that a step resolves at once. */
-static const f32 long_excess = 0.1f;
-/* Greatest pressure of an item, ρ spacing² / h²: a bound on what a step can do. */
-static const f32 pressure_most = 0.3f;
+/* Part of a small excess of density that a step's velocities take away (more than the slowest wave
+ * gains in a step would overshoot, and what velocities take away they keep as energy), what counts
+ * as small, and the same of a deficit beyond: liquid may close up to its density at rest. */
+static const f32 settling_part = 0.05f;
+static const f32 small_excess = 0.01f;
+static const f32 closing_part = 0.25f;
+/* The rest is taken from positions alone, by Jacobi's method, without a change of velocity: this
+ * part in terms of the diagonal of the smooth operator, which is several times that of the rough
+ * one. */
+static const f32 shift_part = 2.0f;
+static const f32 shift_excess_most = 1.0f;
 /* An item with this little density has no pressure from earlier. */
-static const f32 alone_excess = -0.2f;
+static const f32 alone_excess = -0.25f;
 /* Least kinematic viscosity, spacings² per step: it stills the noise of a rough arrangement. */
-static const f32 viscosity_least = 0.005f;
+static const f32 viscosity_least = 0.002f;
 /* Of that least viscosity, what rubs on walls. */
 static const f32 wall_part = 0.3f;
 /* Greatest, with which the explicit step is stable. */
@@ -37,7 +39,7 @@ static const f32 viscosity_most = 0.1f;
 typedef struct Density {
     f32 sum;    /* Σ φ W */
     Vec3 slope; /* Σ φ ∇W */
-    f32 others; /* Σ φ β |∇W|² of the others */
+    f32 others; /* Σ of the operator's pairs */
     Vec3 warm;  /* Σ φ (P of the other) ∇W */
     Vec3 tension;
 } Density;
@@ -46,35 +48,36 @@ SIMD_INLINE Density density_of(const Liquid *liquid, u32 i, bool mixed, bool coh
 {
     const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
     const Four *at = &liquid->place[i];
-    f32 per_d = 1.0f / liquid->def.spacing, lightness = liquid->factors[0].lightness;
+    f32 per_d = 1.0f / liquid->def.spacing, light = liquid->trait[i].y;
+    Kernel kernel = kernel_of(liquid);
     f32x8 zero = f32x8_set(0.0f), sum = zero, others = zero;
     Vec3x8 slope = {zero, zero, zero}, warm = slope, tension = slope;
     f32x8 own = f32x8_set(liquid->trait[i].w);
     for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
-        Near8 n = near_of(liquid, at, near + k, per_d);
+        Near8 n = near_of(liquid, at, near + k, kernel);
         Vec3x8 g = vec3x8_scale(n.off, n.over);
-        f32x8 squared = vec3x8_dot(g, g);
         warm = vec3x8_add_scaled(warm, n.w, g);
         if (mixed || cohesive) {
             f32x8 trait[4];
             gather_fours(liquid->trait, near + k, trait);
-            sum += trait[0] * kernel_wide(n.q);
+            sum += trait[0] * kernel_wide(n.rest);
             slope = vec3x8_add_scaled(slope, trait[0], g);
-            others += trait[1] * squared;
+            others += f32x8_select(trait[1] > zero, n.over * (0.5f * (trait[1] + light)), zero);
             if (cohesive) { /* attraction beyond the spacing */
-                f32x8 a = f32x8_max(n.q - 1.0f, zero) * f32x8_max(2.0f - n.q, zero);
-                f32x8 pull = 4.0f * f32x8_min(trait[3], own) * a / f32x8_max(n.r, f32x8_set(1e-9f));
+                f32x8 r = f32x8_sqrt(n.r2), q = r * per_d;
+                f32x8 a = f32x8_max(q - 1.0f, zero) * f32x8_max(2.0f - q, zero);
+                f32x8 pull = 4.0f * f32x8_min(trait[3], own) * a / f32x8_max(r, f32x8_set(1e-9f));
                 tension = vec3x8_sub_scaled(tension, pull, n.off);
             }
         } else {
-            sum += kernel_wide(n.q);
+            sum += kernel_wide(n.rest);
             slope = vec3x8_add(slope, g);
-            others += squared;
+            others += n.over;
         }
     }
     Density out = {sum_lanes(sum), sum_vectors(slope), sum_lanes(others), sum_vectors(warm),
                    sum_vectors(tension)};
-    out.others *= mixed || cohesive ? 1.0f : lightness;
+    out.others *= -2.0f * (mixed || cohesive ? 1.0f : light);
     return out;
 }
 
@@ -105,16 +108,18 @@ SIMD_INLINE void predict_item(Liquid *liquid, u32 i, bool mixed, bool cohesive)
     f32 walls = liquid_boundary_item(liquid, i);
     Wall wall = wall_of(liquid, i);
     Vec3 full = vec3_add(density.slope, wall.slope);
-    f32 inertia = phase->lightness * vec3_length_squared(full) + phase->part * density.others;
-    f32 least = 0.1f * phase->lightness / (liquid->def.spacing * liquid->def.spacing);
+    f32 per_mass = 1.0f / phase->mass, excess = density.sum + walls - 1.0f;
+    f32 inertia = density.others + 2.0f * liquid->trait[i].y * kernel_of(liquid).scale;
+    f32 least = 0.1f * per_mass / (liquid->def.spacing * liquid->def.spacing);
     liquid->inertia[i] = f32_max(inertia, least);
-    f32 excess = phase->grains != 0 ? 0.0f : density.sum + walls - 1.0f;
+    excess = phase->grains != 0 ? 0.0f : excess;
     liquid->excess[i] = excess;
-    f32 own = liquid->place[i].w / phase->part;
-    Vec3 warm = vec3_add(vec3_scale(full, own), density.warm);
+    liquid->full[i] = (Four){full.x, full.y, full.z, 0.0f};
+    Vec3 warm = vec3_scale(density.warm, phase->part);
+    warm = vec3_add_scaled(warm, liquid->place[i].w, full);
     Four *v = &liquid->motion[i];
     Vec3 now = vec3_add_scaled(vec3_of(v), liquid->h, liquid->gravity);
-    now = vec3_add_scaled(now, -phase->lightness, warm);
+    now = vec3_add_scaled(now, -per_mass, warm);
     if (cohesive) {
         now = vec3_add_scaled(now, liquid->h / phase->mass, density.tension);
     }
@@ -180,11 +185,12 @@ SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
     const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
     const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
     const Four *at = &liquid->place[i], *v = &liquid->motion[i];
-    f32 d = liquid->def.spacing, per_d = 1.0f / d;
+    f32 d = liquid->def.spacing;
+    Kernel kernel = kernel_of(liquid);
     f32x8 zero = f32x8_set(0.0f), rates = zero, own = f32x8_set(v->w);
-    Vec3x8 drag = {zero, zero, zero};
+    Vec3x8 drag = {zero, zero, zero}, shifts = drag;
     for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
-        Near8 n = near_of(liquid, at, near + k, per_d);
+        Near8 n = near_of(liquid, at, near + k, kernel);
         f32x8 motion[4];
         gather_fours(liquid->motion, near + k, motion);
         Vec3x8 against = {v->x - motion[0], v->y - motion[1], v->z - motion[2]};
@@ -195,16 +201,26 @@ SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
             thick = thick * (1.0f - trait[2] * liquid->trait[i].z); /* not between grains */
         }
         rates += over * vec3x8_dot(against, n.off);
+        shifts = vec3x8_add_scaled(shifts, n.over * n.w, n.off);
         drag = vec3x8_add_scaled(drag, over * thick, against);
     }
     f32 rate = sum_lanes(rates), h = liquid->h;
     Vec3 change = vec3_scale(sum_vectors(drag), h * phase->lightness * d * d * d);
     change = vec3_add(change, wall_drag(liquid, i, &rate, vec3_of(v)));
+    liquid->change[i] = (Four){change.x, change.y, change.z, 0.0f};
+    /* The residual: what pressures have to stop. */
     f32 excess = liquid->excess[i];
-    liquid->wanted[i] = rate + excess / h;
-    /* Of long waves: a deep tank that expanded in one step would be thrown up. */
-    f32 grows = f32_min(excess, long_excess) / h;
-    liquid->change[i] = (Four){change.x, change.y, change.z, rate + grows};
+    f32 near_rest = f32_clamp(excess, -small_excess, small_excess);
+    f32 closing = closing_part * f32_min(excess + small_excess, 0.0f);
+    f32 wanted = rate + (settling_part * near_rest + closing) / h;
+    Vec3 shift = vec3_scale(sum_vectors(shifts), mixed ? phase->part : 1.0f);
+    shift = vec3_add_scaled(shift, at->w, vec3_of(&liquid->full[i]));
+    shift = vec3_scale(shift, -1.0f / phase->mass);
+    liquid->shift[i] = (Four){shift.x, shift.y, shift.z, 0.0f};
+    bool free = phase->grains == 0 && liquid->excess[i] > alone_excess &&
+                (wanted > 0.0f || liquid->pushes[i] > 0.0f);
+    liquid->active[i] = free;
+    liquid->residual[i] = free ? wanted : 0.0f;
 }
 
 Vec3 liquid_wall_slope(const Liquid *liquid, u32 i)
@@ -217,27 +233,14 @@ f32 liquid_wall_yields(const Liquid *liquid, u32 i)
     return wall_of(liquid, i).yields;
 }
 
-/* The pressure that stops what is wanted; a part of its change is kept for the next step. */
-static void press(void *context, u32 first, u32 end, u32 worker)
+/* What the excess of an item asks of positions, for the next pass to gather. */
+static void loosen(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
-    f32 d = liquid->def.spacing, impulse = liquid->h * d * d * d;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
-        f32 part = liquid->factors[liquid->phase_of[i]].part;
-        f32 inertia = liquid->inertia[i] + part * wall_of(liquid, i).yields;
-        f32 before = liquid->place[i].w / part;
-        f32 change = relaxation * liquid->wanted[i] / inertia + liquid_coarse_pressure(liquid, i);
-        f32 most =
-            pressure_most * d * d / (liquid->h * liquid->factors[liquid->phase_of[i]].lightness);
-        f32 now = f32_clamp(before + change, 0.0f, most);
-        now = liquid->factors[liquid->phase_of[i]].grains != 0 ? 0.0f : now;
-        liquid->place[i].w = (now - before) * part;
-        f32 kept = liquid->excess[i] < alone_excess ? f32_min(before, now)
-                                                    : before + kept_part * (now - before);
-        liquid->pressure[i] = kept / impulse;
-        liquid->wanted[i] = now / impulse;
-        liquid->full[i] = now;
+        f32 excess = f32_clamp(liquid->excess[i], 0.0f, shift_excess_most);
+        liquid->place[i].w = shift_part * excess / liquid->inertia[i];
     }
 }
 
@@ -263,24 +266,19 @@ SIMD_INLINE void correct_item(Liquid *liquid, u32 i, bool mixed)
     const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
     const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
     const Four *at = &liquid->place[i];
-    f32 per_d = 1.0f / liquid->def.spacing, own = at->w / phase->part;
+    f32 own = at->w;
+    Kernel kernel = kernel_of(liquid);
     f32x8 zero = f32x8_set(0.0f);
     Vec3x8 sum = {zero, zero, zero};
     for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
-        Near8 n = near_of(liquid, at, near + k, per_d);
-        if (mixed) {
-            f32x8 trait[4];
-            gather_fours(liquid->trait, near + k, trait);
-            n.w += own * trait[0];
-        } else {
-            n.w += own;
-        }
+        Near8 n = near_of(liquid, at, near + k, kernel);
         sum = vec3x8_add_scaled(sum, n.over * n.w, n.off);
     }
-    Vec3 push = vec3_add_scaled(sum_vectors(sum), own, wall_of(liquid, i).slope);
+    Vec3 push = vec3_scale(sum_vectors(sum), mixed ? phase->part : 1.0f);
+    push = vec3_add_scaled(push, own, vec3_of(&liquid->full[i]));
     Four *v = &liquid->motion[i];
     Vec3 now = vec3_add(vec3_of(v), vec3_of(&liquid->change[i]));
-    now = vec3_add_scaled(now, -phase->lightness, push);
+    now = vec3_add_scaled(now, -1.0f / phase->mass, push);
     *v = (Four){now.x, now.y, now.z, v->w};
 }
 
@@ -316,27 +314,31 @@ static void move(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
     f32 h = liquid->h, d = liquid->def.spacing, error = 0.0f, worst = 0.0f;
+    f32 way = 0.0f, fastest = 0.0f;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
         Four *x = &liquid->place[i], *v = &liquid->motion[i];
         Vec3 u = vec3(or_zero(v->x), or_zero(v->y), or_zero(v->z));
         f32 speed = vec3_length(u);
         u = speed > SPEED_MAX_M_S ? vec3_scale(u, SPEED_MAX_M_S / speed) : u;
-        Vec3 at = vec3_add_scaled(vec3_of(x), h, u);
+        Vec3 at = vec3_add(vec3_add_scaled(vec3_of(x), h, u), vec3_of(&liquid->shift[i]));
         f32 e = WORLD_EXTENT_MAX_M;
         at = vec3(f32_clamp(at.x, -e, e), f32_clamp(at.y, -e, e), f32_clamp(at.z, -e, e));
-        f32 pressure = f32_min(or_zero(liquid->pressure[i]), 1e12f);
-        liquid->pressure[i] = pressure;
+        way = f32_max(way, vec3_length_squared(vec3_sub(at, vec3_of(x))));
+        fastest = f32_max(fastest, vec3_length_squared(u));
         f32 part = liquid->factors[liquid->phase_of[i]].part;
-        *x = (Four){at.x, at.y, at.z, pressure * (h * d * d * d) * part};
+        liquid->pressure[i] = f32_min(or_zero(liquid->pushes[i]) / (h * d * d * d * part), 1e12f);
+        *x = (Four){at.x, at.y, at.z, 0.0f};
         *v = (Four){u.x, u.y, u.z, v->w};
         f32 over = f32_max(liquid->excess[i], 0.0f);
         error += over;
         worst = f32_max(worst, over);
     }
-    f32 *sums = &liquid->sums[2 * (size_t)(first / LIQUID_GRAIN)];
+    f32 *sums = &liquid->sums[4 * (size_t)(first / LIQUID_GRAIN)];
     sums[0] = error;
     sums[1] = worst;
+    sums[2] = sqrtf(way);
+    sums[3] = sqrtf(fastest);
 }
 
 /* Pressures as impulses of this step, and viscosities as it can take them. */
@@ -348,7 +350,8 @@ static void prepare(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
         f32 unit = 1.0f / (phase->lightness * d * h);
-        liquid->place[i].w = liquid->pressure[i] * (h * d * d * d) * phase->part;
+        liquid->pushes[i] = liquid->pressure[i] * (h * d * d * d) * phase->part;
+        liquid->place[i].w = liquid->pushes[i];
         liquid->motion[i].w = f32_clamp(phase->viscosity, viscosity_least * phase->damping * unit,
                                         viscosity_most * unit);
     }
@@ -358,19 +361,17 @@ static void flow(Liquid *liquid, f32 h)
 {
     u32 n = liquid->items;
     liquid->h = h;
+    liquid_neighbours(liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, prepare, liquid);
     liquid_boundary_step(liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, predict, liquid);
     liquid_boundary_load(liquid);
     liquid_boundary_press(liquid, true);
+    liquid_boundary_speeds(liquid);
     liquid_hands_step(liquid, h);
+    jobs_run(liquid->jobs, n, LIQUID_GRAIN, loosen, liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, project, liquid);
-    if (liquid->coarse_stale) {
-        liquid_coarse_build(liquid);
-        liquid->coarse_stale = false;
-    }
-    liquid_coarse_solve(liquid);
-    jobs_run(liquid->jobs, n, LIQUID_GRAIN, press, liquid);
+    liquid_solve(liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, correct, liquid);
     liquid_boundary_press(liquid, false);
 }
@@ -387,4 +388,12 @@ void liquid_step(Liquid *liquid, f32 h)
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, collide, liquid);
     liquid_boundary_contact_movers(liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, move, liquid);
+    f32 way = 0.0f;
+    liquid->fastest = 0.0f;
+    for (u32 r = 0; r * LIQUID_GRAIN < n; r++) {
+        way = f32_max(way, liquid->sums[4 * (size_t)r + 2]);
+        liquid->fastest = f32_max(liquid->fastest, liquid->sums[4 * (size_t)r + 3]);
+    }
+    liquid->moved += way;
+    liquid->moved_since = true;
 }

@@ -26,7 +26,7 @@ static i32 axis_of(f32 x, f32 per_cell)
 
 f32 liquid_cell_size(const Liquid *liquid)
 {
-    return liquid->def.spacing * KERNEL_REACH * (1.0f + NEIGHBOUR_MARGIN);
+    return liquid->def.spacing * (KERNEL_REACH + NEIGHBOUR_SLACK);
 }
 
 /* ---- items ---- */
@@ -80,12 +80,14 @@ static u32 cell_number(const Liquid *liquid, const i32 at[3])
 static void find_cells(Liquid *liquid, f32 per_cell, i32 least[3], i32 most[3])
 {
     u32 n = 0;
+    f32 fastest = 0.0f;
     for (u32 p = 0; p < liquid->def.phase_count; p++) {
         u32 left = liquid->live[p];
         for (u32 s = liquid->first[p]; left != 0; s++) {
             if (liquid->generations[s] != 0) {
                 left--;
                 liquid->order[n++] = s;
+                fastest = f32_max(fastest, vec3_length_squared(liquid->velocities[s]));
                 const f32 at[3] = {liquid->positions[s].x, liquid->positions[s].y,
                                    liquid->positions[s].z};
                 for (u32 k = 0; k < 3; k++) {
@@ -97,6 +99,7 @@ static void find_cells(Liquid *liquid, f32 per_cell, i32 least[3], i32 most[3])
         }
     }
     liquid->items = n;
+    liquid->fastest = sqrtf(fastest);
 }
 
 /* An item's arrays from its slot's. */
@@ -111,10 +114,10 @@ static void load_items(void *context, u32 first, u32 end, u32 worker)
         liquid->place[i] = (Four){x.x, x.y, x.z, 0.0f};
         liquid->motion[i] = (Four){v.x, v.y, v.z, liquid->factors[p].viscosity};
         liquid->trait[i] =
-            (Four){liquid->factors[p].part, liquid->factors[p].part * liquid->factors[p].lightness,
+            (Four){liquid->factors[p].part,
+                   liquid->factors[p].grains != 0 ? 0.0f : 1.0f / liquid->factors[p].mass,
                    (f32)liquid->factors[p].grains, liquid->factors[p].cohesion};
-        liquid->pressure[i] = liquid->wanted[i] = liquid->pressures[s];
-        liquid->full[i] = 0.0f; /* until the first step has found it */
+        liquid->pressure[i] = liquid->pressures[s];
     }
 }
 
@@ -123,6 +126,8 @@ void liquid_sort(Liquid *liquid)
     f32 per_cell = 1.0f / liquid_cell_size(liquid);
     i32 least[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, most[3] = {INT32_MIN, INT32_MIN, INT32_MIN};
     liquid->dropped = 0;
+    liquid->moved_since = false;
+    liquid->search_stale = true;
     find_cells(liquid, per_cell, least, most);
     if (liquid->items == 0 || !choose_grid(liquid, least, most)) {
         liquid->items = 0;
@@ -153,7 +158,8 @@ void liquid_sort(Liquid *liquid)
     /* The dummy: too far for any kernel, near enough for finite squares. */
     for (u32 i = liquid->items; i < liquid->items + LIQUID_PAD; i++) {
         liquid->place[i] = (Four){3e7f, 3e7f, 3e7f, 0.0f};
-        liquid->full[i] = 0.0f;
+        liquid->pushes[i] = 0.0f;
+        liquid->answer[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
         liquid->motion[i] = liquid->trait[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
         liquid->change[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
     }
@@ -171,7 +177,8 @@ typedef struct Candidates {
 
 static void add_run(const Liquid *liquid, Candidates *all, u32 first, u32 end)
 {
-    for (u32 i = first; i < end && all->count < CANDIDATES_MAX; i++) {
+    for (u32 k = first; k < end && all->count < CANDIDATES_MAX; k++) {
+        u32 i = liquid->moved_since ? liquid->order[k] : k;
         const Four *at = &liquid->place[i];
         all->x[all->count] = at->x;
         all->y[all->count] = at->y;
@@ -183,6 +190,7 @@ static void add_run(const Liquid *liquid, Candidates *all, u32 first, u32 end)
 static void find_candidates(const Liquid *liquid, const i32 cell[3], Candidates *all)
 {
     u32 width = 1u << liquid->cell_bits[0];
+    const u32 *starts = liquid->moved_since ? liquid->search_starts : liquid->cell_starts;
     memcpy(all->cell, cell, sizeof all->cell);
     all->count = 0;
     for (i32 z = cell[2] - 1; z <= cell[2] + 1; z++) {
@@ -190,8 +198,8 @@ static void find_candidates(const Liquid *liquid, const i32 cell[3], Candidates 
             const i32 low[3] = {cell[0] - 1, y, z}, row[3] = {0, y, z};
             u32 from = cell_number(liquid, low), base = cell_number(liquid, row);
             u32 inside = u32_min(3, base + width - from); /* cells before the row wraps */
-            add_run(liquid, all, liquid->cell_starts[from], liquid->cell_starts[from + inside]);
-            add_run(liquid, all, liquid->cell_starts[base], liquid->cell_starts[base + 3 - inside]);
+            add_run(liquid, all, starts[from], starts[from + inside]);
+            add_run(liquid, all, starts[base], starts[base + 3 - inside]);
         }
     }
     for (u32 k = all->count; k < all->count + 8; k++) {
@@ -219,6 +227,15 @@ SIMD_INLINE u32 pack_lanes(u32 *to, const u32 *item, u32 bits)
 #endif
 }
 
+/* Whole groups of eight: the rest is the dummy. */
+static void fill_group(Liquid *liquid, u32 i)
+{
+    u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+    for (u32 k = liquid->near_count[i]; k % SIMD_LANES != 0; k++) {
+        near[k] = liquid->items;
+    }
+}
+
 static u32 find_near(const Candidates *all, const Four *at, f32 reach2, u32 *near)
 {
     f32x8 x = f32x8_set(at->x), y = f32x8_set(at->y), z = f32x8_set(at->z);
@@ -239,7 +256,7 @@ static u32 find_near(const Candidates *all, const Four *at, f32 reach2, u32 *nea
 static void find_neighbours(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
-    f32 size = liquid_cell_size(liquid), per_cell = 1.0f / size;
+    f32 per_cell = 1.0f / liquid_cell_size(liquid), reach = liquid->search_reach;
     Candidates all;
     u32 near[LIQUID_NEIGHBOURS_MAX + 16];
     all.cell[0] = INT32_MIN;
@@ -251,12 +268,13 @@ static void find_neighbours(void *context, u32 first, u32 end, u32 worker)
         if (memcmp(cell, all.cell, sizeof cell) != 0) {
             find_candidates(liquid, cell, &all);
         }
-        u32 found = find_near(&all, at, size * size, near);
+        u32 found = find_near(&all, at, reach * reach, near);
         liquid->crowded[i] = found > LIQUID_NEIGHBOURS_MAX;
         found = u32_min(found, LIQUID_NEIGHBOURS_MAX);
         u32 *to = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
         memcpy(to, near, found * sizeof *to);
         liquid->near_count[i] = (u8)found;
+        fill_group(liquid, i);
     }
 }
 
@@ -284,24 +302,65 @@ static void make_mutual(Liquid *liquid)
         }
         liquid->dropped += liquid->near_count[i] - kept;
         liquid->near_count[i] = (u8)kept;
+        fill_group(liquid, i);
     }
+}
+
+static void find_cells_again(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    f32 per_cell = 1.0f / liquid_cell_size(liquid);
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        const Four *at = &liquid->place[i];
+        const i32 cell[3] = {axis_of(at->x, per_cell), axis_of(at->y, per_cell),
+                             axis_of(at->z, per_cell)};
+        liquid->cell_of[i] = cell_number(liquid, cell);
+    }
+}
+
+/* Items keep their numbers in a tick; `order` lists them by the cells where they are now. */
+static bool order_again(Liquid *liquid)
+{
+    u32 cells = 1u << (liquid->cell_bits[0] + liquid->cell_bits[1] + liquid->cell_bits[2]);
+    if (!memory_grow((void **)&liquid->search_starts, &liquid->search_capacity, cells + 2,
+                     sizeof *liquid->search_starts)) {
+        return false;
+    }
+    u32 *starts = liquid->search_starts + 1;
+    memset(liquid->search_starts, 0, (cells + 2) * sizeof *starts);
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, find_cells_again, liquid);
+    for (u32 i = 0; i < liquid->items; i++) {
+        starts[liquid->cell_of[i]]++;
+    }
+    for (u32 c = 0, sum = 0; c <= cells; c++) {
+        u32 count = starts[c];
+        starts[c] = sum;
+        sum += count;
+    }
+    for (u32 i = 0; i < liquid->items; i++) { /* moves each start on to the next one */
+        liquid->order[starts[liquid->cell_of[i]]++] = i;
+    }
+    return true;
 }
 
 void liquid_neighbours(Liquid *liquid)
 {
+    f32 d = liquid->def.spacing, step = liquid->fastest * liquid->h;
+    if (!liquid->search_stale && 2.0f * liquid->moved <= liquid->search_slack) {
+        return;
+    }
+    if (liquid->moved_since && !order_again(liquid)) {
+        return;
+    }
+    /* Fast liquid is searched in every step, and needs no slack. */
+    liquid->search_slack = 4.0f * step < NEIGHBOUR_SLACK * d ? NEIGHBOUR_SLACK * d : 0.0f;
+    liquid->search_reach = KERNEL_REACH * d + liquid->search_slack;
+    liquid->moved = 0.0f;
+    liquid->search_stale = false;
     jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, find_neighbours, liquid);
-    bool crowded = false;
-    for (u32 i = 0; i < liquid->items && !crowded; i++) {
-        crowded = liquid->crowded[i] != 0;
-    }
-    if (crowded) {
+    if (memchr(liquid->crowded, 1, liquid->items) != NULL) {
         make_mutual(liquid);
-    }
-    for (u32 i = 0; i < liquid->items; i++) { /* whole groups of eight */
-        u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
-        for (u32 k = liquid->near_count[i]; k % SIMD_LANES != 0; k++) {
-            near[k] = liquid->items;
-        }
     }
 }
 

@@ -14,7 +14,9 @@ enum {
 };
 
 /* Greatest mean of p h² / (ρ spacing²) in a step. */
-static const f32 pressure_most = 0.04f;
+static const f32 pressure_most = 0.12f;
+/* Greatest way of the fastest item in a step, spacings. */
+static const f32 way_most = 0.5f;
 /* Things that move this fast wake the liquid. */
 #define STIR_M_S 0.01f
 /* Greatest viscosity of a step, spacings². */
@@ -95,14 +97,13 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
         colliders[c].ops->begin(colliders[c].of, jobs, tick_s);
     }
     liquid_sort(liquid);
-    if (liquid->fluids) {
-        liquid_neighbours(liquid);
-    }
     liquid->coarse_stale = true;
     liquid_boundary_begin(liquid);
     u32 ranges = liquid->items / LIQUID_GRAIN + 1;
-    if (!memory_grow((void **)&liquid->sums, &liquid->sums_capacity, 2 * ranges,
-                     sizeof *liquid->sums)) {
+    if (!memory_grow((void **)&liquid->sums, &liquid->sums_capacity, 4 * ranges,
+                     sizeof *liquid->sums) ||
+        !memory_grow((void **)&liquid->partials, &liquid->partials_capacity, ranges,
+                     sizeof *liquid->partials)) {
         liquid->in_tick = false;
     }
 }
@@ -115,14 +116,16 @@ static u32 steps_of(const Liquid *liquid, f32 h)
     u32 count = 0;
     for (u32 i = 0; i < liquid->items; i++) {
         const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
-        f32 pressure = liquid->wanted[i] * phase->lightness * d * d * d;
+        f32 pressure = liquid->pressure[i] * phase->lightness * d * d * d;
         count += pressure > 0.0f;
         sum += (f64)pressure;
         thickest = f32_max(thickest, phase->viscosity * phase->lightness * d * d * d);
     }
     f32 mean = count != 0 ? (f32)(sum / (f64)count) : 0.0f;
     f32 pressed = sqrtf(mean / pressure_most) * h / d,
-        thick = thickest * h / (d * d * viscosity_most);
+        thick = thickest * h / (d * d * viscosity_most),
+        fast = liquid->fastest * h / (way_most * d);
+    pressed = f32_max(pressed, fast);
     f32 most = f32_min(f32_max(pressed, thick), (f32)STEPS_MAX - 1.0f);
     u32 needed = most > 0.0f ? (u32)most + 1 : 1;
     needed = u32_max(needed, count == 0 ? STEPS_UNKNOWN : 1);
@@ -137,6 +140,7 @@ void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity)
     liquid->gravity = gravity;
     liquid->span = h;
     u32 steps = liquid->fluids ? steps_of(liquid, h) : liquid->def.iterations;
+    liquid->steps = steps;
     f32 step = h / (f32)steps;
     for (u32 c = 0; c < liquid->collider_count; c++) {
         liquid->colliders[c].ops->substep_begin(liquid->colliders[c].of, h);
@@ -159,8 +163,8 @@ static void sum_errors(Liquid *liquid)
 {
     f32 sum = 0.0f, worst = 0.0f;
     for (u32 r = 0; r * LIQUID_GRAIN < liquid->items; r++) {
-        sum += liquid->sums[2 * (size_t)r];
-        worst = f32_max(worst, liquid->sums[2 * (size_t)r + 1]);
+        sum += liquid->sums[4 * (size_t)r];
+        worst = f32_max(worst, liquid->sums[4 * (size_t)r + 1]);
     }
     liquid->density_error = liquid->items != 0 ? sum / (f32)liquid->items : 0.0f;
     liquid->density_error_max = worst;

@@ -6,7 +6,8 @@
 
 LiquidKit liquid_kit_make(const LiquidDef *def, f32 gravity_m_s2)
 {
-    LiquidKit kit = {.substeps = 4, .gravity = vec3(0.0f, -gravity_m_s2, 0.0f)};
+    LiquidKit kit = {
+        .substeps = 4, .tick_s = KIT_TICK_S, .gravity = vec3(0.0f, -gravity_m_s2, 0.0f)};
     ErrorText error = {0};
     kit.rigid = kit_world(64, kit.substeps, gravity_m_s2);
     kit.liquid = liquid_create(def, &error);
@@ -69,7 +70,7 @@ void liquid_kit_fill(LiquidKit *kit, u32 phase, Vec3 low, u32 x, u32 y, u32 z)
 
 void liquid_kit_tick(LiquidKit *kit)
 {
-    f32 tick = KIT_TICK_S, h = tick / (f32)kit->substeps;
+    f32 tick = kit->tick_s, h = tick / (f32)kit->substeps;
     kit->bodies.rigid = kit->rigid;
     kit->bodies.gravity = kit->gravity;
     kit->bodies.tick_s = tick;
@@ -90,7 +91,7 @@ void liquid_kit_tick(LiquidKit *kit)
 
 void liquid_kit_run(LiquidKit *kit, f32 seconds)
 {
-    for (f32 t = 0.0f; t < seconds - 0.5f * KIT_TICK_S; t += KIT_TICK_S) {
+    for (f32 t = 0.0f; t < seconds - 0.5f * kit->tick_s; t += kit->tick_s) {
         liquid_kit_tick(kit);
     }
 }

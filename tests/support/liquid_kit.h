@@ -16,10 +16,11 @@ typedef struct LiquidKit {
     Jobs *jobs;
     Collider extra; /* another collider; ops NULL: none */
     u32 substeps;
+    f32 tick_s;
     Vec3 gravity; /* m/s² */
 } LiquidKit;
 
-/* Four substeps, gravity down. Ends the test where there is no memory. */
+/* Ticks of KIT_TICK_S in four substeps, gravity down. Ends the test where there is no memory. */
 LiquidKit liquid_kit_make(const LiquidDef *def, f32 gravity_m_s2);
 void liquid_kit_free(LiquidKit *kit);
 /* One fluid phase of water with this capacity. */

@@ -122,7 +122,7 @@ static u32 border_of(f32 x, f32 fine, f32 *border)
 /* The row of an active item: the operator of solve.c, for pressures constant in each cell. */
 SIMD_INLINE void add_item(const Liquid *liquid, u32 i, f32 fine, bool mixed, f32 row[AROUND])
 {
-    const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+    const u32 *near = near_list(liquid, i);
     const Four *x = &liquid->place[i];
     Kernel kernel = kernel_of(liquid);
     Vec3 border;

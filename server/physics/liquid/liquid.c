@@ -164,6 +164,7 @@ void liquid_factors(Liquid *liquid)
             .cohesion = grains ? 0.0f : cohesion_per_tension * phase->surface_tension * d,
             .radius = grains ? 0.49f * d : 0.2f * d, /* contacts keep grains at 0.5 */
             .grains = grains};
+        liquid->cohesive = liquid->cohesive || liquid->factors[p].cohesion > 0.0f;
     }
 }
 

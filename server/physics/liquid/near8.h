@@ -58,6 +58,15 @@ SIMD_INLINE Near8 near_of(const Liquid *liquid, const Four *at, const u32 *item,
     return n;
 }
 
+/* Lists lie far apart: the next one is fetched while this one is worked on. */
+static inline const u32 *near_list(const Liquid *liquid, u32 i)
+{
+    const u32 *list = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+    __builtin_prefetch(list + 2 * LIQUID_NEIGHBOURS_MAX);
+    __builtin_prefetch(list + 2 * LIQUID_NEIGHBOURS_MAX + 16);
+    return list;
+}
+
 static inline Vec3 vec3_of(const Four *f)
 {
     return vec3(f->x, f->y, f->z);

@@ -32,7 +32,10 @@ static const f32 viscosity_least = 0.002f;
 /* Of that least viscosity, what rubs on walls. */
 static const f32 wall_part = 0.3f;
 /* Greatest, with which the explicit step is stable. */
-static const f32 viscosity_most = 0.1f;
+static const f32 viscosity_most = 0.07f;
+
+/* Slope of walls, over the spacing, that the operator's pairs outweigh. */
+static const f32 wall_most = 1.3f;
 
 /* ---- 1 ---- */
 
@@ -46,7 +49,7 @@ typedef struct Density {
 
 SIMD_INLINE Density density_of(const Liquid *liquid, u32 i, bool mixed, bool cohesive)
 {
-    const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+    const u32 *near = near_list(liquid, i);
     const Four *at = &liquid->place[i];
     f32 per_d = 1.0f / liquid->def.spacing, light = liquid->trait[i].y;
     Kernel kernel = kernel_of(liquid);
@@ -101,6 +104,12 @@ static Wall wall_of(const Liquid *liquid, u32 i)
     return wall;
 }
 
+/* From here on a wall is stiffer than the pairs, and counts in the diagonal of the operator. */
+static f32 wall_most_2(const Liquid *liquid)
+{
+    return wall_most * wall_most / (liquid->def.spacing * liquid->def.spacing);
+}
+
 SIMD_INLINE void predict_item(Liquid *liquid, u32 i, bool mixed, bool cohesive)
 {
     const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
@@ -110,6 +119,7 @@ SIMD_INLINE void predict_item(Liquid *liquid, u32 i, bool mixed, bool cohesive)
     Vec3 full = vec3_add(density.slope, wall.slope);
     f32 per_mass = 1.0f / phase->mass, excess = density.sum + walls - 1.0f;
     f32 inertia = density.others + 2.0f * liquid->trait[i].y * kernel_of(liquid).scale;
+    inertia += per_mass * f32_max(vec3_length_squared(wall.slope) - wall_most_2(liquid), 0.0f);
     f32 least = 0.1f * per_mass / (liquid->def.spacing * liquid->def.spacing);
     liquid->inertia[i] = f32_max(inertia, least);
     excess = phase->grains != 0 ? 0.0f : excess;
@@ -160,11 +170,12 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
             continue;
         }
         Vec3 against = vec3_sub(v, pair->speed);
-        f32 approach = vec3_dot(against, pair->normal);
-        *rate -= pair->slope * approach;
+        *rate -= pair->slope * vec3_dot(against, pair->normal);
         if (!(pair->far < 1.0f * d)) {
             continue;
         }
+        against = vec3_add(against, sum); /* what other things have stopped already */
+        f32 approach = vec3_dot(against, pair->normal);
         Vec3 slip = vec3_add_scaled(against, -approach, pair->normal);
         f32 thick = f32_max(phase->viscosity, wall_part * liquid->motion[i].w);
         f32 c = liquid->h * thick * phase->lightness * d * d / f32_max(pair->far, 0.25f * d);
@@ -183,7 +194,7 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
 SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
 {
     const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
-    const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+    const u32 *near = near_list(liquid, i);
     const Four *at = &liquid->place[i], *v = &liquid->motion[i];
     f32 d = liquid->def.spacing;
     Kernel kernel = kernel_of(liquid);
@@ -194,7 +205,7 @@ SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
         f32x8 motion[4];
         gather_fours(liquid->motion, near + k, motion);
         Vec3x8 against = {v->x - motion[0], v->y - motion[1], v->z - motion[2]};
-        f32x8 over = n.over, thick = motion[3] + own, trait[4];
+        f32x8 over = n.over, thick = 2.0f * f32x8_min(motion[3], own), trait[4];
         if (mixed) {
             gather_fours(liquid->trait, near + k, trait);
             over = over * trait[0];
@@ -264,7 +275,7 @@ static void project(void *context, u32 first, u32 end, u32 worker)
 SIMD_INLINE void correct_item(Liquid *liquid, u32 i, bool mixed)
 {
     const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
-    const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+    const u32 *near = near_list(liquid, i);
     const Four *at = &liquid->place[i];
     f32 own = at->w;
     Kernel kernel = kernel_of(liquid);
@@ -325,7 +336,7 @@ static void move(void *context, u32 first, u32 end, u32 worker)
         f32 e = WORLD_EXTENT_MAX_M;
         at = vec3(f32_clamp(at.x, -e, e), f32_clamp(at.y, -e, e), f32_clamp(at.z, -e, e));
         way = f32_max(way, vec3_length_squared(vec3_sub(at, vec3_of(x))));
-        fastest = f32_max(fastest, vec3_length_squared(u));
+        fastest = liquid->pushes[i] > 0.0f ? f32_max(fastest, vec3_length_squared(u)) : fastest;
         f32 part = liquid->factors[liquid->phase_of[i]].part;
         liquid->pressure[i] = f32_min(or_zero(liquid->pushes[i]) / (h * d * d * d * part), 1e12f);
         *x = (Four){at.x, at.y, at.z, 0.0f};

@@ -9,8 +9,8 @@
 #include "server/physics/liquid/near8.h"
 
 enum {
-    ROUNDS = 4, /* of a step */
-    ROUNDS_MOST = 16,
+    ROUNDS = 2, /* of a step */
+    ROUNDS_MOST = 8,
 };
 /* Residual (mean change of density in a step) that needs no more rounds, and that needs more. */
 static const f32 good_enough = 2e-5f, bad = 1e-3f;
@@ -23,7 +23,7 @@ static const f32 smoothing = 0.05f;
 SIMD_INLINE void answer_item(Liquid *liquid, u32 i, bool mixed)
 {
     const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
-    const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+    const u32 *near = near_list(liquid, i);
     const Four *at = &liquid->place[i];
     Kernel kernel = kernel_of(liquid);
     f32x8 zero = f32x8_set(0.0f);
@@ -55,7 +55,7 @@ static void answer(void *context, u32 first, u32 end, u32 worker)
 
 SIMD_INLINE f32 image_item(const Liquid *liquid, u32 i, bool mixed)
 {
-    const u32 *near = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
+    const u32 *near = near_list(liquid, i);
     const Four *at = &liquid->place[i];
     Kernel kernel = kernel_of(liquid);
     f32x8 zero = f32x8_set(0.0f), sum = zero, rough = zero, own = f32x8_set(at->w);

@@ -171,19 +171,27 @@ void liquid_sort(Liquid *liquid)
 typedef struct Candidates {
     i32 cell[3];
     u32 count;
+    u64 lanes[256];
     _Alignas(32) f32 x[CANDIDATES_MAX + 8], y[CANDIDATES_MAX + 8], z[CANDIDATES_MAX + 8];
     _Alignas(32) u32 item[CANDIDATES_MAX + 8];
 } Candidates;
 
+/* Candidates within reach of the cell's box. */
 static void add_run(const Liquid *liquid, Candidates *all, u32 first, u32 end)
 {
+    f32 size = liquid_cell_size(liquid), reach2 = liquid->search_reach * liquid->search_reach;
+    Vec3 low = vec3((f32)all->cell[0] * size, (f32)all->cell[1] * size, (f32)all->cell[2] * size);
+    Vec3 high = vec3_add(low, vec3(size, size, size));
     for (u32 k = first; k < end && all->count < CANDIDATES_MAX; k++) {
         u32 i = liquid->moved_since ? liquid->order[k] : k;
         const Four *at = &liquid->place[i];
+        Vec3 x = vec3(at->x, at->y, at->z);
+        Vec3 off = vec3_sub(x, vec3_min(vec3_max(x, low), high));
         all->x[all->count] = at->x;
         all->y[all->count] = at->y;
         all->z[all->count] = at->z;
-        all->item[all->count++] = i;
+        all->item[all->count] = i;
+        all->count += vec3_length_squared(off) < 1.001f * reach2;
     }
 }
 
@@ -208,23 +216,33 @@ static void find_candidates(const Liquid *liquid, const i32 cell[3], Candidates 
     }
 }
 
-/* Writes the lanes of the mask in order; up to eight numbers are written in any case. */
-SIMD_INLINE u32 pack_lanes(u32 *to, const u32 *item, u32 bits)
+/* The lanes of a mask in order, a byte each. */
+static void fill_lanes(u64 lanes[256])
 {
-#if defined(__AVX2__) && defined(__BMI2__)
-    u64 bytes = _pdep_u64(bits, 0x0101010101010101u) * 0xff;
-    u64 order = _pext_u64(0x0706050403020100u, bytes);
-    __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)order));
-    __m256i items = _mm256_load_si256((const __m256i *)(const void *)item);
-    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permutevar8x32_epi32(items, lanes));
-    return (u32)__builtin_popcount(bits);
-#else
-    u32 n = 0;
-    for (; bits != 0; bits &= bits - 1) {
-        to[n++] = item[__builtin_ctz(bits)];
+    for (u32 bits = 0; bits < 256; bits++) {
+        u64 all = 0;
+        u32 n = 0;
+        for (u32 l = 0; l < SIMD_LANES; l++) {
+            all |= (bits >> l & 1) != 0 ? (u64)l << (8 * n++) : 0;
+        }
+        lanes[bits] = all;
     }
-    return n;
+}
+
+/* Writes the lanes of the mask in order; up to eight numbers are written in any case. */
+SIMD_INLINE u32 pack_lanes(u32 *to, const u32 *item, u32 bits, const u64 *lanes)
+{
+#if defined(__AVX2__)
+    __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes[bits]));
+    __m256i items = _mm256_load_si256((const __m256i *)(const void *)item);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permutevar8x32_epi32(items, order));
+#else
+    u64 order = lanes[bits];
+    for (u32 l = 0; l < SIMD_LANES; l++, order >>= 8) {
+        to[l] = item[order & 7];
+    }
 #endif
+    return (u32)__builtin_popcount(bits);
 }
 
 /* Whole groups of eight: the rest is the dummy. */
@@ -241,14 +259,11 @@ static u32 find_near(const Candidates *all, const Four *at, f32 reach2, u32 *nea
     f32x8 x = f32x8_set(at->x), y = f32x8_set(at->y), z = f32x8_set(at->z);
     f32x8 most = f32x8_set(reach2);
     u32 found = 0;
-    for (u32 k = 0; k < all->count; k += SIMD_LANES) {
+    for (u32 k = 0; k < all->count && found <= LIQUID_NEIGHBOURS_MAX; k += SIMD_LANES) {
         f32x8 dx = f32x8_load(all->x + k) - x, dy = f32x8_load(all->y + k) - y;
         f32x8 dz = f32x8_load(all->z + k) - z;
         u32 bits = i32x8_bits(dx * dx + dy * dy + dz * dz < most);
-        if (found > LIQUID_NEIGHBOURS_MAX) {
-            return found;
-        }
-        found += pack_lanes(near + found, all->item + k, bits);
+        found += pack_lanes(near + found, all->item + k, bits, all->lanes);
     }
     return found;
 }
@@ -260,8 +275,10 @@ static void find_neighbours(void *context, u32 first, u32 end, u32 worker)
     Candidates all;
     u32 near[LIQUID_NEIGHBOURS_MAX + 16];
     all.cell[0] = INT32_MIN;
+    fill_lanes(all.lanes);
     PL_UNUSED(worker);
-    for (u32 i = first; i < end; i++) {
+    for (u32 k = first; k < end; k++) {
+        u32 i = liquid->moved_since ? liquid->order[k] : k;
         const Four *at = &liquid->place[i];
         const i32 cell[3] = {axis_of(at->x, per_cell), axis_of(at->y, per_cell),
                              axis_of(at->z, per_cell)};

@@ -7,7 +7,7 @@
 
 enum {
     SLOT_SORT_TICKS = 64,
-    STEPS_MAX = 16,    /* of a substep */
+    STEPS_MAX = 32,    /* of a substep */
     STEPS_UNKNOWN = 4, /* while no pressure is known */
     STIR_BLOCK = 128,
     THINGS_MAX = 256,
@@ -16,11 +16,11 @@ enum {
 /* Greatest mean of p h² / (ρ spacing²) in a step. */
 static const f32 pressure_most = 0.12f;
 /* Greatest way of the fastest item in a step, spacings. */
-static const f32 way_most = 0.5f;
+static const f32 way_most = 0.6f;
 /* Things that move this fast wake the liquid. */
 #define STIR_M_S 0.01f
 /* Greatest viscosity of a step, spacings². */
-static const f32 viscosity_most = 0.1f;
+static const f32 viscosity_most = 0.07f;
 /* Kinetic energy per mass at rest, over g · spacing; less for thick liquids with less noise. */
 static const f32 rest_part = 1e-4f;
 /* Viscosity over ρ sqrt(g spacing³) from which a liquid is thick. */

@@ -633,8 +633,9 @@ void contact_prepare(Rigid *rigid);
 void contact_release(Rigid *rigid);
 /* Recomputes the rows of fast-rotating bodies at the current poses. */
 void contact_follow(Rigid *rigid);
-/* Recomputes the lanes (bit mask) of a row that touch within h at that time; returns which. */
-u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h);
+/* Recomputes the lanes (bit mask) of a row that touch within h at that time; returns which. Of
+ * those in *missed the others get the contact of later in the tick, or none; out: these. */
+u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h, u32 *missed);
 /* Displaces the two bodies of a lane by this (kg m) divided by their masses, b in the opposite
  * direction. */
 void contact_place(Rigid *rigid, const ContactWide *row, u32 lane, Vec3 moment);

@@ -255,6 +255,109 @@ static void rotation_ways(Rigid *rigid, u32 one, u32 other)
     energy_pass(rigid, end_b.slot, before_b);
 }
 
+/* ---- more than two that moved on as one ---- */
+
+/* Motion of a group about its centre. */
+typedef struct GroupMotion {
+    Vec3 centre, velocity; /* m, m/s, of all */
+    f32 mass;              /* kg */
+    Vec3 momentum;      /* kg m²/s about the centre, without gyration of the bodies themselves */
+    f32 energy;         /* J, twice, of the motion about the centre */
+    Symmetric3 inertia; /* about the centre */
+} GroupMotion;
+
+static Vec3 place_after(const Rigid *rigid, u32 index, bool after)
+{
+    FlightEnd end;
+    bool moved = flight_end(rigid, index, &end);
+    return after && moved ? end.position : rigid->bodies[end.slot].position;
+}
+
+static u32 slot_of(const Rigid *rigid, u32 index)
+{
+    FlightEnd end;
+    flight_end(rigid, index, &end);
+    return end.slot;
+}
+
+/* World inertia of a body as it was solved. */
+static Symmetric3 inertia_of(const Body *body)
+{
+    return symmetric_rotate(body->orientation, &body->inertia);
+}
+
+static void add_inertia(Symmetric3 *sum, const Symmetric3 *own, f32 m, Vec3 r)
+{
+    f32 r2 = vec3_length_squared(r);
+    sum->xx += own->xx + m * (r2 - r.x * r.x);
+    sum->yy += own->yy + m * (r2 - r.y * r.y);
+    sum->zz += own->zz + m * (r2 - r.z * r.z);
+    sum->xy += own->xy - m * r.x * r.y;
+    sum->xz += own->xz - m * r.x * r.z;
+    sum->yz += own->yz - m * r.y * r.z;
+}
+
+/* after: where the flights end, with the velocities as solved. */
+static GroupMotion group_motion(const Rigid *rigid, u32 leader, bool after)
+{
+    GroupMotion group = {0};
+    for (u32 i = leader; i != 0; i = flight_next(rigid, i)) {
+        u32 slot = slot_of(rigid, i);
+        f32 m = rigid->bodies[slot].mass;
+        group.mass += m;
+        group.centre = vec3_add_scaled(group.centre, m, place_after(rigid, i, after));
+        group.velocity = vec3_add_scaled(group.velocity, m, rigid->states[slot].velocity);
+    }
+    group.centre = vec3_scale(group.centre, 1.0f / group.mass);
+    group.velocity = vec3_scale(group.velocity, 1.0f / group.mass);
+    for (u32 i = leader; i != 0; i = flight_next(rigid, i)) {
+        u32 slot = slot_of(rigid, i);
+        f32 m = rigid->bodies[slot].mass;
+        Vec3 r = vec3_sub(place_after(rigid, i, after), group.centre);
+        Vec3 u = vec3_sub(rigid->states[slot].velocity, group.velocity);
+        Vec3 w = rigid->states[slot].angular_velocity;
+        Symmetric3 own = inertia_of(&rigid->bodies[slot]);
+        Vec3 spin = symmetric_mul(&own, w);
+        group.momentum = vec3_add(group.momentum, vec3_add_scaled(spin, m, vec3_cross(r, u)));
+        group.energy += m * vec3_length_squared(u) + vec3_dot(w, spin);
+        add_inertia(&group.inertia, &own, m, r);
+    }
+    return group;
+}
+
+/* Bodies that moved on as one have other relative positions than when they were solved. Their
+ * motion is that of one rigid body, by its angular momentum, and the rest: the first gets the
+ * angular momentum that they had, and the rest is scaled so that energy is conserved, if it
+ * suffices. */
+static void rotation_group(Rigid *rigid, u32 leader)
+{
+    GroupMotion before = group_motion(rigid, leader, false),
+                after = group_motion(rigid, leader, true);
+    Symmetric3 inverse = symmetric_inverse(&after.inertia);
+    Vec3 has = symmetric_mul(&inverse, after.momentum);
+    Vec3 gets = symmetric_mul(&inverse, before.momentum);
+    f32 rest = after.energy - vec3_dot(has, after.momentum);
+    f32 left = before.energy - vec3_dot(gets, before.momentum);
+    f32 scale = rest > 1e-6f * before.energy ? sqrtf(f32_max(left, 0.0f) / rest) : 1.0f;
+    if (!(left >= 0.0f) || !(scale < 2.0f) || !vec3_is_finite(gets)) {
+        return;
+    }
+    for (u32 i = leader; i != 0; i = flight_next(rigid, i)) {
+        u32 slot = slot_of(rigid, i);
+        BodyState *state = &rigid->states[slot];
+        Vec3 velocity = state->velocity;
+        Vec3 r = vec3_sub(place_after(rigid, i, true), after.centre);
+        Vec3 other = vec3_sub(vec3_sub(velocity, after.velocity), vec3_cross(has, r));
+        Vec3 whole = vec3_add(after.velocity, vec3_cross(gets, r));
+        state->velocity = vec3_add_scaled(whole, scale, other);
+        state->angular_velocity =
+            vec3_add_scaled(gets, scale, vec3_sub(state->angular_velocity, has));
+        energy_pass(rigid, slot, velocity);
+    }
+}
+
+/* ---- the end ---- */
+
 /* Moves a body to the end of its flight; true: it left its bounds in the tree. */
 static bool end_flight(Rigid *rigid, const FlightEnd *end)
 {
@@ -296,6 +399,8 @@ static void end_flights(Rigid *rigid)
         u32 partner = flight_partner(rigid, i);
         if (partner != 0) {
             rotation_ways(rigid, i, partner);
+        } else if (flight_group(rigid, i) != 0) {
+            rotation_group(rigid, i);
         }
     }
     for (u32 i = 1; i < count; i++) {

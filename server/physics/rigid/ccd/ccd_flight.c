@@ -576,7 +576,7 @@ u32 flight_count(const Rigid *rigid)
     return rigid->flyer_count;
 }
 
-bool flight_end(Rigid *rigid, u32 index, FlightEnd *end)
+bool flight_end(const Rigid *rigid, u32 index, FlightEnd *end)
 {
     const Flyer *flyer = flyer_at(rigid, index);
     *end = (FlightEnd){.slot = flyer->placed.slot, .fast = flyer->fast, .held = flyer->held};
@@ -594,6 +594,23 @@ u32 flight_partner(const Rigid *rigid, u32 index)
     bool pair = flyer->leader == index && flyer->mass > 0.0f && flyer->next != NONE &&
                 flyer_at(rigid, flyer->next)->next == NONE;
     return pair ? flyer->next : 0;
+}
+
+u32 flight_next(const Rigid *rigid, u32 index)
+{
+    u32 next = flyer_at(rigid, index)->next;
+    return next != NONE ? next : 0;
+}
+
+u32 flight_group(const Rigid *rigid, u32 index)
+{
+    const Flyer *flyer = flyer_at(rigid, index);
+    u32 count = 0;
+    for (u32 i = index; i != 0 && flyer->leader == index && flyer->mass > 0.0f;
+         i = flight_next(rigid, i)) {
+        count++;
+    }
+    return count > 2 ? count : 0;
 }
 
 void flight_clear(Rigid *rigid)

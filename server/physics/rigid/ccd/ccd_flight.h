@@ -28,10 +28,15 @@ typedef struct FlightEnd {
 /* Flights are numbered from 1 on. */
 u32 flight_count(const Rigid *rigid);
 /* The end of a flight; false: as solved (position and orientation are not written). */
-bool flight_end(Rigid *rigid, u32 index, FlightEnd *end);
+bool flight_end(const Rigid *rigid, u32 index, FlightEnd *end);
 /* For two free bodies that move on as one, and with nothing else, in the leading flight: the
  * number of the second; else 0. */
 u32 flight_partner(const Rigid *rigid, u32 index);
+/* For three or more free bodies that move on as one, and with nothing else, in the leading flight:
+ * their number; else 0. */
+u32 flight_group(const Rigid *rigid, u32 index);
+/* The next flight of a group that begins with the leading one; 0 after the last. */
+u32 flight_next(const Rigid *rigid, u32 index);
 /* Clears all flights. */
 void flight_clear(Rigid *rigid);
 

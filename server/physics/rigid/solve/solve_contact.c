@@ -730,6 +730,28 @@ static u32 impact_is_far(const Rigid *rigid, const ContactWide *row, const Impac
     return lanes;
 }
 
+static Vec3 lane_of(Vec3x8 v, u32 lane)
+{
+    return vec3(v.x[lane], v.y[lane], v.z[lane]);
+}
+
+/* Time of touch (s) for which placing the two at it conserves their angular momentum best: of
+ * d × P + (angular_b − angular_a) + s v × P, d from a to b and v their relative velocity before,
+ * the least. `otherwise` where their motion across the impulse P is too slow to tell. */
+static f32 touch_time(const Rigid *rigid, const ContactWide *row, const Impact *impact, u32 lane,
+                      Vec3 v, f32 otherwise)
+{
+    Vec3 impulse = lane_of(impact->impulse, lane);
+    Vec3 apart =
+        vec3_sub(rigid->bodies[row->b[lane]].position, rigid->bodies[row->a[lane]].position);
+    Vec3 change = vec3_add(vec3_cross(apart, impulse), vec3_sub(lane_of(impact->angular_b, lane),
+                                                                lane_of(impact->angular_a, lane)));
+    Vec3 rate = vec3_cross(v, impulse);
+    f32 rate2 = vec3_length_squared(rate);
+    bool tells = rate2 > 0.01f * vec3_length_squared(v) * vec3_length_squared(impulse);
+    return tells ? -vec3_dot(change, rate) / rate2 : otherwise;
+}
+
 /* An impact happens at the time of touch, after a part of the substep with unchanged motion:
  * velocities change at its start, so positions are corrected by the difference until then. This
  * conserves the angular momentum of the two: the arms of the impact are those at touch. Their
@@ -745,10 +767,10 @@ static void impact_place(Rigid *rigid, const ContactWide *row, const Impact *imp
     }
     for (; lanes != 0; lanes &= lanes - 1) {
         u32 lane = (u32)__builtin_ctz(lanes);
-        f32 s = f32_clamp(way[lane] / f32_max(speed[lane], 1e-30f), 0.0f, longest);
-        Vec3 impulse =
-            vec3(impact->impulse.x[lane], impact->impulse.y[lane], impact->impulse.z[lane]);
-        contact_place(rigid, row, lane, vec3_scale(impulse, s));
+        Vec3 v = vec3_sub(lane_of(before_b->velocity, lane), lane_of(before_a->velocity, lane));
+        f32 s = way[lane] / f32_max(speed[lane], 1e-30f);
+        s = f32_clamp(touch_time(rigid, row, impact, lane, v, s), 0.0f, longest);
+        contact_place(rigid, row, lane, vec3_scale(lane_of(impact->impulse, lane), s));
     }
 }
 
@@ -766,10 +788,12 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
     }
     u32 far = impact_is_far(rigid, row, &impact, &a, &b, impact_near_m);
     if (far != 0) {
-        u32 met = contact_meet(rigid, row, far, impact_together * h);
-        /* Lanes treated as touching from the start are not moved. */
-        far &= met | ~impact_is_far(rigid, row, &impact, &a, &b, impact_touch_m);
-        if (met != 0 && !impact_begin(rigid, row, &a, &b, h, &impact)) {
+        /* Of those that pass each other, the nearest are treated as touching from the start, and
+         * not moved; the others have no impact. */
+        u32 missed = impact_is_far(rigid, row, &impact, &a, &b, impact_touch_m);
+        u32 met = contact_meet(rigid, row, far, impact_together * h, &missed);
+        far &= met;
+        if ((met | missed) != 0 && !impact_begin(rigid, row, &a, &b, h, &impact)) {
             return false;
         }
     }

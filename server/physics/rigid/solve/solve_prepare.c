@@ -400,6 +400,9 @@ void contact_follow(Rigid *rigid)
     }
 }
 
+/* Separation of bodies that pass each other: more than any two approach in a tick, m. */
+static const f32 missed_m = 1000.0f;
+
 /* Restores lanes outside the mask. */
 static void lanes_restore(f32x8 *now, const f32x8 *before, u32 count, i32x8 mask)
 {
@@ -408,7 +411,16 @@ static void lanes_restore(f32x8 *now, const f32x8 *before, u32 count, i32x8 mask
     }
 }
 
-u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h)
+/* They pass each other: an earlier impact has turned one away. If they meet after all, the end of
+ * the tick notices (ccd.c). */
+static void row_miss(Rigid *rigid, const ContactWide *row, u32 lane)
+{
+    for (u32 p = 0; p < row->points; p++) {
+        rigid->points[row->first + p].separation[lane] = missed_m;
+    }
+}
+
+u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h, u32 *missed)
 {
     enum {
         FIELDS = (sizeof(ContactWide) - offsetof(ContactWide, bias_rate)) / sizeof(f32x8),
@@ -419,15 +431,24 @@ u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h)
     ExtraWide extra_before;
     ContactWide before = *row;
     i32x8 mask = {0};
+    f32 left =
+        h + (f32)(rigid->substeps - rigid->substep) * rigid->def.tick_s / (f32)rigid->substeps;
     u32 met = 0;
     for (u32 rest = lanes; rest != 0; rest &= rest - 1) {
         u32 lane = (u32)__builtin_ctz(rest);
         if (contact_predict(rigid, row, lane, h)) {
             mask[lane] = -1;
             met |= 1u << lane;
+            *missed &= ~(1u << lane);
+        } else if ((*missed & 1u << lane) != 0) {
+            if (contact_predict(rigid, row, lane, left)) {
+                mask[lane] = -1;
+            } else {
+                row_miss(rigid, row, lane);
+            }
         }
     }
-    if (met == 0) {
+    if (!i32x8_any(mask)) {
         return 0;
     }
     memcpy(points_before, points, row->points * sizeof(PointWide));

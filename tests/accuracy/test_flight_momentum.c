@@ -1,7 +1,7 @@
-/* test_flight_momentum.c: five fast boxes meet within a tick, in which each of them moves by twice its
- * size: impacts that turn others away, and bodies that move on as one until the tick ends, keep
- * their angular momentum. Impacts whose arms were those of the tick's start, and that happened though
- * the two passed each other, changed it by 3.1 % of its parts in the mean, and by 21 % at most. */
+/* test_flight_momentum.c: five fast boxes meet within a tick, in which each of them moves by twice
+ * its size: impacts that turn others away, and bodies that move on as one until the tick ends,
+ * keep their angular momentum. Impacts with arms of the tick's start, and of bodies that passed
+ * each other, changed it by 3.1 % of its parts in the mean, by 21 % at most. */
 #include "shared/math/random.h"
 #include "tests/support/rigid_kit.h"
 

@@ -249,6 +249,22 @@ static void test_joints_are_in_local_frames(void **state)
     scene_destroy(scene);
 }
 
+/* A motor's velocities are in a's frame. */
+static void test_motors_drive_in_the_frame_of_a(void **state)
+{
+    (void)state;
+    Scene *scene = must_parse("{\"name\":\"t\"," TWO
+                              ",\"joints\":[{\"name\":\"m\",\"kind\":\"motor\",\"a\":\"p\",\"b\":"
+                              "\"q\",\"angular_velocity\":[0,0,2],\"torque\":5}]}");
+    const SceneJoint *motor = &scene->joints[0];
+    Quat a = scene->bodies[motor->a].orientation, b = scene->bodies[motor->b].orientation;
+    Quat together = quat_mul(b, motor->frame_b);
+    assert_float_equal(fabsf(motor->frame_a.w), 1.0f, 1e-6);
+    assert_float_equal(fabsf(quat_mul(quat_conjugate(a), together).w), 1.0f, 1e-6);
+    assert_float_equal(motor->motor_angular_velocity.z, 2.0f, 0);
+    scene_destroy(scene);
+}
+
 static void test_chains_join_neighbours(void **state)
 {
     (void)state;
@@ -587,6 +603,7 @@ int main(void)
         cmocka_unit_test(test_shapes_become_geometries),
         cmocka_unit_test(test_tracks_and_noise_are_made),
         cmocka_unit_test(test_joints_are_in_local_frames),
+        cmocka_unit_test(test_motors_drive_in_the_frame_of_a),
         cmocka_unit_test(test_chains_join_neighbours),
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_an_entity_finds_its_geometry),

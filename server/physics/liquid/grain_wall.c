@@ -122,25 +122,26 @@ static void add_change(Liquid *liquid, const GrainWall *wall, const Change *chan
     *s = (Four){spin.x, spin.y, spin.z, 0.0f};
 }
 
-static void sweep_range(void *context, u32 first, u32 end, u32 worker)
+static void sweep_wall(void *context, void *item)
 {
     Liquid *liquid = context;
-    Grains *grains = liquid->contacts;
-    PL_UNUSED(worker);
-    u32 from = contact_boundary(grains->walls, sizeof(GrainWall), first, grains->wall_count);
-    u32 to = contact_boundary(grains->walls, sizeof(GrainWall), end, grains->wall_count);
-    for (u32 k = from; k < to; k++) {
-        GrainWall *wall = &grains->walls[k];
-        Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), wall->speed);
-        Vec3 spin = vec3_of(&grains->spin[wall->item]);
-        Change change = lacking(wall, against, spin, wall->light);
-        add_change(liquid, wall, &change);
-    }
+    GrainWall *wall = item;
+    Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), wall->speed);
+    Vec3 spin = vec3_of(&liquid->contacts->spin[wall->item]);
+    Change change = lacking(wall, against, spin, wall->light);
+    add_change(liquid, wall, &change);
 }
 
 void grains_sweep_walls(Liquid *liquid)
 {
-    jobs_run(liquid->jobs, liquid->contacts->wall_count, 64, sweep_range, liquid);
+    Grains *grains = liquid->contacts;
+    ContactList list = {.items = grains->walls,
+                        .bytes = sizeof(GrainWall),
+                        .count = grains->wall_count,
+                        .fixed = grains->wall_count,
+                        .solve = sweep_wall,
+                        .context = liquid};
+    contact_solve_list(&list, liquid->jobs);
 }
 
 /* ---- things that move ---- */

@@ -312,6 +312,48 @@ static void images_go_on_and_forged_ones_do_no_harm(void **unused)
     stage_end(&other);
 }
 
+/* Rubble on a ground and on a crate that sleeps: it sleeps, an image of it goes on bit for bit, and
+ * both wake in the same tick when the crate is pushed. */
+static void images_of_what_sleeps_go_on(void **unused)
+{
+    PL_UNUSED(unused);
+    const char *json =
+        "\"bodies\":[{\"name\":\"ground\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"},"
+        "{\"name\":\"crate\",\"shape\":{\"kind\":\"box\",\"half\":[0.3,0.3,0.3]},\"position\":"
+        "[0,0.3,0]}],\"particle_systems\":[{\"name\":\"p\",\"count\":200,\"burst\":200,\"shape\":{"
+        "\"kind\":\"box\",\"half\":[1,0.3,1]},\"position\":[0,1.5,0],\"speed\":0.5,\"spread\":180,"
+        "\"lifetime\":%s,\"restitution\":0.2,\"friction\":0.8,\"mass\":0.01,\"radius_spread\":0.01}"
+        "]";
+    for (u32 c = 0; c < 2; c++) { /* the second ones die meanwhile */
+        char text[1024];
+        snprintf(text, sizeof text, json, c == 0 ? "-1" : "5,\"lifetime_spread\":2");
+        Stage stage = stage_of(text), other = stage_of(text);
+        u32 ticks = 0;
+        for (; ticks < 420 && !particles_asleep(stage.particles, 0); ticks++) {
+            world_tick(stage.world, NULL, 0);
+        }
+        assert_in_range(ticks, 30, 419);
+        u8 *image;
+        size_t bytes;
+        ErrorText error;
+        assert_int_equal(world_save(stage.world, &image, &bytes), 0);
+        assert_int_equal(world_load(other.world, image, bytes, &error), 0);
+        free(image);
+        for (u32 i = 0; i < 150; i++) {
+            Input push = script_input(INPUT_PUSH, 1, 0);
+            push.entity = 2; /* the crate */
+            push.vector = vec3(900.0f, 0.0f, 0.0f);
+            world_tick(stage.world, &push, i == 60);
+            world_tick(other.world, &push, i == 60);
+            expect_bits("hash", world_hash(other.world), world_hash(stage.world));
+            assert_false(i > 60 && i < 70 && particles_asleep(stage.particles, 0));
+            assert_false(i < 10 && c == 0 && !particles_asleep(stage.particles, 0));
+        }
+        stage_end(&stage);
+        stage_end(&other);
+    }
+}
+
 static void a_reset_begins_anew(void **unused)
 {
     PL_UNUSED(unused);
@@ -345,6 +387,7 @@ int main(void)
         cmocka_unit_test(nothing_is_declared_without_systems),
         cmocka_unit_test(emitters_inside_walls_stay_bounded),
         cmocka_unit_test(images_go_on_and_forged_ones_do_no_harm),
+        cmocka_unit_test(images_of_what_sleeps_go_on),
         cmocka_unit_test(a_reset_begins_anew),
     };
     return cmocka_run_group_tests_name("world_particles", tests, NULL, NULL);

@@ -17,13 +17,13 @@ enum {
 static const f64 pi = 3.14159265358979;
 
 /* One system of particles among bodies. */
-typedef struct Scene {
+typedef struct Stand {
     Rigid *rigid; /* NULL: none */
     RigidCollider bodies;
     Particles *particles;
     f32 tick_s;
     u32 substeps;
-} Scene;
+} Stand;
 
 static ParticlesDef def_of(const ParticleStart *starts, u32 count)
 {
@@ -41,10 +41,10 @@ static const char *name_of(ParticleIntegrator integrator)
 }
 
 /* Rate and substeps are drawn. */
-static Scene scene_make(TruthCase *c, const ParticlesDef *def, Vec3 gravity)
+static Stand scene_make(TruthCase *c, const ParticlesDef *def, Vec3 gravity)
 {
     static const f32 rates[] = {30.0f, 60.0f, 60.0f, 120.0f, 240.0f};
-    Scene scene = {.tick_s = 1.0f / rates[truth_pick(c, PL_COUNT(rates))],
+    Stand scene = {.tick_s = 1.0f / rates[truth_pick(c, PL_COUNT(rates))],
                    .substeps = 1 + truth_pick(c, 4),
                    .particles = particles_create()};
     ErrorText error = {0};
@@ -59,7 +59,7 @@ static Scene scene_make(TruthCase *c, const ParticlesDef *def, Vec3 gravity)
     return scene;
 }
 
-static void scene_bodies(Scene *scene, Vec3 gravity)
+static void scene_bodies(Stand *scene, Vec3 gravity)
 {
     scene->rigid = rigid_create(&(RigidDef){.body_capacity = 8,
                                             .tick_s = scene->tick_s,
@@ -75,7 +75,7 @@ static void scene_bodies(Scene *scene, Vec3 gravity)
     scene->bodies.substep_s = scene->tick_s / (f32)scene->substeps;
 }
 
-static void scene_finish(Scene *scene)
+static void scene_finish(Stand *scene)
 {
     particles_destroy(scene->particles);
     if (scene->rigid != NULL) {
@@ -84,7 +84,7 @@ static void scene_finish(Scene *scene)
     }
 }
 
-static void scene_tick(Scene *scene)
+static void scene_tick(Stand *scene)
 {
     Collider collider = rigid_collider(&scene->bodies);
     u32 count = scene->rigid != NULL ? 1 : 0;
@@ -366,7 +366,7 @@ static Impact impact(TruthCase *c)
     def.integrator = truth_pick(c, 2) == 0 ? PARTICLE_VERLET : PARTICLE_MIDPOINT;
     u32 ticks = 1 + truth_pick(c, 6);
     f32 part = truth_range(c, 0.02f, 0.98f);
-    Scene scene = scene_make(c, &def, gravity);
+    Stand scene = scene_make(c, &def, gravity);
     radius = particles_radius(scene.particles, 0);
     f32 time = (f32)(ticks - 1) * scene.tick_s, before = time + part * scene.tick_s;
     /* Not longer than it takes to be 1 m away: else fast ones come through the thing's far side. */
@@ -432,7 +432,7 @@ static f64 slope_speed(TruthCase *c)
     def.friction = (f32)mu;
     def.restitution = truth_range(c, 0.0f, 0.9f);
     Vec3 gravity = vec3(0.0f, -9.81f, 0.0f);
-    Scene scene = scene_make(c, &def, gravity);
+    Stand scene = scene_make(c, &def, gravity);
     scene_bodies(&scene, vec3_zero());
     kit_add(scene.rigid, &plane);
     u32 ticks = (u32)(time / scene.tick_s);
@@ -467,7 +467,7 @@ static void add_matter(Sums *s, f64 m, Vec3 x, Vec3 v)
     }
 }
 
-static Sums sums_of(const Scene *scene)
+static Sums sums_of(const Stand *scene)
 {
     Sums s = {0};
     KitMotion bodies = kit_motion(scene->rigid);
@@ -509,7 +509,7 @@ static Kept shower(TruthCase *c)
     def.restitution = truth_range(c, 0.0f, 1.0f);
     def.friction = truth_range(c, 0.0f, 1.0f);
     def.integrator = (ParticleIntegrator)truth_pick(c, PARTICLE_INTEGRATOR_COUNT);
-    Scene scene = scene_make(c, &def, vec3_zero());
+    Stand scene = scene_make(c, &def, vec3_zero());
     scene_bodies(&scene, vec3_zero());
     u32 bodies = 1 + truth_pick(c, 3);
     Geometry *geometries[3] = {NULL, NULL, NULL};
@@ -570,7 +570,7 @@ static f64 wall_passed(TruthCase *c)
     def.radius = truth_log_range(c, 0.002f, 0.05f);
     def.restitution = truth_range(c, 0.0f, 1.0f);
     def.friction = truth_range(c, 0.0f, 1.0f);
-    Scene scene = scene_make(c, &def, vec3(0.0f, -9.81f, 0.0f));
+    Stand scene = scene_make(c, &def, vec3(0.0f, -9.81f, 0.0f));
     scene_bodies(&scene, vec3_zero());
     BodyDef wall = kit_box(vec3_zero(), vec3(60.0f, thick, 60.0f));
     bool moves = truth_pick(c, 2) == 0;
@@ -606,7 +606,7 @@ static f64 emitted(TruthCase *c)
     def.lifetime_s = truth_pick(c, 2) == 0 ? -1.0f : truth_range(c, 0.2f, 3.0f);
     def.gravity_scale = 0.0f;
     def.radius = 0.01f;
-    Scene scene = scene_make(c, &def, vec3_zero());
+    Stand scene = scene_make(c, &def, vec3_zero());
     f64 time = 0.0, worst = 0.0, tick = (f64)scene.tick_s;
     truth_say(c, " %.1f/s from %.2f to %.2f s living %.2f s", (f64)def.rate, (f64)def.start_s,
               (f64)def.stop_s, (f64)def.lifetime_s);

@@ -354,7 +354,9 @@ bool shape_from_wire(Checker &c, const wire::Shape *w, Shape &shape)
 // What only liquids and billboards have.
 bool particles_from_wire(Checker &c, const wire::Entity &w, Appearance &out)
 {
-    f32 most = w.appearance() == APPEARANCE_LIQUID ? EXTENT : 1.0f; // else a spread of radii
+    bool clear = w.appearance() == APPEARANCE_LIQUID || w.appearance() == APPEARANCE_WATER ||
+                 w.appearance() == APPEARANCE_SMOKE;
+    f32 most = clear ? EXTENT : 1.0f; // else a spread of radii
     if (!c.number(w.clear_m(), 0.0f, most, "entity clear_m") ||
         !c.whole(w.image(), 0, BILLBOARD_IMAGE_COUNT - 1, "entity image") ||
         !c.number(w.growth(), -1.0f, 1000.0f, "entity growth") ||

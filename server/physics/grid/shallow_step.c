@@ -13,9 +13,9 @@ typedef struct FaceSide {
 
 /* Through a face: volume, momentum across it for the cell before and the one after it (relative to
  * the pressure that each has there), momentum along it. */
-typedef struct Flux {
+typedef struct WaterFlux {
     f32x8 volume, before, after, along;
-} Flux;
+} WaterFlux;
 
 typedef struct RowPass {
     const Shallow *of;
@@ -42,7 +42,8 @@ SIMD_INLINE f32x8 half_slope(f32x8 before, f32x8 after)
 
 /* Harten, Lax and van Leer's flux between hydrostatically reconstructed depths. `content` is what
  * may leave either cell: m of depth times m/s. */
-SIMD_INLINE Flux face_flux(FaceSide a, FaceSide b, f32x8 content_a, f32x8 content_b, f32x8 gravity)
+SIMD_INLINE WaterFlux face_flux(FaceSide a, FaceSide b, f32x8 content_a, f32x8 content_b,
+                                f32x8 gravity)
 {
     f32x8 zero = f32x8_set(0.0f), half_g = gravity * f32x8_set(0.5f);
     f32x8 bed = f32x8_max(a.level - a.depth, b.level - b.depth);
@@ -58,8 +59,8 @@ SIMD_INLINE Flux face_flux(FaceSide a, FaceSide b, f32x8 content_a, f32x8 conten
     f32x8 carried = qa * a.across;
     f32x8 across = carried - share * (qb * b.across - carried + (pb - pa) - fast * (qb - qa));
     volume = f32x8_max(f32x8_min(volume, content_a), -content_b);
-    return (Flux){volume, across, across + (pa - pb),
-                  volume * f32x8_select(volume > zero, a.along, b.along)};
+    return (WaterFlux){volume, across, across + (pa - pb),
+                       volume * f32x8_select(volume > zero, a.along, b.along)};
 }
 
 SIMD_INLINE FaceSide load_side(f32 *const rows[4], size_t at)
@@ -76,7 +77,7 @@ SIMD_INLINE void store_side(f32 *const rows[4], size_t at, FaceSide side)
     f32x8_store(rows[3] + at, side.along);
 }
 
-SIMD_INLINE void store_flux(f32 *const rows[4], size_t at, Flux flux)
+SIMD_INLINE void store_flux(f32 *const rows[4], size_t at, WaterFlux flux)
 {
     f32x8_store(rows[0] + at, flux.volume);
     f32x8_store(rows[1] + at, flux.before);

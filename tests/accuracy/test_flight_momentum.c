@@ -65,7 +65,7 @@ static void groups_keep_angular_momentum(void **unused)
         worst = fmax(worst, change);
     }
     printf("change of angular momentum: mean %.4f, worst %.4f\n", mean, worst);
-    assert_true(mean < 0.023);
+    assert_true(mean < 0.02);
     assert_true(worst < 0.15);
 }
 

@@ -730,6 +730,21 @@ static u32 impact_is_far(const Rigid *rigid, const ContactWide *row, const Impac
     return lanes;
 }
 
+/* Lanes none of whose points touches. */
+static u32 impact_is_apart(const Rigid *rigid, const ContactWide *row, const Impact *impact)
+{
+    i32x8 touches = {0};
+    u32 lanes = 0;
+    for (u32 p = 0; p < row->points; p++) {
+        touches |=
+            (rigid->points[row->first + p].mass > 0.0f) & (impact->gaps[p] <= impact_touch_m);
+    }
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        lanes |= touches[lane] == 0 ? 1u << lane : 0;
+    }
+    return lanes;
+}
+
 static Vec3 lane_of(Vec3x8 v, u32 lane)
 {
     return vec3(v.x[lane], v.y[lane], v.z[lane]);
@@ -788,9 +803,9 @@ static bool bounce_row(Rigid *rigid, ContactWide *row, f32 h)
     }
     u32 far = impact_is_far(rigid, row, &impact, &a, &b, impact_near_m);
     if (far != 0) {
-        /* Of those that pass each other, the nearest are treated as touching from the start, and
-         * not moved; the others have no impact. */
-        u32 missed = impact_is_far(rigid, row, &impact, &a, &b, impact_touch_m);
+        /* Of those that pass each other, those that touch elsewhere are treated as touching from
+         * the start, and not moved; the others have no impact. */
+        u32 missed = far & impact_is_apart(rigid, row, &impact);
         u32 met = contact_meet(rigid, row, far, impact_together * h, &missed);
         far &= met;
         if ((met | missed) != 0 && !impact_begin(rigid, row, &a, &b, h, &impact)) {

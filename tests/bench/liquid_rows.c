@@ -1,7 +1,6 @@
 /* liquid_rows.c: what a dam break costs: 5 ms with 5000, 20 000 and 100 000 particles (sort,
- * neighbours, pressures, walls; one step, or two where the liquid is fast), a tick of 1/60 s in
- * four substeps, and a plain scalar solver of four iterations (Macklin & Müller 2013 as written).
- */
+ * neighbours, pressures, walls; one step, or two where it is fast), a tick of 1/60 s in four
+ * substeps, and a plain scalar solver of four iterations (Macklin & Müller 2013 as written). */
 #include "server/physics/contact/cells.h"
 #include "shared/base/clock.h"
 #include "tests/bench/bench.h"

@@ -131,6 +131,7 @@ struct Liquid {
     bool search_stale, moved_since;
     f32 search_reach, search_slack; /* m */
     f32 moved, fastest;             /* m since the search; m/s in the last step */
+    f32 extent[3];                  /* m, of the liquid at the start of the tick */
     u32 *coarse_table;              /* cell of a coarse number */
     struct LiquidCoarse *coarse;
     u32 coarse_count, coarse_capacity, coarse_table_capacity;

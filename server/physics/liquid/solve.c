@@ -9,11 +9,16 @@
 #include "server/physics/liquid/near8.h"
 
 enum {
-    ROUNDS = 2, /* of a step */
+    ROUNDS = 3,      /* of a step */
+    ROUNDS_FAST = 2, /* where noise does not matter */
     ROUNDS_MOST = 8,
 };
 /* Residual (mean change of density in a step) that needs no more rounds, and that needs more. */
 static const f32 good_enough = 2e-5f, bad = 1e-3f;
+/* Way of the fastest item in a step of fast liquid, spacings. */
+static const f32 fast_way = 0.1f;
+/* Greatest pressure, ρ spacing² / h². */
+static const f32 pressure_most = 0.5f;
 /* The operator lets pass pressures that alternate from item to item. This part of a Laplacian over
  * pairs holds them; the pressure of waves longer than that does not feel it. */
 static const f32 smoothing = 0.05f;
@@ -163,13 +168,16 @@ static void advance(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Pressures are not negative. */
+/* Pressures are not negative, and no greater than a step can bear: what a piston squeezes gives
+ * way. */
 static void bound(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
+    f32 d = liquid->def.spacing, unit = pressure_most * d * d / liquid->h;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
-        f32 now = f32_max(liquid->pushes[i] + liquid->change[i].w, 0.0f);
+        f32 most = unit * liquid->factors[liquid->phase_of[i]].mass;
+        f32 now = f32_clamp(liquid->pushes[i] + liquid->change[i].w, 0.0f, most);
         now = liquid->active[i] ? now : 0.0f;
         liquid->place[i].w = now - liquid->pushes[i];
         liquid->pushes[i] = now;
@@ -180,12 +188,14 @@ static void bound(void *context, u32 first, u32 end, u32 worker)
 static u32 iterate(Liquid *liquid)
 {
     u32 n = liquid->items, round = 0;
+    bool fast = liquid->fastest * liquid->h > fast_way * liquid->def.spacing;
+    u32 usual = fast ? ROUNDS_FAST : ROUNDS;
     Vectors v = {liquid, 0.0f};
     f64 size = 0.0;
     for (;; round++) {
         jobs_run(liquid->jobs, n, LIQUID_GRAIN, measure, liquid);
         f64 left = total(liquid) * (f64)liquid->h / (f64)n;
-        u32 most = left > (f64)bad ? ROUNDS_MOST : ROUNDS;
+        u32 most = left > (f64)bad ? ROUNDS_MOST : usual;
         if (round >= most || !(left > (f64)good_enough)) {
             break;
         }

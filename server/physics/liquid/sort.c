@@ -133,6 +133,9 @@ void liquid_sort(Liquid *liquid)
         liquid->items = 0;
         return;
     }
+    for (u32 k = 0; k < 3; k++) {
+        liquid->extent[k] = (f32)((i64)most[k] - (i64)least[k] + 1) * liquid_cell_size(liquid);
+    }
     u32 cells = 1u << (liquid->cell_bits[0] + liquid->cell_bits[1] + liquid->cell_bits[2]);
     memset(liquid->cell_starts, 0, (cells + 1) * sizeof *liquid->cell_starts);
     for (u32 i = 0; i < liquid->items; i++) {

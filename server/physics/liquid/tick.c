@@ -7,14 +7,15 @@
 
 enum {
     SLOT_SORT_TICKS = 64,
-    STEPS_MAX = 32,    /* of a substep */
-    STEPS_UNKNOWN = 4, /* while no pressure is known */
+    STEPS_MAX = 32, /* of a substep */
     STIR_BLOCK = 128,
     THINGS_MAX = 256,
 };
 
 /* Greatest mean of p h² / (ρ spacing²) in a step. */
 static const f32 pressure_most = 0.12f;
+/* m²/s², pressure over density that is expected of liquid which has none yet: 10 m of water. */
+static const f32 standing_most = 100.0f;
 /* Greatest way of the fastest item in a step, spacings. */
 static const f32 way_most = 0.6f;
 /* Things that move this fast wake the liquid. */
@@ -122,13 +123,17 @@ static u32 steps_of(const Liquid *liquid, f32 h)
         thickest = f32_max(thickest, phase->viscosity * phase->lightness * d * d * d);
     }
     f32 mean = count != 0 ? (f32)(sum / (f64)count) : 0.0f;
+    if (count == 0) { /* as if it stood */
+        Vec3 g = vec3_abs(liquid->gravity);
+        mean = 0.5f * (g.x * liquid->extent[0] + g.y * liquid->extent[1] + g.z * liquid->extent[2]);
+        mean = f32_min(mean, standing_most);
+    }
     f32 pressed = sqrtf(mean / pressure_most) * h / d,
         thick = thickest * h / (d * d * viscosity_most),
         fast = liquid->fastest * h / (way_most * d);
     pressed = f32_max(pressed, fast);
     f32 most = f32_min(f32_max(pressed, thick), (f32)STEPS_MAX - 1.0f);
     u32 needed = most > 0.0f ? (u32)most + 1 : 1;
-    needed = u32_max(needed, count == 0 ? STEPS_UNKNOWN : 1);
     return u32_max(liquid->def.iterations, needed);
 }
 

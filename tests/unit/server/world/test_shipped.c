@@ -146,7 +146,7 @@ static const EnergyBound energy_bounds[] = {
     {"dam_break", 1, 1},
     {"double_dam", 15, 15},
     {"floating", 5, 5},
-    {"hourglass", 22, 0.85},
+    {"hourglass", 2.5, 2.5},
     {"honey", 70, 70},
     {"pouring_glass", 220, 220},
     {"pool", 45, 45},

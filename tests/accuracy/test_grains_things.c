@@ -189,6 +189,37 @@ static void grains_float_by_their_density(void **state)
     assert_true(rises(2650.0f) < -0.2);
 }
 
+/* ---- hands ---- */
+
+/* A hand digs a furrow through a bed; it stands open when the hand has gone. */
+static void hands_dig(void **state)
+{
+    PL_UNUSED(state);
+    LiquidPhaseDef sand = liquid_phase_default(LIQUID_GRAINS);
+    LiquidKit kit = tank_of_sand(&sand, 16, 8, 12);
+    Vec3 low = vec3(6.0f * d, 0.0f, 5.0f * d), high = vec3(10.0f * d, 1.0f, 7.0f * d);
+    f64 before = liquid_kit_level(&kit, low, high, 0.0f);
+    Vec3 place = vec3(2.0f * d, 5.0f * d, 6.0f * d);
+    assert_true(liquid_hand_grab(kit.liquid, 0, place, 3.0f * d));
+    for (u32 t = 0; t < 60; t++) {
+        place.x += 0.25f * d;
+        place.y += t > 40 ? 0.5f * d : 0.0f;
+        liquid_hand_drag(kit.liquid, 0, place);
+        liquid_kit_tick(&kit);
+    }
+    liquid_hand_release(kit.liquid, 0);
+    f32 t = 0.0f;
+    for (; t < 5.0f && liquid_awake(kit.liquid); t += KIT_TICK_S) {
+        liquid_kit_tick(&kit);
+    }
+    f64 after = liquid_kit_level(&kit, low, high, 0.0f);
+    print_message("level along the furrow %.3f m, was %.3f; asleep after %.1f s\n", after, before,
+                  (f64)t);
+    assert_false(liquid_awake(kit.liquid));
+    assert_true(after < 0.97 * before);
+    liquid_kit_free(&kit);
+}
+
 /* ---- abuse ---- */
 
 /* A press of ten times its mass falls on sand in a box: bounded, nothing passes the walls, and it
@@ -226,7 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(balls_make_craters),    cmocka_unit_test(static_friction_is_a_threshold),
         cmocka_unit_test(water_seeps_into_sand), cmocka_unit_test(grains_float_by_their_density),
-        cmocka_unit_test(press_is_bounded),
+        cmocka_unit_test(press_is_bounded),      cmocka_unit_test(hands_dig),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

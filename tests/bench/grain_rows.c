@@ -47,12 +47,9 @@ void bench_liquid_grains20k(Bench *bench)
         while (bench_again(bench)) {
             run(bench, jobs);
         }
-        BenchRow row = {"liquid/grains20k",
-                        COUNT,
-                        jobs_threads(jobs),
-                        "ms",
-                        1e3 * COUNT / bench_median(bench),
-                        "grains/s"};
+        BenchRow row = {
+            "liquid/grains20k", COUNT, jobs_threads(jobs), "ms", 1e3 * COUNT / bench_median(bench),
+            "grains/s"};
         bench_print(bench, &row);
     }
 }

@@ -4,8 +4,6 @@
 #include "server/physics/liquid/near8.h"
 #include "shared/base/memory.h"
 
-#include <string.h>
-
 enum {
     TURNS = 2 /* of friction and rolling in a sweep */
 };
@@ -225,7 +223,9 @@ static void hold(Grains *grains, const GrainWall *walls, u32 count)
 void grains_hold_walls(Liquid *liquid)
 {
     Grains *grains = liquid->contacts;
-    memset(grains->held, 0, grains->held_count * sizeof *grains->held);
+    for (u32 k = 0; k < grains->held_count; k++) {
+        grains->held[k] = (GrainHeld){0};
+    }
     hold(grains, grains->walls, grains->wall_count);
     hold(grains, grains->movers, grains->mover_count);
 }

@@ -36,6 +36,9 @@ SIMD_INLINE f32x8 flux_at(const Flux *flux, i32 at)
     const f32x8 half = f32x8_set(0.5f), one = f32x8_set(1.0f), zero = f32x8_set(0.0f);
     f32x8 a = air_load(c - 2 * step), b = air_load(c - step), d = air_load(c),
           e = air_load(c + step);
+    if (!i32x8_any((i32x8)(((i32x8)a | (i32x8)b | (i32x8)d | (i32x8)e) != 0))) {
+        return zero; /* nothing near: most of a room */
+    }
     f32x8 speed = courant(flux, flux->axis, at), middle = d - b;
     f32x8 left = b + half * (one - speed) * slope(b - a, middle);
     f32x8 right = d - half * (one + speed) * slope(middle, e - d);
@@ -116,8 +119,12 @@ static void cells_span(void *context, const AirSpan *span, u32 index)
         for (i32 y = span->y0; y < span->y1; y++) {
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
                 i32 at = air_at(grid, x, y, z);
-                f32x8 amount = f32x8_load(flux->cells + at) * volume(flux, flux->axis, at);
-                amount -= air_load(flux->fluxes + at + step) - f32x8_load(flux->fluxes + at);
+                f32x8 here = f32x8_load(flux->cells + at), low = f32x8_load(flux->fluxes + at);
+                f32x8 high = air_load(flux->fluxes + at + step);
+                if (!i32x8_any((i32x8)(((i32x8)here | (i32x8)low | (i32x8)high) != 0))) {
+                    continue;
+                }
+                f32x8 amount = here * volume(flux, flux->axis, at) - (high - low);
                 f32x8 after = last ? f32x8_set(1.0f) : volume(flux, flux->axis + 1, at);
                 f32x8_store(flux->cells + at, amount / after);
             }

@@ -1,7 +1,7 @@
-/* boundary.c: other matter near the liquid. A thing is a half-space at its signed distance, filled
- * with liquid at rest at the item's own pressure (cf. Koschier & Bender 2017, "Density maps";
- * Adami et al. 2012): so density has no deficit at walls, and what pressure and friction give an
- * item the thing receives with the opposite sign. Hard contact comes on top (contact.h). */
+/* boundary.c: other matter near the liquid. A thing adds density to an item by its signed distance
+ * (kernel.h; cf. Koschier & Bender 2017, "Density maps") and pushes it by the gradient of that at
+ * the item's own pressure: so density has no deficit at walls, and what pressure and friction give
+ * an item the thing receives with the opposite sign. Hard contact comes on top (contact.h). */
 #include "server/physics/liquid/kernel.h"
 #include "server/physics/liquid/liquid_internal.h"
 #include "shared/base/memory.h"

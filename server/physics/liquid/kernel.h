@@ -1,6 +1,6 @@
 /*
  * kernel.h: a polynomial of the squared distance, scaled by spacing³, so that its sum over
- * particles at rest is one, and its integral over a half-space.
+ * particles at rest is one, and what a wall adds to it. Lengths of walls in spacings.
  * Layer: server/physics/liquid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_LIQUID_KERNEL_H

@@ -195,7 +195,8 @@ void liquid_boundary_begin(Liquid *liquid);
 void liquid_boundary_step(Liquid *liquid);
 /* Of an item: half-spaces of its things with weights; returns the density they add. */
 f32 liquid_boundary_item(Liquid *liquid, u32 i);
-/* Impulses of the items' pressures, and then of their friction, on the things that move. */
+/* Impulses of the items' pressures, and then of their friction, on the things that move; the speeds
+ * that these have then. */
 void liquid_boundary_press(Liquid *liquid, bool warm);
 void liquid_boundary_speeds(Liquid *liquid);
 void liquid_boundary_load(Liquid *liquid);
@@ -210,8 +211,7 @@ void liquid_coarse_build(Liquid *liquid);
 void liquid_coarse_solve(Liquid *liquid);
 f32 liquid_coarse_pressure(const Liquid *liquid, u32 i);
 /* pass.c: a step of h s. */
-/* Of an item's half-spaces: ∇b, 1/m, and what they yield to its pressure, 1/(kg m²). */
-Vec3 liquid_wall_slope(const Liquid *liquid, u32 i);
+/* What the things of an item yield to its pressure, 1/(kg m²). */
 f32 liquid_wall_yields(const Liquid *liquid, u32 i);
 void liquid_step(Liquid *liquid, f32 h);
 /* sort.c: items of this tick in the order of cells, and their neighbours. */

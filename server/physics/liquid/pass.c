@@ -234,11 +234,6 @@ SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
     liquid->residual[i] = free ? wanted : 0.0f;
 }
 
-Vec3 liquid_wall_slope(const Liquid *liquid, u32 i)
-{
-    return wall_of(liquid, i).slope;
-}
-
 f32 liquid_wall_yields(const Liquid *liquid, u32 i)
 {
     return wall_of(liquid, i).yields;

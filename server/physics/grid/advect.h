@@ -39,6 +39,7 @@ typedef struct Flux {
     const AirGrid *grid;
     const f32 *velocity[3];
     f32 scale; /* as above; faces are limited to one cell per step */
+    f32 most;  /* greatest amount, either sign */
     u32 axis;
     f32 *cells;  /* carried; ghosts hold what comes in, two along the axis */
     f32 *fluxes; /* scratch */

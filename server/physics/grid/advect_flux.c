@@ -115,6 +115,7 @@ static void cells_span(void *context, const AirSpan *span, u32 index)
     const AirGrid *grid = flux->grid;
     i32 step = step_of(grid, flux->axis);
     bool last = flux->axis + 1 == grid->dims;
+    f32x8 most = f32x8_set(flux->most);
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
@@ -126,7 +127,9 @@ static void cells_span(void *context, const AirSpan *span, u32 index)
                 }
                 f32x8 amount = here * volume(flux, flux->axis, at) - (high - low);
                 f32x8 after = last ? f32x8_set(1.0f) : volume(flux, flux->axis + 1, at);
-                f32x8_store(flux->cells + at, amount / after);
+                f32x8 value = amount / after;
+                value = f32x8_max(f32x8_min(value, most), -most); /* storms beyond all limits */
+                f32x8_store(flux->cells + at, value);
             }
         }
     }

@@ -67,6 +67,7 @@ static void flow(Smoke *smoke, f32 *field)
         for (u32 axis = 0; axis < smoke->grid.dims; axis++) {
             Flux flux = {.grid = &smoke->grid,
                          .scale = smoke->tick_s / ((f32)steps * smoke->def.spacing),
+                         .most = SMOKE_FILL_MAX,
                          .axis = axis,
                          .cells = field,
                          .fluxes = smoke->ahead};

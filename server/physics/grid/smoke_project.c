@@ -33,7 +33,8 @@ static void subtract_rim(Smoke *smoke, const AirSpan *span, const f32 *pressed)
                         continue;
                     }
                     i32 at = air_at(grid, x, y, z);
-                    smoke->velocity[c][at] -= pressed[at] - pressed[at - step];
+                    f32 value = smoke->velocity[c][at] - (pressed[at] - pressed[at - step]);
+                    smoke->velocity[c][at] = f32_clamp(value, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
                 }
             }
         }
@@ -85,7 +86,8 @@ static void subtract_faces(Smoke *smoke, u32 axis, const f32 *pressed)
         for (i32 y = from[1]; y < end[1]; y++) {
             for (i32 x = from[0]; x < end[0]; x++) {
                 i32 at = air_at(grid, x, y, z);
-                smoke->velocity[axis][at] -= pressed[at] - pressed[at - step];
+                f32 value = smoke->velocity[axis][at] - (pressed[at] - pressed[at - step]);
+                smoke->velocity[axis][at] = f32_clamp(value, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
             }
         }
     }

@@ -1,0 +1,112 @@
+/* test_smoke.c: grids of all shapes, sides and methods in a storm stay within their limits, and
+ * what is saved is loaded again; bad definitions are refused with a text. */
+#include "server/physics/grid/smoke.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const u32 sizes[][4] = {{2, 33, 17, 1}, {2, 8, 8, 1},  {3, 16, 24, 8}, {3, 19, 9, 33},
+                               {3, 1, 1, 1},   {2, 1, 40, 1}, {3, 40, 3, 5}};
+
+static void saves_and_loads(Smoke *smoke)
+{
+    State state = {.mode = STATE_COUNT};
+    smoke_serialize(smoke, &state);
+    u8 *image = malloc(state.used);
+    assert_non_null(image);
+    state = (State){.mode = STATE_SAVE, .data = image, .bytes = state.used};
+    smoke_serialize(smoke, &state);
+    state = (State){.mode = STATE_LOAD, .data = image, .bytes = state.used};
+    smoke_serialize(smoke, &state);
+    assert_false(state.failed);
+    state = (State){.mode = STATE_LOAD, .data = image, .bytes = state.used - 1};
+    smoke_serialize(smoke, &state);
+    assert_true(state.failed);
+    free(image);
+}
+
+static void storm(const SmokeDef *def)
+{
+    Smoke *smoke = smoke_create(def, NULL);
+    assert_non_null(smoke);
+    SmokeSource source = {.at = vec3(0.1f, 0.1f, 0.1f),
+                          .half = vec3(0.07f, 0.0f, 0.0f),
+                          .is_ball = true,
+                          .smoke = 1.0f,
+                          .heat = 3000.0f,
+                          .fuel = 1.0f,
+                          .warmest = 500.0f,
+                          .velocity = vec3(100.0f, -20.0f, 30.0f),
+                          .blow = 20.0f};
+    smoke_set_sources(smoke, &source, 1);
+    for (u32 t = 0; t < 10; t++) {
+        smoke_step(smoke, t == 6 ? 0.05f : 1.0f / 60.0f, vec3(0.0f, -9.81f, 0.0f), NULL, 0, NULL);
+        smoke_push(smoke, vec3(0.2f, 0.3f, 0.1f), 0.2f, vec3(1e3f, 1e5f, -1e4f));
+    }
+    assert_null(smoke_validate(smoke));
+    saves_and_loads(smoke);
+    smoke_destroy(smoke);
+}
+
+static void storms_stay_within_limits(void **state)
+{
+    PL_UNUSED(state);
+    for (u32 i = 0; i < PL_COUNT(sizes) * 4 * SMOKE_PRESSURE_COUNT; i++) {
+        const u32 *size = sizes[i % PL_COUNT(sizes)];
+        u32 side = i / PL_COUNT(sizes) % 4, method = i / PL_COUNT(sizes) / 4;
+        SmokeDef def = smoke_default();
+        def.dims = size[0];
+        def.spacing = 0.03f;
+        def.awake = method % 2 != 0;
+        for (u32 a = 0; a < 3; a++) {
+            def.cells[a] = size[1 + a];
+            bool wraps = side == SMOKE_PERIODIC && size[1 + a] % 8 == 0;
+            SmokeSideKind kind = side == SMOKE_OPEN ? SMOKE_OPEN
+                                 : wraps            ? SMOKE_PERIODIC
+                                                    : SMOKE_CLOSED;
+            def.sides[2 * a].kind = def.sides[2 * a + 1].kind = kind;
+        }
+        def.sides[3].kind = side == 3 ? SMOKE_OPEN : def.sides[3].kind;
+        def.options.pressure = (SmokePressure)method;
+        def.options.drifts = def.options.midpoint = i % 2 != 0;
+        def.options.vorticity = 0.5f;
+        def.options.viscosity = method == 2 ? 0.5f : 1e-4f;
+        def.options.expansion = 0.2f;
+        def.options.ignition = 50.0f;
+        def.options.iterations = 50;
+        storm(&def);
+    }
+}
+
+static void bad_definitions_are_refused(void **state)
+{
+    PL_UNUSED(state);
+    ErrorText error = {.text = ""};
+    SmokeDef def = smoke_default();
+    def.cells[1] = 0;
+    assert_null(smoke_create(&def, &error));
+    assert_non_null(strstr(error.text, "0 cells along y"));
+    def = smoke_default();
+    def.spacing = 0.0f / 1.0f;
+    assert_null(smoke_create(&def, &error));
+    assert_non_null(strstr(error.text, "cells of 0 m"));
+    def = smoke_default();
+    def.sides[0].kind = SMOKE_PERIODIC;
+    assert_int_equal(smoke_check(&def, &error), ERROR_RANGE);
+    def = smoke_default();
+    def.options.tolerance = 0.0f;
+    assert_int_equal(smoke_check(&def, &error), ERROR_RANGE);
+    assert_non_null(strstr(error.text, "tolerance"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(storms_stay_within_limits),
+                                       cmocka_unit_test(bad_definitions_are_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

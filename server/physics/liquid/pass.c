@@ -65,7 +65,7 @@ SIMD_INLINE Density density_of(const Liquid *liquid, u32 i, bool mixed, bool coh
             gather_fours(liquid->trait, near + k, trait);
             sum += trait[0] * kernel_wide(n.rest);
             slope = vec3x8_add_scaled(slope, trait[0], g);
-            others += f32x8_select(trait[1] > zero, n.over * (0.5f * (trait[1] + light)), zero);
+            others += n.over * (0.5f * (trait[1] + light));
             if (cohesive) { /* attraction beyond the spacing */
                 f32x8 r = f32x8_sqrt(n.r2), q = r * per_d;
                 f32x8 a = f32x8_max(q - 1.0f, zero) * f32x8_max(2.0f - q, zero);
@@ -226,7 +226,7 @@ SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
     f32 wanted = rate + (settling_part * near_rest + closing) / h;
     Vec3 shift = vec3_scale(sum_vectors(shifts), mixed ? phase->part : 1.0f);
     shift = vec3_add_scaled(shift, at->w, vec3_of(&liquid->full[i]));
-    shift = vec3_scale(shift, -1.0f / phase->mass);
+    shift = vec3_scale(shift, phase->grains != 0 ? 0.0f : -1.0f / phase->mass); /* of liquids alone */
     liquid->shift[i] = (Four){shift.x, shift.y, shift.z, 0.0f};
     bool free = phase->grains == 0 && liquid->excess[i] > alone_excess &&
                 (wanted > 0.0f || liquid->pushes[i] > 0.0f);

@@ -37,7 +37,9 @@ SIMD_INLINE void answer_item(Liquid *liquid, u32 i, bool mixed)
         Near8 n = near_of(liquid, at, near + k, kernel);
         sum = vec3x8_add_scaled(sum, n.over * n.w, n.off);
     }
-    f32 per_mass = 1.0f / phase->mass;
+    /* Grains are held by their contacts, which the operator does not know: taken as free to move, a
+     * bed of them would let a liquid's pressure vanish and take in twice what its pores hold. */
+    f32 per_mass = phase->grains != 0 ? 0.0f : 1.0f / phase->mass;
     Vec3 all = vec3_scale(sum_vectors(sum), mixed ? phase->part : 1.0f);
     all = vec3_scale(vec3_add_scaled(all, at->w, vec3_of(&liquid->full[i])), per_mass);
     liquid->answer[i] = (Four){all.x, all.y, all.z, 0.0f};

@@ -404,8 +404,9 @@ bool Builder::build(const fb::Scene *in)
     return world(root, in) && solver(root, in) && materials(root, in) && bodies(root, in) &&
            ragdolls(root, in) && joints(root, in) && cloths(root, in) && soft_bodies(root, in) &&
            liquids(root, in) && particle_systems(root, in) && smokes(root, in) &&
-           prefabs(root, in) && probes(root, in) && camera(root, in->camera()) &&
-           sky(root, in->sky()) && hands(root, in->hands()) && finish();
+           waters(root, in) && prefabs(root, in) && probes(root, in) &&
+           camera(root, in->camera()) && sky(root, in->sky()) && hands(root, in->hands()) &&
+           finish();
 }
 
 } // namespace plenum
@@ -516,6 +517,10 @@ extern "C" void scene_destroy(Scene *scene)
     free(scene->particle_systems);
     free(scene->particle_forces);
     free(scene->particles);
+    free(scene->waters);
+    free(scene->basins);
+    free(scene->springs);
+    free(scene->gauges);
     free(scene->prefabs);
     free(scene->probes);
     free(scene->warnings);

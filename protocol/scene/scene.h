@@ -157,6 +157,36 @@ typedef struct SceneParticles {
     Appearance appearance;
 } SceneParticles;
 
+/* Of shallow water at the start: level above the water's, in a box seen from above. */
+typedef struct SceneBasin {
+    Vec3 position, size; /* m; y is not used */
+    f32 level;           /* m */
+} SceneBasin;
+
+typedef struct SceneSpring {
+    Vec3 position;       /* m; y is not used */
+    f32 radius;          /* m */
+    f32 rate;            /* m³/s; negative: a drain */
+    f32 start_s, stop_s; /* s after the scene was built; stop < 0: never */
+} SceneSpring;
+
+typedef struct SceneGauge {
+    char name[NAME_BYTES_MAX];
+    Vec3 position; /* m; y is not used */
+} SceneGauge;
+
+/* Water on a grid: the options of shared/rows/water.def, in SI units. */
+typedef struct SceneWater {
+    char name[NAME_BYTES_MAX];
+#define MEMBER(type, name) type name;
+#include "shared/rows/water.def"
+    u32 cells[2];                   /* along x and z; cells · cell is width and length */
+    u32 first_basin, basin_count;   /* in basins */
+    u32 first_spring, spring_count; /* in springs */
+    u32 first_gauge, gauge_count;   /* in gauges */
+    Appearance appearance;
+} SceneWater;
+
 typedef enum PrefabKind {
     PREFAB_BODY,
     PREFAB_SOFT,
@@ -263,6 +293,14 @@ typedef struct Scene {
     u32 particle_force_count;
     SceneParticle *particles; /* there at the start, of all systems */
     u32 particle_count;
+    SceneWater *waters;
+    u32 water_count;
+    SceneBasin *basins; /* of all waters, like the next two */
+    u32 basin_count;
+    SceneSpring *springs;
+    u32 spring_count;
+    SceneGauge *gauges;
+    u32 gauge_count;
     ScenePrefab *prefabs;
     u32 prefab_count;
     SceneProbe *probes;

@@ -2,8 +2,8 @@
 // by the files that implement it: scene_values.cpp (numbers, names, colours), scene_shape.cpp
 // (shapes and their geometries), scene_soft_mesh.cpp and scene_soft.cpp (soft bodies),
 // scene_liquid.cpp (liquids, grains), scene_particles.cpp (particle systems), scene_smoke.cpp
-// (air on grids), scene_body.cpp (bodies, copies, figures), scene_joint.cpp, and scene.cpp (the
-// rest, and the functions of scene.h).
+// (air on grids), scene_water.cpp (waters), scene_body.cpp (bodies, copies, figures),
+// scene_joint.cpp, and scene.cpp (the rest, and the functions of scene.h).
 // Layer: protocol/scene, private.
 #ifndef PLENUM_PROTOCOL_SCENE_SCENE_BUILDER_CPP_H
 #define PLENUM_PROTOCOL_SCENE_SCENE_BUILDER_CPP_H
@@ -270,6 +270,14 @@ class Builder
     bool smoke_source(const JsonPath &at, const fb::SmokeSource *in, SceneSmokeSource *out);
     bool smoke(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
     bool smokes(const JsonPath &at, const fb::Scene *in);
+    bool water_options(const JsonPath &at, const fb::Water *in, SceneWater *out);
+    bool water_cells(const JsonPath &at, SceneWater *out);
+    bool water_basins(const JsonPath &at, const fb::Water *in, SceneWater *out);
+    bool water_springs(const JsonPath &at, const fb::Water *in, SceneWater *out);
+    bool water_gauges(const JsonPath &at, const fb::Water *in, SceneWater *out);
+    bool water_look(const JsonPath &at, const fb::Water *in, SceneWater *out);
+    bool water(const JsonPath &at, const fb::Water *in, SceneWater *out);
+    bool waters(const JsonPath &at, const fb::Scene *in);
     bool prefabs(const JsonPath &at, const fb::Scene *in);
     bool probe_of_entity(const JsonPath &at, SceneProbe *out);
     bool prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out);
@@ -311,6 +319,10 @@ class Builder
     std::vector<SceneSource> sources_;
     std::vector<SceneParticleForce> particle_forces_;
     std::vector<SceneParticle> particles_;
+    std::vector<SceneBasin> basins_;
+    std::vector<SceneSpring> springs_;
+    std::vector<SceneGauge> gauges_;
+    u64 water_cells_ = 0;
     std::vector<ErrorText> warnings_;
     u64 fill_cells_ = 0, liquid_particles_ = 0;
     u64 soft_made_ = 0, soft_points_ = 0, soft_spares_ = 0, lattice_cells_ = 0;

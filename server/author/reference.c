@@ -64,6 +64,14 @@ static const ReferenceChoice SmokeSideKind_choices[] = {
 #define SMOKE_SIDE(NAME, key, number, doc) {#key, number, doc},
 #include "shared/rows/kinds.def"
 };
+static const ReferenceChoice WaterMethod_choices[] = {
+#define WATER_METHOD(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
+static const ReferenceChoice WaterBorder_choices[] = {
+#define WATER_BORDER(NAME, key, number, doc) {#key, number, doc},
+#include "shared/rows/kinds.def"
+};
 static const ReferenceChoice SwarmObjective_choices[] = {
 #define SWARM_OBJECTIVE(NAME, key, number, doc) {#key, number, doc},
 #include "shared/rows/kinds.def"
@@ -98,6 +106,11 @@ static const ReferenceRow liquid_rows[] = {
 static const ReferenceRow grains_rows[] = {
 #include "server/author/reference_rows.h"
 #include "shared/rows/grains.def"
+};
+
+static const ReferenceRow water_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/water.def"
 };
 
 static const ReferenceRow material_rows[] = {
@@ -143,6 +156,7 @@ static const ReferenceTable tables[] = {
     {"ParticleSystem", "particle_systems", "{\"name\":\"x\"", particle_rows,
      PL_COUNT(particle_rows), false},
     {"Smoke", "smokes", "{\"name\":\"x\",\"cells\":[8,8]", smoke_rows, PL_COUNT(smoke_rows), false},
+    {"Water", "waters", "{\"name\":\"x\"", water_rows, PL_COUNT(water_rows), false},
     {"Shape", "shape", "{\"kind\":\"sphere\"", shape_rows, PL_COUNT(shape_rows), true},
     {"Material", "materials", "{\"name\":\"x\"", material_rows, PL_COUNT(material_rows), false},
     {"Camera", "camera", "{", camera_rows, PL_COUNT(camera_rows), true},
@@ -164,6 +178,8 @@ static const ReferenceEnum enums[] = {
     {"SmokeAdvection", SmokeAdvection_choices, PL_COUNT(SmokeAdvection_choices)},
     {"SmokePressure", SmokePressure_choices, PL_COUNT(SmokePressure_choices)},
     {"SmokeSideKind", SmokeSideKind_choices, PL_COUNT(SmokeSideKind_choices)},
+    {"WaterMethod", WaterMethod_choices, PL_COUNT(WaterMethod_choices)},
+    {"WaterBorder", WaterBorder_choices, PL_COUNT(WaterBorder_choices)},
     {"SwarmObjective", SwarmObjective_choices, PL_COUNT(SwarmObjective_choices)},
 };
 
@@ -333,6 +349,7 @@ static void print_parameters(FILE *out)
 #define PARAMETER_LIQUID    PARAMETER_WORLD
 #define PARAMETER_PARTICLES PARAMETER_WORLD
 #define PARAMETER_SMOKE     PARAMETER_WORLD
+#define PARAMETER_WATER     PARAMETER_WORLD
 #include "shared/rows/parameter.def"
 }
 

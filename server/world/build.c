@@ -4,6 +4,7 @@
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_smoke.h"
 #include "server/world/matter_soft.h"
+#include "server/world/matter_water.h"
 #include "server/world/world_internal.h"
 #include "shared/base/check.h"
 
@@ -12,8 +13,8 @@
 #include <string.h>
 
 /* Kinds of every world. Others may interact with the first. */
-static const MatterOps *const kinds_of_all[] = {&matter_rigid, &matter_soft, &matter_liquid,
-                                                &matter_particles, &matter_smoke};
+static const MatterOps *const kinds_of_all[] = {&matter_rigid,     &matter_soft,  &matter_liquid,
+                                                &matter_particles, &matter_smoke, &matter_water};
 
 enum {
     KINDS_OF_ALL = sizeof kinds_of_all / sizeof kinds_of_all[0]

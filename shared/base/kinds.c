@@ -64,3 +64,12 @@ const char *const smoke_side_names[SMOKE_SIDE_COUNT] = {
 #define SMOKE_SIDE(NAME, key, number, doc) [number] = #key,
 #include "shared/rows/kinds.def"
 };
+
+const char *const water_method_names[WATER_METHOD_COUNT] = {
+#define WATER_METHOD(NAME, key, number, doc) [number] = #key,
+#include "shared/rows/kinds.def"
+};
+const char *const water_border_names[WATER_BORDER_COUNT] = {
+#define WATER_BORDER(NAME, key, number, doc) [number] = #key,
+#include "shared/rows/kinds.def"
+};

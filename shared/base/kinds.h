@@ -102,6 +102,18 @@ typedef enum SmokeSideKind {
     SMOKE_SIDE_COUNT
 } SmokeSideKind;
 
+typedef enum WaterMethod {
+#define WATER_METHOD(NAME, key, number, doc) WATER_##NAME = number,
+#include "shared/rows/kinds.def"
+    WATER_METHOD_COUNT
+} WaterMethod;
+
+typedef enum WaterBorder {
+#define WATER_BORDER(NAME, key, number, doc) WATER_##NAME = number,
+#include "shared/rows/kinds.def"
+    WATER_BORDER_COUNT
+} WaterBorder;
+
 extern const char *const body_motion_names[BODY_MOTION_COUNT];
 extern const char *const rigid_method_names[RIGID_METHOD_COUNT];
 extern const char *const joint_kind_names[JOINT_KIND_COUNT];
@@ -117,6 +129,8 @@ extern const char *const swarm_objective_names[SWARM_OBJECTIVE_COUNT];
 extern const char *const smoke_advection_names[SMOKE_ADVECTION_COUNT];
 extern const char *const smoke_pressure_names[SMOKE_PRESSURE_COUNT];
 extern const char *const smoke_side_names[SMOKE_SIDE_COUNT];
+extern const char *const water_method_names[WATER_METHOD_COUNT];
+extern const char *const water_border_names[WATER_BORDER_COUNT];
 
 PL_END_C
 

@@ -36,6 +36,10 @@ enum {
     LIQUID_PHASES_MAX = 16,
     /* Entities stored by a client; one message each when a late joiner arrives. */
     ENTITIES_MAX = 65536,
+    /* Cells of all grids of water of one scene: 128 frames of 2 bytes a cell are 64 MiB. */
+    WATER_CELLS_MAX = 1 << 18,
+    /* Grids of water of one scene: each is a field. */
+    WATERS_MAX = 16,
     /* Named parameters and probes of one world: each is a row of a panel. */
     PARAMETERS_MAX = 256,
     PROBES_MAX = 256,

@@ -317,9 +317,14 @@ void wave_step(Wave *wave, f32 time_s, f32 gravity, Jobs *jobs)
 
 /* ---- measurements and state ---- */
 
+WaveSums wave_step_facts(const Wave *wave)
+{
+    return (WaveSums){.slowed = wave->slowed, .steps = wave->steps};
+}
+
 WaveSums wave_sums(const Wave *wave)
 {
-    WaveSums sums = {.slowed = wave->slowed, .steps = wave->steps};
+    WaveSums sums = wave_step_facts(wave);
     i32 nx = (i32)wave->def.size[0], nz = (i32)wave->def.size[1];
     f64 area = (f64)wave->def.cell_m * wave->def.cell_m;
     f64 rate = wave->step_s > 0.0f ? 1.0 / wave->step_s : 0.0;

@@ -59,6 +59,8 @@ typedef struct WaveSums {
     u32 steps;  /* of the last call */
 } WaveSums;
 WaveSums wave_sums(const Wave *wave);
+/* `slowed` and `steps` alone; the rest is 0. */
+WaveSums wave_step_facts(const Wave *wave);
 
 /* Serializes levels of both times. After a failure the water is at rest. */
 void wave_serialize(Wave *wave, State *state);

@@ -226,7 +226,8 @@ SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
     f32 wanted = rate + (settling_part * near_rest + closing) / h;
     Vec3 shift = vec3_scale(sum_vectors(shifts), mixed ? phase->part : 1.0f);
     shift = vec3_add_scaled(shift, at->w, vec3_of(&liquid->full[i]));
-    shift = vec3_scale(shift, phase->grains != 0 ? 0.0f : -1.0f / phase->mass); /* of liquids alone */
+    shift =
+        vec3_scale(shift, phase->grains != 0 ? 0.0f : -1.0f / phase->mass); /* of liquids alone */
     liquid->shift[i] = (Four){shift.x, shift.y, shift.z, 0.0f};
     bool free = phase->grains == 0 && liquid->excess[i] > alone_excess &&
                 (wanted > 0.0f || liquid->pushes[i] > 0.0f);

@@ -1,0 +1,192 @@
+// scene_water.cpp: water on a grid: extent, basins, springs, gauges, look.
+#include "protocol/scene/scene_builder_cpp.h"
+
+namespace plenum
+{
+
+namespace
+{
+
+enum {
+    PARTS_MAX = 256 // basins, springs or gauges of one water
+};
+
+} // namespace
+
+bool Builder::water_options(const JsonPath &at, const fb::Water *in, SceneWater *out)
+{
+    bool good = name(at, "name", in->name(), out->name);
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/water.def"
+    return good;
+}
+
+// Whole cells; those of a scene are limited before anything is allocated.
+bool Builder::water_cells(const JsonPath &at, SceneWater *out)
+{
+    f32 wanted[2] = {out->width / out->cell, out->length / out->cell};
+    for (u32 n = 0; n < 2; n++) {
+        const char *key = n == 0 ? "width" : "length";
+        f32 whole = floorf(wanted[n] + 0.5f);
+        if (whole < 1.0f || whole > 4096.0f) {
+            return fail(at, key, "%.0f cells; expected 1 to 4096: change it or cell",
+                        (double)wanted[n]);
+        }
+        if (fabsf(wanted[n] - whole) > 0.01f) {
+            return fail(at, key, "%g m is not a whole number of cells of %g m",
+                        (double)(wanted[n] * out->cell), (double)out->cell);
+        }
+        out->cells[n] = (u32)whole;
+    }
+    water_cells_ += (u64)out->cells[0] * out->cells[1];
+    if (water_cells_ > WATER_CELLS_MAX) {
+        return fail(at, "cell", "%llu cells with the waters before; at most %d in a scene",
+                    (unsigned long long)water_cells_, WATER_CELLS_MAX);
+    }
+    return inside(out_->bounds, out->position) ||
+           fail(at, "position", "[%g, %g, %g] is outside the scene's bounds",
+                (double)out->position.x, (double)out->position.y, (double)out->position.z);
+}
+
+bool Builder::water_basins(const JsonPath &at, const fb::Water *in, SceneWater *out)
+{
+    out->first_basin = (u32)basins_.size();
+    if (!count(at, "basins", in->basins(), PARTS_MAX, &out->basin_count)) {
+        return false;
+    }
+    for (u32 i = 0; i < out->basin_count; i++) {
+        const fb::WaterBasin *given = in->basins()->Get(i);
+        JsonPath here = {&at, "basins", i};
+        SceneBasin made = {};
+        if (!vector(here, "position", given->position(), out->position, WORLD_EXTENT_MAX_M,
+                    &made.position) ||
+            !vector(here, "size", given->size(), vec3(1.0f, 1.0f, 1.0f), WORLD_EXTENT_MAX_M,
+                    &made.size) ||
+            !number(here, "level", given->level(), -1000.0f, 1000.0f, &made.level)) {
+            return false;
+        }
+        basins_.push_back(made);
+    }
+    return true;
+}
+
+bool Builder::water_springs(const JsonPath &at, const fb::Water *in, SceneWater *out)
+{
+    out->first_spring = (u32)springs_.size();
+    if (!count(at, "sources", in->sources(), PARTS_MAX, &out->spring_count)) {
+        return false;
+    }
+    for (u32 i = 0; i < out->spring_count; i++) {
+        const fb::WaterSource *given = in->sources()->Get(i);
+        JsonPath here = {&at, "sources", i};
+        SceneSpring made = {};
+        made.stop_s = -1.0f;
+        if (!vector(here, "position", given->position(), out->position, WORLD_EXTENT_MAX_M,
+                    &made.position) ||
+            !number(here, "radius", given->radius(), 0.01f, 1000.0f, &made.radius) ||
+            !number(here, "rate", given->rate(), -1e6f, 1e6f, &made.rate) ||
+            !number(here, "start", given->start(), 0.0f, 1e6f, &made.start_s) ||
+            (given->stop() != -1.0f &&
+             !number(here, "stop", given->stop(), made.start_s, 1e6f, &made.stop_s))) {
+            return false;
+        }
+        springs_.push_back(made);
+    }
+    return true;
+}
+
+bool Builder::water_gauges(const JsonPath &at, const fb::Water *in, SceneWater *out)
+{
+    out->first_gauge = (u32)gauges_.size();
+    if (!count(at, "gauges", in->gauges(), PARTS_MAX, &out->gauge_count)) {
+        return false;
+    }
+    for (u32 i = 0; i < out->gauge_count; i++) {
+        const fb::WaterGauge *given = in->gauges()->Get(i);
+        JsonPath here = {&at, "gauges", i};
+        SceneGauge made = {};
+        if (!name(here, "name", given->name(), made.name) ||
+            !vector(here, "position", given->position(), out->position, WORLD_EXTENT_MAX_M,
+                    &made.position)) {
+            return false;
+        }
+        Vec3 off = vec3_sub(made.position, out->position);
+        if (fabsf(off.x) > 0.5f * out->width || fabsf(off.z) > 0.5f * out->length) {
+            return fail(here, "position", "is not over the water");
+        }
+        gauges_.push_back(made);
+    }
+    return true;
+}
+
+bool Builder::water_look(const JsonPath &at, const fb::Water *in, SceneWater *out)
+{
+    static const f32 light[4] = {0.10f, 0.30f, 0.38f, 1.0f}, deep[4] = {0.01f, 0.06f, 0.09f, 1.0f};
+    Appearance *look = &out->appearance;
+    default_appearance(look, APPEARANCE_WATER);
+    memcpy(look->color, light, sizeof look->color);
+    memcpy(look->color2, deep, sizeof look->color2);
+    if (!number(at, "roughness", in->roughness(), 0.0f, 1.0f, &look->roughness) ||
+        !color(at, "color", in->color(), look->color) ||
+        !color(at, "color2", in->color2(), look->color2)) {
+        return false;
+    }
+    finish_appearance(look);
+    return true;
+}
+
+bool Builder::water(const JsonPath &at, const fb::Water *in, SceneWater *out)
+{
+    if (!water_options(at, in, out) || !water_cells(at, out) || !water_basins(at, in, out) ||
+        !water_springs(at, in, out) || !water_gauges(at, in, out) || !water_look(at, in, out)) {
+        return false;
+    }
+    if (out->method == WATER_WAVE && (out->basin_count > 0 || out->spring_count > 0)) {
+        return fail(at, out->basin_count > 0 ? "basins" : "sources",
+                    "only shallow water has them; give \"method\": \"shallow\"");
+    }
+    return true;
+}
+
+bool Builder::waters(const JsonPath &at, const fb::Scene *in)
+{
+    u32 total;
+    std::unordered_map<std::string, i32> names;
+    if (!count(at, "waters", in->waters(), WATERS_MAX, &total) || !allocate(&out_->waters, total)) {
+        return false;
+    }
+    out_->water_count = total;
+    for (u32 i = 0; i < total; i++) {
+        JsonPath here = {&at, "waters", i};
+        SceneWater *made = &out_->waters[i];
+        if (!water(here, in->waters()->Get(i), made)) {
+            return false;
+        }
+        if (entities_.count(made->name) != 0) {
+            return fail(here, "name", "\"%s\" is taken; names must be unique", made->name);
+        }
+        if (!unique(here, &names, made->name, (i32)i)) {
+            return false;
+        }
+    }
+    out_->basin_count = (u32)basins_.size();
+    out_->spring_count = (u32)springs_.size();
+    out_->gauge_count = (u32)gauges_.size();
+    if (!allocate(&out_->basins, out_->basin_count) ||
+        !allocate(&out_->springs, out_->spring_count) ||
+        !allocate(&out_->gauges, out_->gauge_count)) {
+        return false;
+    }
+    for (u32 i = 0; i < out_->basin_count; i++) {
+        out_->basins[i] = basins_[i];
+    }
+    for (u32 i = 0; i < out_->spring_count; i++) {
+        out_->springs[i] = springs_[i];
+    }
+    for (u32 i = 0; i < out_->gauge_count; i++) {
+        out_->gauges[i] = gauges_[i];
+    }
+    return true;
+}
+
+} // namespace plenum

@@ -1,0 +1,117 @@
+/*
+ * heights_pool.h: a pool: a grid of water (shallow.h or wave.h) somewhere in the world, with all
+ * that disturbs it: bodies that float in it, hands, pushes, springs and drains, rain. A tick is
+ *   pool_begin, for each substep of the world pool_substep, pool_finish
+ * with the colliders of the bodies in begin.
+ *
+ * Bodies. A body is seen by vertical lines through cells: the part of each below the surface
+ * displaces water, is lifted by its weight, and is dragged by the water's motion. What is displaced
+ * raises the level of its cell, whose water runs off: so bodies make waves, and the pool's water
+ * plus what bodies displace is constant (Chentanez & Müller 2010, "Real-time simulation of large
+ * bodies of water"). Horizontal impulses are exchanged with the momentum of the cells of shallow
+ * water; vertical ones with its bed. The wave equation has no momentum to exchange.
+ * Units SI, world axes; y is up. A tick allocates nothing after the first few.
+ * Layer: server/physics (includes shared only).
+ */
+#ifndef PLENUM_SERVER_PHYSICS_GRID_HEIGHTS_POOL_H
+#define PLENUM_SERVER_PHYSICS_GRID_HEIGHTS_POOL_H
+
+#include "server/physics/contact/contact.h"
+#include "server/physics/grid/heights.h"
+#include "server/physics/state.h"
+#include "shared/base/jobs.h"
+
+enum {
+    POOL_COLLIDERS_MAX = 4,
+    POOL_HANDS_MAX = 256,
+};
+/* Greatest change of the water's speed by a push or a hand, m/s. */
+#define POOL_PUSH_M_S 10.0f
+
+typedef struct PoolDef {
+    bool waves; /* the wave equation, else shallow water */
+    u32 size[2];
+    f32 cell_m;
+    HeightBorder border[HEIGHTS_SIDE_COUNT];
+    Vec3 corner; /* m: x and z of the corner of cell (0, 0), y of the level at rest (the datum) */
+    f32 depth_m; /* of the floor below the datum */
+    f32 friction, damping; /* as for shallow.h, wave.h */
+    f32 density;           /* kg/m³ */
+    f32 drag;              /* coefficient of bodies */
+    u32 group, mask;       /* as for bodies; 0: 1 and all */
+    bool awake;            /* never sleeps */
+} PoolDef;
+
+typedef struct Pool Pool;
+
+u64 pool_bytes(const PoolDef *def);
+/* Full to the datum over a flat floor. NULL: the definition is invalid, or no memory. */
+Pool *pool_create(const PoolDef *def, ErrorText *error);
+void pool_destroy(Pool *pool); /* NULL is fine */
+/* At rest and full to the datum over its bed; no hands. */
+void pool_clear(Pool *pool);
+/* Shallow only: heights of the bed above the datum, [size[1]][size[0]] m; the level stays. False:
+ * a height is not finite or out of range, and nothing changed. */
+bool pool_set_bed(Pool *pool, const f32 *bed);
+bool pool_tune(Pool *pool, f32 friction, f32 damping);
+/* Shallow only: the water of a cell then stands at `level` above the datum (or the cell is dry)
+ * and flows at u, w m/s. */
+void pool_set_level(Pool *pool, u32 i, u32 k, f32 level, f32 u, f32 w);
+
+/* ---- between ticks ---- */
+
+/* m above the datum: the surface, or the bed of a dry cell. */
+f32 pool_level(const Pool *pool, u32 i, u32 k);
+/* m, 0 of a dry cell. */
+f32 pool_depth(const Pool *pool, u32 i, u32 k);
+/* m/s along x and z; 0 of waves. */
+void pool_flow(const Pool *pool, u32 i, u32 k, f32 *u, f32 *w);
+/* The cell at a place; false: beside the grid. */
+bool pool_cell(const Pool *pool, Vec3 place, u32 *i, u32 *k);
+
+/* Shallow only: adds a volume (m³; negative: takes, as far as there is any) over a disc of `radius`
+ * around a place. Returns what was added. */
+f64 pool_pour(Pool *pool, Vec3 place, f32 radius, f64 volume);
+/* An impulse (N s) on the water within `radius`: it flows along, and a downward one drives it
+ * apart. */
+void pool_push(Pool *pool, Vec3 place, f32 radius, Vec3 impulse);
+/* A drop: presses a cell down by `depth` m and raises its neighbours. */
+void pool_ripple(Pool *pool, u32 i, u32 k, f32 depth);
+
+/* Hands drag water along. `hand` < POOL_HANDS_MAX is the caller's number. */
+bool pool_hand_grab(Pool *pool, u32 hand, Vec3 place, f32 radius);
+void pool_hand_drag(Pool *pool, u32 hand, Vec3 target); /* non-finite targets are ignored */
+void pool_hand_release(Pool *pool, u32 hand);
+bool pool_hand_holds(const Pool *pool, u32 hand);
+
+/* ---- tick ---- */
+
+/* Wakes bodies that the water's motion reaches. */
+void pool_begin(Pool *pool, const Collider *colliders, u32 count, f32 tick_s, f32 gravity,
+                Jobs *jobs);
+void pool_substep(Pool *pool, f32 h);
+void pool_finish(Pool *pool);
+void pool_wake(Pool *pool);
+
+/* ---- measurements and state ---- */
+
+typedef struct PoolSums {
+    f64 volume;             /* m³ of water: without what bodies displace; of waves above rest */
+    f64 displaced;          /* m³ */
+    f64 kinetic, potential; /* J; of the water with what is displaced, potential zero at y = 0 */
+    f64 momentum[3];        /* kg m/s */
+} PoolSums;
+PoolSums pool_sums(const Pool *pool, f32 gravity);
+
+typedef struct PoolStats {
+    bool awake;
+    u32 bodies, columns; /* in the water, and lines through them, in the last tick */
+    f32 slowed;          /* < 1: waves are slower than they are (shallow.h, wave.h) */
+} PoolStats;
+PoolStats pool_stats(const Pool *pool);
+
+void pool_serialize(Pool *pool, State *state);
+/* NULL if consistent between ticks, else what is wrong. */
+const char *pool_validate(const Pool *pool);
+
+#endif

@@ -1,0 +1,374 @@
+/* matter_water.c: water on grids as matter of a world: life cycle, tick, fields, hands, state. */
+#include "server/world/matter_water.h"
+
+#include "protocol/field/quantize.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* It meets the kinds before this one: bodies. Those after are particles. */
+    KINDS_MET = 2
+};
+/* A hand reaches so far, and at least a few cells. */
+static const f32 hand_m = 0.3f, hand_cells = 2.0f;
+/* Codes of heights: this far above and below the level, m, or what bed and basins need. */
+static const f32 reach_m = 8.0f;
+
+/* ---- life ---- */
+
+static PoolDef def_of(const Scene *scene, const SceneWater *water)
+{
+    HeightBorder x = (HeightBorder)water->border_x, z = (HeightBorder)water->border_z;
+    return (PoolDef){.waves = water->method == WATER_WAVE,
+                     .size = {water->cells[0], water->cells[1]},
+                     .cell_m = water->cell,
+                     .border = {x, x, z, z},
+                     .corner = vec3(water->position.x - 0.5f * water->width, water->position.y,
+                                    water->position.z - 0.5f * water->length),
+                     .depth_m = water->depth,
+                     .friction = water->friction,
+                     .damping = water->damping,
+                     .density = water->density,
+                     .drag = water->drag,
+                     .group = water->group,
+                     .mask = water->mask,
+                     .awake = scene->no_sleep};
+}
+
+static u64 estimate(const Scene *scene)
+{
+    u64 bytes = 0;
+    for (u32 i = 0; i < scene->water_count; i++) {
+        PoolDef def = def_of(scene, &scene->waters[i]);
+        u64 cells = (u64)def.size[0] * def.size[1];
+        bytes += pool_bytes(&def) + cells * HISTORY_FRAMES * sizeof(u16);
+    }
+    return bytes;
+}
+
+static int create(Matter *matter, ErrorText *error)
+{
+    MatterWater *m = water_of(matter);
+    const Scene *scene = water_scene(m);
+    if (scene->water_count == 0) {
+        return ERROR_OK;
+    }
+    m->pools = calloc(scene->water_count, sizeof *m->pools);
+    m->entities = calloc(scene->water_count, sizeof *m->entities);
+    m->fields = calloc(scene->water_count, sizeof *m->fields);
+    if (m->pools == NULL || m->entities == NULL || m->fields == NULL) {
+        return error_set(error, ERROR_MEMORY, "%s: out of memory for the world", scene->name);
+    }
+    m->count = scene->water_count;
+    for (u32 i = 0; i < m->count; i++) {
+        PoolDef def = def_of(scene, &scene->waters[i]);
+        ErrorText why = {0};
+        m->pools[i] = pool_create(&def, &why);
+        if (m->pools[i] == NULL) {
+            return error_set(error, why.code != 0 ? why.code : ERROR_MEMORY, "%s: %s",
+                             scene->waters[i].name, why.text);
+        }
+    }
+    return ERROR_OK;
+}
+
+static void destroy(Matter *matter)
+{
+    MatterWater *m = water_of(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        pool_destroy(m->pools[i]);
+    }
+    free(m->pools);
+    free(m->entities);
+    free(m->fields);
+}
+
+static void declare_field(MatterWater *m, u32 i)
+{
+    const Scene *scene = water_scene(m);
+    const SceneWater *water = &scene->waters[i];
+    f32 up = reach_m, down = f32_max(reach_m, water->depth);
+    for (u32 b = 0; b < water->basin_count; b++) {
+        up = f32_max(up, 2.0f * scene->basins[water->first_basin + b].level);
+    }
+    FieldDesc field = {.kind = FIELD_GRID2,
+                       .channels = 1,
+                       .capacity = water->cells[0] * water->cells[1],
+                       .dims = {(u16)water->cells[0], (u16)water->cells[1]},
+                       .spacing = {water->cell, 1.0f, water->cell},
+                       .quantum = (up + down) / 65535.0f,
+                       .value_min = water->position.y - down};
+    field.quantum = f32_max(field.quantum, QUANTUM_MIN_M);
+    field.origin = vec3(water->position.x - 0.5f * (water->width - water->cell), 0.0f,
+                        water->position.z - 0.5f * (water->length - water->cell));
+    snprintf(field.name, sizeof field.name, "%s", water->name);
+    m->fields[i] = world_add_field(&m->base, &field);
+}
+
+static void declare(Matter *matter)
+{
+    MatterWater *m = water_of(matter);
+    const Scene *scene = water_scene(m);
+    if (m->count == 0) {
+        return;
+    }
+    for (u32 i = 0; i < m->count; i++) {
+        declare_field(m, i);
+    }
+#define PARAMETER_WATER(NAME, name, unit, components, least, most, initial, initial_text, doc)     \
+    m->parameters[PARAMETER_##NAME] = world_add_parameter(                                         \
+        matter, world_parameter(name, unit, components, least, most, initial));
+#include "shared/rows/parameter.def"
+    PL_UNUSED(scene);
+    matter_water_declare_probes(m);
+}
+
+static void clear(Matter *matter)
+{
+    MatterWater *m = water_of(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        pool_clear(m->pools[i]);
+    }
+    m->ticks = m->drops = 0;
+}
+
+static void tune(Matter *matter)
+{
+    const MatterWater *m = water_of(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        const SceneWater *water = &water_scene(m)->waters[i];
+        f32 rough = world_value(matter->world, m->parameters[PARAMETER_BED])[0];
+        f32 slow = world_value(matter->world, m->parameters[PARAMETER_DAMPING])[0];
+        pool_tune(m->pools[i], f32_min(water->friction * rough, 1.0f),
+                  f32_min(water->damping + slow, 100.0f));
+    }
+}
+
+static void wake_all(Matter *matter)
+{
+    MatterWater *m = water_of(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        pool_wake(m->pools[i]);
+    }
+}
+
+/* ---- tick ---- */
+
+static void begin(Matter *matter)
+{
+    MatterWater *m = water_of(matter);
+    if (m->count == 0) {
+        return;
+    }
+    Collider colliders[KINDS_MET];
+    u32 count = 0;
+    for (u32 k = 0; k < KINDS_MET; k++) {
+        Matter *other = world_matter_at(matter->world, k);
+        colliders[count] = other->ops->collider(other, matter->index);
+        count += colliders[count].ops != NULL;
+    }
+    f32 gravity = -world_vector(matter->world, WORLD_GRAVITY).y;
+    for (u32 i = 0; i < m->count; i++) {
+        pool_begin(m->pools[i], colliders, count, world_tick_s(matter->world), gravity,
+                   world_jobs(matter->world));
+    }
+}
+
+static void substep(Matter *matter, f32 h)
+{
+    MatterWater *m = water_of(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        pool_substep(m->pools[i], h);
+    }
+}
+
+static void finish(Matter *matter)
+{
+    MatterWater *m = water_of(matter);
+    if (m->count == 0) {
+        return;
+    }
+    matter_water_flow(m);
+    for (u32 i = 0; i < m->count; i++) {
+        pool_finish(m->pools[i]);
+    }
+    m->ticks++;
+}
+
+static void write_all(const Matter *matter, Frame *frame)
+{
+    const MatterWater *m = water_of_const(matter);
+    for (u32 w = 0; w < m->count; w++) {
+        const FieldDesc *field = &frame->fields->fields[m->fields[w]];
+        const SceneWater *water = &water_scene(m)->waters[w];
+        u16 *codes = frame_field(frame, m->fields[w]);
+        for (u32 c = 0; c < field->capacity; c++) {
+            u32 i = c % field->dims[0], k = c / field->dims[0];
+            f32 level = water->position.y + pool_level(m->pools[w], i, k);
+            /* Dry land hides the surface below it. */
+            bool dry = pool_depth(m->pools[w], i, k) < 0.01f * water->cell;
+            codes[c] = quantize_height(field, dry ? level - 0.5f * water->cell : level);
+        }
+    }
+}
+
+/* ---- hands ---- */
+
+static u32 index_of(const MatterWater *m, const Entity *entity)
+{
+    u32 i = 0;
+    while (i + 1 < m->count && m->entities[i] != entity->id) {
+        i++;
+    }
+    return i;
+}
+
+static Vec3 point_in(const MatterWater *m, u32 index, u32 element)
+{
+    const SceneWater *water = &water_scene(m)->waters[index];
+    u32 i = element % water->cells[0], k = element / water->cells[0];
+    f32 x = ((f32)i + 0.5f) * water->cell - 0.5f * water->width;
+    f32 z = ((f32)k + 0.5f) * water->cell - 0.5f * water->length;
+    return vec3_add(water->position, vec3(x, pool_level(m->pools[index], i, k), z));
+}
+
+static Vec3 point(const Matter *matter, const Entity *entity, const Input *input)
+{
+    const MatterWater *m = water_of_const(matter);
+    return point_in(m, index_of(m, entity), input->element);
+}
+
+static f32 hand_radius(const MatterWater *m, u32 index)
+{
+    return f32_max(hand_m, hand_cells * water_scene(m)->waters[index].cell);
+}
+
+/* A constraint is a hand of a pool. */
+static i32 grab(Matter *matter, const Entity *entity, const Input *input)
+{
+    const MatterWater *m = water_of(matter);
+    u32 index = index_of(m, entity);
+    for (u32 hand = 0; hand < POOL_HANDS_MAX; hand++) {
+        if (!pool_hand_holds(m->pools[index], hand)) {
+            Vec3 place = point_in(m, index, input->element);
+            bool held = pool_hand_grab(m->pools[index], hand, place, hand_radius(m, index));
+            return held ? (i32)(index * POOL_HANDS_MAX + hand) : -1;
+        }
+    }
+    return -1;
+}
+
+static void drag(Matter *matter, u32 constraint, Vec3 target)
+{
+    const MatterWater *m = water_of(matter);
+    pool_hand_drag(m->pools[constraint / POOL_HANDS_MAX], constraint % POOL_HANDS_MAX, target);
+}
+
+static void release(Matter *matter, u32 constraint)
+{
+    const MatterWater *m = water_of(matter);
+    pool_hand_release(m->pools[constraint / POOL_HANDS_MAX], constraint % POOL_HANDS_MAX);
+}
+
+static bool grabs(const Matter *matter, u32 constraint)
+{
+    const MatterWater *m = water_of_const(matter);
+    return constraint < m->count * POOL_HANDS_MAX &&
+           pool_hand_holds(m->pools[constraint / POOL_HANDS_MAX], constraint % POOL_HANDS_MAX);
+}
+
+static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse)
+{
+    const MatterWater *m = water_of(matter);
+    u32 index = index_of(m, entity);
+    pool_push(m->pools[index], point_in(m, index, input->element), hand_radius(m, index), impulse);
+}
+
+/* What leaves may have been a dam. */
+static void leaves(Matter *matter, const Entity *entity)
+{
+    if (world_is_rigid(matter->world, entity)) {
+        matter_water_find_bed(water_of(matter), entity);
+    }
+}
+
+static bool can_remove(const Matter *matter, const Entity *entity)
+{
+    PL_UNUSED(matter);
+    PL_UNUSED(entity);
+    return false;
+}
+
+/* ---- state ---- */
+
+static void serialize_names(Matter *matter, State *state)
+{
+    MatterWater *m = water_of(matter);
+    state_bytes(state, m->entities, m->count * sizeof *m->entities);
+}
+
+static void serialize(Matter *matter, State *state)
+{
+    MatterWater *m = water_of(matter);
+    if (m->count == 0) {
+        return;
+    }
+    state_bytes(state, &m->ticks, sizeof m->ticks);
+    state_bytes(state, &m->drops, sizeof m->drops);
+    for (u32 i = 0; i < m->count; i++) {
+        pool_serialize(m->pools[i], state);
+    }
+    if (state->mode == STATE_LOAD && !state->failed) {
+        tune(matter);
+    }
+}
+
+static bool owns(const Matter *matter, const Entity *entity, u32 nth)
+{
+    const MatterWater *m = water_of_const(matter);
+    return nth < m->count && entity->id == m->entities[nth] && entity->field == m->fields[nth] &&
+           entity->first == 0 &&
+           entity->count ==
+               water_scene(m)->waters[nth].cells[0] * water_scene(m)->waters[nth].cells[1];
+}
+
+static bool owns_all(const Matter *matter, u32 count)
+{
+    return count == water_of_const(matter)->count;
+}
+
+const MatterOps matter_water = {
+    .name = "water",
+    .bytes = sizeof(MatterWater),
+    .estimate = estimate,
+    .create = create,
+    .destroy = destroy,
+    .declare = declare,
+    .clear = clear,
+    .fill = matter_water_fill,
+    .begin = begin,
+    .substep = substep,
+    .finish = finish,
+    .write = write_all,
+    .sums = matter_water_sums,
+    .stats = matter_water_stats,
+    .measure_own = matter_water_measure,
+    .dump_entity = matter_water_dump_entity,
+    .tune = tune,
+    .wake_all = wake_all,
+    .by_element = true,
+    .point = point,
+    .grab = grab,
+    .drag = drag,
+    .release = release,
+    .grabs = grabs,
+    .push = push,
+    .can_remove = can_remove,
+    .leaves = leaves,
+    .serialize_names = serialize_names,
+    .serialize = serialize,
+    .owns = owns,
+    .owns_all = owns_all,
+};

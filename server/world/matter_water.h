@@ -1,0 +1,71 @@
+/*
+ * matter_water.h: water on grids as matter of a world, internals:
+ *   matter_water.c         life cycle, tick, fields, hands, state
+ *   matter_water_build.c   the bed from static bodies, levels, springs, rain; measurements
+ * A scene without waters has no field, parameter or probe of this kind.
+ * Layer: server/world, private.
+ */
+#ifndef PLENUM_SERVER_WORLD_MATTER_WATER_H
+#define PLENUM_SERVER_WORLD_MATTER_WATER_H
+
+#include "server/physics/grid/heights_pool.h"
+#include "server/world/matter.h"
+
+enum {
+#define PARAMETER_WATER(NAME, ...) PARAMETER_##NAME,
+#include "shared/rows/parameter.def"
+    PARAMETERS_OF_WATER
+};
+
+typedef enum WaterProbe {
+    WATER_PROBE_VOLUME,
+    WATER_PROBE_ENERGY,
+    WATER_PROBE_GAUGE
+} WaterProbe;
+
+typedef struct OwnWaterProbe {
+    WaterProbe kind;
+    u32 of; /* water, or gauge of the scene */
+} OwnWaterProbe;
+
+typedef struct MatterWater {
+    Matter base;
+    u32 count;                           /* waters of the scene */
+    Pool **pools;                        /* [count] */
+    u32 *entities;                       /* [count] ids */
+    u32 *fields;                         /* [count] */
+    u64 ticks;                           /* since the scene was built */
+    u64 drops;                           /* of rain: counter of its random numbers */
+    u32 parameters[PARAMETERS_OF_WATER]; /* indices for world_value */
+    OwnWaterProbe probes[PROBES_MAX];
+    u32 probe_count;
+} MatterWater;
+
+extern const MatterOps matter_water;
+
+static inline MatterWater *water_of(Matter *matter)
+{
+    return (MatterWater *)matter;
+}
+static inline const MatterWater *water_of_const(const Matter *matter)
+{
+    return (const MatterWater *)matter;
+}
+static inline const Scene *water_scene(const MatterWater *m)
+{
+    return world_scene(m->base.world);
+}
+
+/* matter_water_build.c */
+int matter_water_fill(Matter *matter, ErrorText *error);
+/* Looks for the bed again: static bodies have gone. `but` is the entity that is about to go. */
+void matter_water_find_bed(MatterWater *m, const Entity *but);
+/* What springs and rain add in a tick. */
+void matter_water_flow(MatterWater *m);
+void matter_water_declare_probes(MatterWater *m);
+f64 matter_water_measure(const Matter *matter, u32 probe);
+void matter_water_sums(const Matter *matter, MatterSums *sums);
+void matter_water_stats(const Matter *matter, MatterStats *stats);
+void matter_water_dump_entity(const Matter *matter, const Entity *entity, Dump *dump);
+
+#endif

@@ -1,0 +1,257 @@
+/* matter_water_build.c: water of a scene: its bed from static bodies, its levels, springs and rain;
+ * measurements. */
+#include "server/world/dump.h"
+#include "server/world/matter_water.h"
+
+#include "server/physics/rigid/query/query.h"
+#include "shared/math/random.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- bed ---- */
+
+typedef struct BedFilter {
+    const Rigid *rigid;
+    u32 but; /* slot that does not count; UINT32_MAX: none */
+} BedFilter;
+
+static bool is_bed(void *context, BodyId body)
+{
+    const BedFilter *filter = context;
+    return body.slot != filter->but && rigid_motion(filter->rigid, body.slot) == BODY_STATIC;
+}
+
+/* The highest static surface below `top` over the middle of each cell, and at least the floor. */
+static void find_bed(const MatterWater *m, u32 index, u32 but, f32 *bed)
+{
+    const SceneWater *water = &water_scene(m)->waters[index];
+    BedFilter only = {world_rigid(m->base.world), but};
+    QueryFilter filter = {.skip_sensors = true, .accept = is_bed, .context = &only};
+    f32 length = water->top + water->depth;
+    for (u32 c = 0; c < water->cells[0] * water->cells[1]; c++) {
+        f32 x = ((f32)(c % water->cells[0]) + 0.5f) * water->cell - 0.5f * water->width;
+        f32 z = ((f32)(c / water->cells[0]) + 0.5f) * water->cell - 0.5f * water->length;
+        Ray down = {vec3_add(water->position, vec3(x, water->top, z)), vec3(0.0f, -1.0f, 0.0f)};
+        QueryHit hit;
+        bed[c] = -water->depth;
+        if (rigid_ray(only.rigid, down, length, &filter, &hit)) {
+            bed[c] = f32_max(water->top - hit.distance, -water->depth);
+        }
+    }
+}
+
+static int lay_bed(MatterWater *m, u32 index, u32 but, ErrorText *error)
+{
+    const SceneWater *water = &water_scene(m)->waters[index];
+    if (!water->terrain || water->method == WATER_WAVE) {
+        return ERROR_OK;
+    }
+    f32 *bed = malloc((size_t)water->cells[0] * water->cells[1] * sizeof *bed);
+    if (bed == NULL) {
+        return error_set(error, ERROR_MEMORY, "%s: out of memory for its bed", water->name);
+    }
+    find_bed(m, index, but, bed);
+    bool good = pool_set_bed(m->pools[index], bed);
+    free(bed);
+    return good ? ERROR_OK
+                : error_set(error, ERROR_RANGE, "%s: its bed is out of range", water->name);
+}
+
+void matter_water_find_bed(MatterWater *m, const Entity *but)
+{
+    if (rigid_motion(world_rigid(m->base.world), but->first) != BODY_STATIC) {
+        return;
+    }
+    for (u32 i = 0; i < m->count; i++) {
+        lay_bed(m, i, but->first, NULL);
+    }
+}
+
+/* ---- levels ---- */
+
+static void fill_levels(MatterWater *m, u32 index)
+{
+    const Scene *scene = water_scene(m);
+    const SceneWater *water = &scene->waters[index];
+    for (u32 c = 0; c < water->cells[0] * water->cells[1]; c++) {
+        u32 i = c % water->cells[0], k = c / water->cells[0];
+        f32 x = water->position.x + ((f32)i + 0.5f) * water->cell - 0.5f * water->width;
+        f32 z = water->position.z + ((f32)k + 0.5f) * water->cell - 0.5f * water->length;
+        f32 level = water->dry ? -HEIGHTS_LEVEL_MAX_M : 0.0f;
+        for (u32 b = 0; b < water->basin_count; b++) {
+            const SceneBasin *basin = &scene->basins[water->first_basin + b];
+            if (fabsf(x - basin->position.x) <= 0.5f * basin->size.x &&
+                fabsf(z - basin->position.z) <= 0.5f * basin->size.z) {
+                level = basin->level;
+            }
+        }
+        pool_set_level(m->pools[index], i, k, level, water->velocity.x, water->velocity.z);
+    }
+}
+
+static int add_entity(MatterWater *m, u32 index)
+{
+    const SceneWater *water = &water_scene(m)->waters[index];
+    Entity entity = {.field = (u8)m->fields[index],
+                     .movable = 1,
+                     .generation = world_generation(m->base.world),
+                     .count = water->cells[0] * water->cells[1],
+                     .mass_kg = water->density,
+                     .appearance = water->appearance};
+    snprintf(entity.name, sizeof entity.name, "%s", water->name);
+    int result = world_add_entity(&m->base, &entity);
+    m->entities[index] = entity.id;
+    return result;
+}
+
+int matter_water_fill(Matter *matter, ErrorText *error)
+{
+    MatterWater *m = water_of(matter);
+    int result = ERROR_OK;
+    for (u32 i = 0; i < m->count && result == ERROR_OK; i++) {
+        result = lay_bed(m, i, UINT32_MAX, error);
+        if (result == ERROR_OK) {
+            fill_levels(m, i);
+            result = add_entity(m, i);
+        }
+    }
+    return result;
+}
+
+/* ---- springs and rain ---- */
+
+static void rain(MatterWater *m, u32 index, f32 factor)
+{
+    const SceneWater *water = &water_scene(m)->waters[index];
+    u64 seed = water_scene(m)->seed + 77u * index;
+    f32 mean = water->rain * factor * water->width * water->length * world_tick_s(m->base.world);
+    u32 drops = (u32)fminf(mean + random_range(seed, 3 * m->drops, 0.0f, 1.0f), 4096.0f);
+    m->drops++;
+    for (u32 n = 0; n < drops; n++, m->drops++) {
+        f32 x = random_range(seed, 3 * m->drops + 1, 0.0f, (f32)water->cells[0]);
+        f32 z = random_range(seed, 3 * m->drops + 2, 0.0f, (f32)water->cells[1]);
+        pool_ripple(m->pools[index], u32_min((u32)x, water->cells[0] - 1),
+                    u32_min((u32)z, water->cells[1] - 1), 0.05f * water->cell);
+    }
+}
+
+void matter_water_flow(MatterWater *m)
+{
+    const Scene *scene = water_scene(m);
+    f64 tick_s = (f64)world_tick_s(m->base.world), now = (f64)m->ticks * tick_s;
+    f32 rate = world_value(m->base.world, m->parameters[PARAMETER_SPRINGS])[0];
+    f32 wet = world_value(m->base.world, m->parameters[PARAMETER_RAIN])[0];
+    for (u32 i = 0; i < m->count; i++) {
+        const SceneWater *water = &scene->waters[i];
+        for (u32 s = 0; s < water->spring_count; s++) {
+            const SceneSpring *spring = &scene->springs[water->first_spring + s];
+            if (now >= (f64)spring->start_s &&
+                (spring->stop_s < 0.0f || now < (f64)spring->stop_s)) {
+                pool_pour(m->pools[i], spring->position, spring->radius,
+                          (f64)spring->rate * (f64)rate * tick_s);
+            }
+        }
+        if (water->rain > 0.0f && wet > 0.0f) {
+            rain(m, i, wet);
+        }
+    }
+}
+
+/* ---- measurements ---- */
+
+static void declare_probe(MatterWater *m, WaterProbe kind, u32 of, const char *name,
+                          const char *unit)
+{
+    if (m->probe_count < PROBES_MAX) {
+        m->probes[m->probe_count++] = (OwnWaterProbe){kind, of};
+        world_add_probe(&m->base, name, unit);
+    }
+}
+
+void matter_water_declare_probes(MatterWater *m)
+{
+    const Scene *scene = water_scene(m);
+    char name[NAME_BYTES_MAX];
+    for (u32 i = 0; i < m->count; i++) {
+        snprintf(name, sizeof name, "%.38s volume", scene->waters[i].name);
+        declare_probe(m, WATER_PROBE_VOLUME, i, name, "m^3");
+        snprintf(name, sizeof name, "%.38s energy", scene->waters[i].name);
+        declare_probe(m, WATER_PROBE_ENERGY, i, name, "J");
+    }
+    for (u32 i = 0; i < m->count; i++) {
+        for (u32 n = 0; n < scene->waters[i].gauge_count; n++) {
+            u32 gauge = scene->waters[i].first_gauge + n;
+            declare_probe(m, WATER_PROBE_GAUGE, gauge, scene->gauges[gauge].name, "m");
+        }
+    }
+}
+
+static f32 gravity_of(const Matter *matter)
+{
+    return f32_max(-world_vector(matter->world, WORLD_GRAVITY).y, 0.0f);
+}
+
+static f64 level_of_gauge(const MatterWater *m, u32 gauge)
+{
+    const Scene *scene = water_scene(m);
+    u32 w = 0, i, k;
+    while (gauge >= scene->waters[w].first_gauge + scene->waters[w].gauge_count) {
+        w++;
+    }
+    return pool_cell(m->pools[w], scene->gauges[gauge].position, &i, &k)
+               ? (f64)scene->waters[w].position.y + (f64)pool_level(m->pools[w], i, k)
+               : 0.0;
+}
+
+f64 matter_water_measure(const Matter *matter, u32 probe)
+{
+    const MatterWater *m = water_of_const(matter);
+    OwnWaterProbe own = m->probes[probe];
+    if (own.kind == WATER_PROBE_GAUGE) {
+        return level_of_gauge(m, own.of);
+    }
+    PoolSums sums = pool_sums(m->pools[own.of], gravity_of(matter));
+    return own.kind == WATER_PROBE_VOLUME ? sums.volume : sums.kinetic + sums.potential;
+}
+
+void matter_water_sums(const Matter *matter, MatterSums *sums)
+{
+    const MatterWater *m = water_of_const(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        PoolSums own = pool_sums(m->pools[i], gravity_of(matter));
+        sums->kinetic += own.kinetic;
+        sums->potential += own.potential;
+        for (u32 k = 0; k < 3; k++) {
+            sums->momentum[k] += own.momentum[k];
+        }
+    }
+}
+
+void matter_water_stats(const Matter *matter, MatterStats *stats)
+{
+    const MatterWater *m = water_of_const(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        stats->awake += pool_stats(m->pools[i]).awake;
+    }
+}
+
+void matter_water_dump_entity(const Matter *matter, const Entity *entity, Dump *dump)
+{
+    const MatterWater *m = water_of_const(matter);
+    for (u32 i = 0; i < m->count; i++) {
+        if (m->entities[i] != entity->id) {
+            continue;
+        }
+        PoolSums sums = pool_sums(m->pools[i], gravity_of(matter));
+        PoolStats stats = pool_stats(m->pools[i]);
+        dump_text(dump, "method", water_method_names[water_scene(m)->waters[i].method]);
+        dump_number(dump, "volume_m3", (f32)sums.volume);
+        dump_number(dump, "displaced_m3", (f32)sums.displaced);
+        dump_count(dump, "bodies", stats.bodies);
+        dump_number(dump, "slowed", stats.slowed);
+        dump_flag(dump, "awake", stats.awake);
+    }
+}

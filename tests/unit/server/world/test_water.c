@@ -1,0 +1,299 @@
+/* test_water.c: water on grids in a world: floating, displacement, momentum, dams, hands, saves; a
+ * scene without waters declares nothing. */
+#include "server/author/scene_load.h"
+#include "server/world/matter_water.h"
+#include "server/world/world_internal.h"
+#include "tests/determinism/world_script.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/near.h"
+
+typedef struct Stage {
+    Scene *scene;
+    World *world;
+    MatterWater *water;
+} Stage;
+
+static Stage stage_of(const char *rest)
+{
+    char json[4096];
+    ErrorText error = {0};
+    Stage stage = {0};
+    snprintf(json, sizeof json, "{\"name\":\"t\",%s}", rest);
+    stage.scene = scene_parse(json, strlen(json), "t.json", &error);
+    if (stage.scene == NULL) {
+        fail_msg("%s", error.text);
+    }
+    stage.world = world_create(stage.scene, NULL, &error);
+    if (stage.world == NULL) {
+        fail_msg("%s", error.text);
+    }
+    for (u32 i = 0; stage.water == NULL; i++) {
+        Matter *matter = world_matter_at(stage.world, i);
+        stage.water = matter->ops == &matter_water ? water_of(matter) : NULL;
+    }
+    return stage;
+}
+
+static void stage_end(Stage *stage)
+{
+    world_destroy(stage->world);
+    scene_destroy(stage->scene);
+}
+
+static void run(Stage *stage, u32 ticks)
+{
+    for (u32 t = 0; t < ticks; t++) {
+        world_tick(stage->world, NULL, 0);
+    }
+    for (u32 w = 0; w < stage->water->count; w++) {
+        const char *wrong = pool_validate(stage->water->pools[w]);
+        if (wrong != NULL) {
+            fail_msg("%s", wrong);
+        }
+    }
+}
+
+static f64 probe(const Stage *stage, const char *name)
+{
+    f64 value = NAN;
+    assert_true(world_probe(stage->world, name, &value));
+    return value;
+}
+
+static PoolSums sums_of(const Stage *stage)
+{
+    return pool_sums(stage->water->pools[0], 9.81f);
+}
+
+/* The draught of a box is its density ratio, within 5 %; the water is still all there. */
+static void boxes_float_at_their_draught(void **state)
+{
+    PL_UNUSED(state);
+    static const f64 densities[] = {400.0, 500.0, 800.0};
+    for (u32 method = 0; method < 2; method++) {
+        for (u32 d = 0; d < PL_COUNT(densities); d++) {
+            char json[1024];
+            snprintf(json, sizeof json,
+                     "\"waters\":[{\"name\":\"w\",\"method\":\"%s\",\"width\":8,\"length\":8,"
+                     "\"depth\":1.5,\"damping\":0.3}],"
+                     "\"bodies\":[{\"name\":\"b\",\"position\":[0.03,0.3,0.02],\"mass\":%g,"
+                     "\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.3,0.5]}}],"
+                     "\"probes\":[{\"name\":\"h\",\"kind\":\"height\",\"of\":\"b\"}]",
+                     method ? "wave" : "shallow", 0.6 * densities[d]);
+            Stage stage = stage_of(json);
+            f64 before = sums_of(&stage).volume, ratio = densities[d] / 1000.0;
+            run(&stage, 900);
+            f64 height = 0.0; /* mean over 5 s: light boxes still heave */
+            for (u32 t = 0; t < 300; t++) {
+                run(&stage, 1);
+                height += probe(&stage, "h") / 300.0;
+            }
+            f64 level = method ? sums_of(&stage).displaced / 64.0
+                               : (before + sums_of(&stage).displaced) / 64.0 - 1.5;
+            f64 draught = level - (height - 0.3);
+            print_message("%s, density %.1f: draught %.3f of %.3f m, displaced %.4f m^3\n",
+                          method ? "wave" : "shallow", ratio, draught, 0.6 * ratio,
+                          sums_of(&stage).displaced);
+            expect_near("draught", draught, 0.6 * ratio, 0.03 * ratio);
+            /* At one time: on waves a body heaves longer. */
+            assert_true(fabs(sums_of(&stage).displaced / (0.6 * ratio) - 1.0) <
+                        (method ? 0.2 : 0.1));
+            assert_true(fabs(sums_of(&stage).volume - before) < 1e-5 * 64.0);
+            stage_end(&stage);
+        }
+    }
+}
+
+/* Round a torus, without friction: what a body loses, the water gets. */
+static void momentum_is_exchanged(void **state)
+{
+    PL_UNUSED(state);
+    Stage stage = stage_of("\"waters\":[{\"name\":\"w\",\"width\":12,\"length\":12,\"cell\":0.2,"
+                           "\"border_x\":\"periodic\",\"border_z\":\"periodic\",\"friction\":0}],"
+                           "\"bodies\":[{\"name\":\"b\",\"position\":[-2,0,0.5],\"mass\":250,"
+                           "\"velocity\":[3,0,-1],"
+                           "\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.25,0.5]}}]");
+    MatterSums before = {0}, after = {0};
+    const Rigid *rigid = world_rigid(stage.world);
+    Vec3 v = rigid_velocity(rigid, 0);
+    f64 mass = (f64)rigid_mass(rigid, 0);
+    matter_water_sums(&stage.water->base, &before);
+    run(&stage, 90);
+    matter_water_sums(&stage.water->base, &after);
+    Vec3 now = rigid_velocity(rigid, 0);
+    f64 x = after.momentum[0] - before.momentum[0] + mass * ((f64)now.x - (f64)v.x);
+    f64 z = after.momentum[2] - before.momentum[2] + mass * ((f64)now.z - (f64)v.z);
+    print_message("body %.3f -> %.3f m/s; momentum off by %.4f, %.4f of %.1f N s\n", (f64)v.x,
+                  (f64)now.x, x, z, mass * (f64)v.x);
+    assert_true((f64)now.x < 0.8 * (f64)v.x);
+    assert_true(fabs(x) < 1e-3 * mass && fabs(z) < 1e-3 * mass);
+    stage_end(&stage);
+}
+
+static const char dam_json[] =
+    "\"waters\":[{\"name\":\"w\",\"width\":12,\"length\":4,\"cell\":0.2,\"depth\":0.5,"
+    "\"dry\":true,\"basins\":[{\"position\":[-4,0,0],\"size\":[4,0,4],\"level\":0.5}],"
+    "\"gauges\":[{\"name\":\"far\",\"position\":[5,0,0]}]}],"
+    "\"bodies\":[{\"name\":\"dam\",\"motion\":\"static\",\"position\":[-1.8,0,0],"
+    "\"shape\":{\"kind\":\"box\",\"half\":[0.21,1.5,3]}}]";
+
+/* A dam is a static body; without it the water runs. */
+static void dams_hold_until_they_go(void **state)
+{
+    PL_UNUSED(state);
+    Stage stage = stage_of(dam_json);
+    f64 volume = sums_of(&stage).volume;
+    assert_true(volume > 10.0);
+    run(&stage, 60);
+    assert_true(probe(&stage, "far") < -0.499);
+    world_remove_entity(stage.world, 1);
+    run(&stage, 300);
+    assert_true(probe(&stage, "far") > -0.3);
+    assert_true(fabs(sums_of(&stage).volume / volume - 1.0) < 1e-5);
+    stage_end(&stage);
+}
+
+static void springs_and_drains_keep_account(void **state)
+{
+    PL_UNUSED(state);
+    Stage stage = stage_of("\"waters\":[{\"name\":\"w\",\"width\":6,\"length\":6,"
+                           "\"sources\":[{\"position\":[1,0,1],\"rate\":0.5,\"stop\":2},"
+                           "{\"position\":[-1,0,-1],\"rate\":-0.2,\"start\":1,\"stop\":2}]}]");
+    f64 before = sums_of(&stage).volume;
+    run(&stage, 180);
+    expect_near("volume", sums_of(&stage).volume - before, 1.0 - 0.2, 1e-3);
+    stage_end(&stage);
+}
+
+/* A hand at 100 m/s, and pushes of any size. */
+static void hands_stir_within_bounds(void **state)
+{
+    PL_UNUSED(state);
+    for (u32 method = 0; method < 2; method++) {
+        char json[256];
+        snprintf(json, sizeof json, "\"waters\":[{\"name\":\"w\",\"method\":\"%s\"}]",
+                 method ? "wave" : "shallow");
+        Stage stage = stage_of(json);
+        Pool *pool = stage.water->pools[0];
+        assert_true(pool_hand_grab(pool, 0, vec3(0.0f, 0.0f, 0.0f), 0.3f));
+        for (u32 t = 0; t < 120; t++) {
+            pool_hand_drag(pool, 0, vec3(t % 2 ? 1.7f : -1.7f, 0.0f, 0.1f));
+            pool_push(pool, vec3(1.0f, 0.0f, 1.0f), 0.5f, vec3(1e9f, t % 3 ? -1e9f : 1e9f, NAN));
+            pool_push(pool, vec3(1.0f, 0.0f, 1.0f), 0.5f, vec3(1e5f, t % 3 ? -1e5f : 1e5f, 0.0f));
+            run(&stage, 1);
+        }
+        pool_hand_release(pool, 0);
+        run(&stage, 60);
+        stage_end(&stage);
+    }
+}
+
+static const char floating_json[] =
+    "\"waters\":[{\"name\":\"w\",\"width\":6,\"length\":6,\"rain\":3},"
+    "{\"name\":\"v\",\"method\":\"wave\",\"position\":[20,0,0]}],"
+    "\"bodies\":[{\"name\":\"b\",\"position\":[0.4,1,0.1],\"mass\":80,"
+    "\"shape\":{\"kind\":\"sphere\",\"radius\":0.4}},"
+    "{\"name\":\"c\",\"position\":[20.4,1,0.1],\"mass\":80,"
+    "\"shape\":{\"kind\":\"sphere\",\"radius\":0.4}}]";
+
+static void a_loaded_world_goes_on_alike(void **state)
+{
+    PL_UNUSED(state);
+    Stage first = stage_of(floating_json), second = stage_of(floating_json);
+    run(&first, 50);
+    u8 *image;
+    size_t bytes;
+    assert_int_equal(world_save(first.world, &image, &bytes), ERROR_OK);
+    ErrorText error = {0};
+    if (world_load(second.world, image, bytes, &error) != ERROR_OK) {
+        fail_msg("%s", error.text);
+    }
+    free(image);
+    for (u32 t = 0; t < 60; t++) {
+        run(&first, 1);
+        run(&second, 1);
+        expect_bits("hash", world_hash(second.world), world_hash(first.world));
+    }
+    stage_end(&first);
+    stage_end(&second);
+}
+
+static void a_floating_body_comes_to_rest(void **state)
+{
+    PL_UNUSED(state);
+    Stage stage = stage_of("\"waters\":[{\"name\":\"w\",\"width\":4,\"length\":4,\"damping\":1}],"
+                           "\"bodies\":[{\"name\":\"b\",\"position\":[0,0,0],\"mass\":54,"
+                           "\"shape\":{\"kind\":\"box\",\"half\":[0.3,0.15,0.3]}}],"
+                           "\"probes\":[{\"name\":\"speed\",\"kind\":\"speed\",\"of\":\"b\"}]");
+    run(&stage, 900);
+    f64 fastest = 0.0;
+    for (u32 t = 0; t < 60; t++) {
+        run(&stage, 1);
+        fastest = fmax(fastest, probe(&stage, "speed"));
+    }
+    print_message("speed after 15 s: %.4f m/s\n", fastest);
+    expect_at_most("speed", fastest, 0.05);
+    stage_end(&stage);
+}
+
+static void a_scene_without_waters_declares_nothing(void **state)
+{
+    PL_UNUSED(state);
+    Stage stage = stage_of("\"bodies\":[]");
+    MessageWorld about;
+    world_describe(stage.world, &about);
+    for (u32 i = 0; i < about.parameter_count; i++) {
+        assert_null(strstr(about.parameters[i].name, "water"));
+    }
+    assert_int_equal(stage.water->count, 0);
+    stage_end(&stage);
+}
+
+static void bad_waters_are_refused_by_place(void **state)
+{
+    PL_UNUSED(state);
+    static const char *const bad[][2] = {
+        {"\"width\":0", "width"},
+        {"\"cell\":1e9", "cell"},
+        {"\"width\":10.03", "width"},
+        {"\"cell\":0.01", "cell"},
+        {"\"position\":[1e6,0,0]", "position"},
+        {"\"method\":\"wave\",\"basins\":[{}]", "basins"},
+        {"\"gauges\":[{\"name\":\"g\",\"position\":[99,0,0]}]", "position"},
+        {"\"sources\":[{\"rate\":1e30}]", "rate"},
+    };
+    for (u32 n = 0; n < PL_COUNT(bad); n++) {
+        char json[512];
+        ErrorText error = {0};
+        snprintf(json, sizeof json, "{\"name\":\"t\",\"waters\":[{\"name\":\"w\",%s}]}", bad[n][0]);
+        assert_null(scene_parse(json, strlen(json), "t.json", &error));
+        if (strstr(error.text, bad[n][1]) == NULL || strstr(error.text, "waters[0]") == NULL) {
+            fail_msg("%s: %s", bad[n][0], error.text);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(boxes_float_at_their_draught),
+        cmocka_unit_test(momentum_is_exchanged),
+        cmocka_unit_test(dams_hold_until_they_go),
+        cmocka_unit_test(springs_and_drains_keep_account),
+        cmocka_unit_test(hands_stir_within_bounds),
+        cmocka_unit_test(a_loaded_world_goes_on_alike),
+        cmocka_unit_test(a_floating_body_comes_to_rest),
+        cmocka_unit_test(a_scene_without_waters_declares_nothing),
+        cmocka_unit_test(bad_waters_are_refused_by_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

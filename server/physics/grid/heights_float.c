@@ -318,8 +318,7 @@ static void press(Pool *pool, PoolColumn *column, f32 h)
     f32 fast = sqrtf(slip[0] * slip[0] + slip[1] * slip[1] + slip[2] * slip[2]);
     f32 drag = 0.5f * density * pool->def.drag * fast;
     /* Of 2 ζ √(k m), with k and m of all lines together, the share of one. */
-    f32 heave =
-        heave_damping * 2.0f * sqrtf(density * pool->gravity * column->area / light);
+    f32 heave = heave_damping * 2.0f * sqrtf(density * pool->gravity * column->area / light);
     f32 mass = density * pool->def.cell_m * pool->def.cell_m * pool_depth(pool, i, k);
     f32 along = drag * volume / column->size;
     f32 water = mass > 0.0f ? 1.0f / mass : 0.0f;

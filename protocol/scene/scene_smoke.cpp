@@ -118,6 +118,10 @@ bool Builder::smoke(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out)
     if (!color(at, "color", in->color(), out->appearance.color)) {
         return false;
     }
+    if (!number(at, "clear", in->clear(), 0.0f, 1000.0f, &out->appearance.clear_m)) {
+        return false;
+    }
+    out->appearance.glow = out->hottest > 0.0f ? 1.0f : 0.0f; /* what is hot gives light */
     finish_appearance(&out->appearance);
     return true;
 }

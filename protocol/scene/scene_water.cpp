@@ -121,12 +121,13 @@ bool Builder::water_gauges(const JsonPath &at, const fb::Water *in, SceneWater *
 
 bool Builder::water_look(const JsonPath &at, const fb::Water *in, SceneWater *out)
 {
-    static const f32 light[4] = {0.10f, 0.30f, 0.38f, 1.0f}, deep[4] = {0.01f, 0.06f, 0.09f, 1.0f};
+    static const f32 light[4] = {0.30f, 0.65f, 0.80f, 1.0f}, deep[4] = {0.01f, 0.06f, 0.09f, 1.0f};
     Appearance *look = &out->appearance;
     default_appearance(look, APPEARANCE_WATER);
     memcpy(look->color, light, sizeof look->color);
     memcpy(look->color2, deep, sizeof look->color2);
     if (!number(at, "roughness", in->roughness(), 0.0f, 1.0f, &look->roughness) ||
+        !number(at, "clear", in->clear(), 0.001f, 1000.0f, &look->clear_m) ||
         !color(at, "color", in->color(), look->color) ||
         !color(at, "color2", in->color2(), look->color2)) {
         return false;

@@ -270,6 +270,7 @@ static void bad_waters_are_refused_by_place(void **state)
         {"\"method\":\"wave\",\"basins\":[{}]", "basins"},
         {"\"gauges\":[{\"name\":\"g\",\"position\":[99,0,0]}]", "position"},
         {"\"sources\":[{\"rate\":1e30}]", "rate"},
+        {"\"clear\":0", "clear"},
     };
     for (u32 n = 0; n < PL_COUNT(bad); n++) {
         char json[512];

@@ -1,6 +1,6 @@
 /*
- * random_world.h: seeded random numbers, field sets of every kind and frames that move, rest, jump,
- * appear and disappear, for the property tests of the protocol.
+ * random_world.h: seeded random numbers, field sets of every kind, and frames whose contents move,
+ * rest, jump, appear and disappear, for the property tests of the protocol.
  */
 #ifndef PLENUM_TESTS_UNIT_PROTOCOL_RANDOM_WORLD_H
 #define PLENUM_TESTS_UNIT_PROTOCOL_RANDOM_WORLD_H
@@ -35,7 +35,7 @@ static inline f32 dice_range(Dice *dice, f32 low, f32 high)
 }
 static inline Quat dice_rotation(Dice *dice)
 {
-    f32 q[4]; /* one after the other: compilers evaluate arguments in orders of their own */
+    f32 q[4]; /* in sequence: the evaluation order of arguments is unspecified */
     for (u32 i = 0; i < 4; i++) {
         q[i] = dice_range(dice, -1, 1);
     }
@@ -151,7 +151,7 @@ static inline void move_field(Dice *dice, Frame *frame, u32 f, f64 share)
     }
 }
 
-/* The next tick of a world: each field rests with some chance, else some of it moves. */
+/* The next tick of a world: each field may rest, else part of it changes. */
 static inline Frame *random_next(Dice *dice, FieldSet *fields, const Frame *before, u64 tick,
                                  f64 activity)
 {

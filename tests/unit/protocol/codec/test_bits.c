@@ -1,5 +1,5 @@
-/* test_bits.c: whatever is put comes back, neither end is crossed, stale bytes do not shine
- * through. */
+/* test_bits.c: every value written is read back, no access crosses either end of the buffer, and
+ * stale bytes never show. */
 #include "protocol/codec/bits.h"
 #include "tests/unit/protocol/random_world.h"
 

@@ -1,5 +1,5 @@
-/* test_chunk.c: whatever the state, what decodes is what was coded, in at most
- * CHUNK_CODE_BYTES_MAX bytes; hostile codes stay in bounds; the cache encodes once. */
+/* test_chunk.c: every state decodes to what was encoded, in at most CHUNK_CODE_BYTES_MAX bytes;
+ * hostile codes stay in bounds; the cache encodes once. */
 #include "protocol/codec/chunk.h"
 #include "tests/unit/protocol/random_world.h"
 
@@ -86,7 +86,7 @@ static void test_gather_scatter(void **context)
     }
 }
 
-/* A number of `bits` bits drawn so that tiny, huge and extreme values are all common. */
+/* A random number of `bits` bits; tiny, huge and extreme values are all common. */
 static u32 wild(Dice *dice, u32 bits)
 {
     u32 mask = bits == 32 ? ~0u : (1u << bits) - 1;
@@ -151,7 +151,7 @@ static void check_round_trip(const FieldDesc *field, u32 chunk, const u8 *state,
     assert_memory_equal(decoded, state, bytes);
     assert_int_equal(chunk_encode(field, chunk, decoded, baseline, again), size);
     assert_memory_equal(code, again, size);
-    /* Every shorter code is refused or gives some state, but never the whole size. */
+    /* Every truncated code is refused or gives some state, but never consumes the whole size. */
     if (size > 1) {
         int used = chunk_decode(field, chunk, code, size - 1, baseline, decoded);
         assert_true(used < 0);
@@ -177,7 +177,7 @@ static void test_round_trip_of_wild_states(void **context)
     }
 }
 
-/* Independent uniform noise is the worst there is: the raw form must hold it. */
+/* Independent uniform noise is the worst case: the raw form must hold it. */
 static void test_noise_fits(void **context)
 {
     PL_UNUSED(context);
@@ -242,7 +242,7 @@ static void test_hostile_codes(void **context)
         FieldDesc field = desc_of(round % PL_COUNT(kinds));
         u32 chunk = dice_below(&dice, chunk_count(&field));
         u32 bytes = dice_below(&dice, 200);
-        /* Exact sizes on the heap, so that the address sanitizer sees every byte too many. */
+        /* Exact sizes on the heap, so that the address sanitizer sees every overrun. */
         u8 *code = malloc(bytes + 1), *state = malloc(chunk_state_bytes(&field, chunk));
         for (u32 i = 0; i < bytes; i++) {
             code[i] = (u8)dice_u64(&dice);

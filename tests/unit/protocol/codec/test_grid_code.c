@@ -1,6 +1,6 @@
 /*
- * test_grid_code.c: codes of grids and scalars: everything goes through, whatever the field, the
- * chunks and the states; what does not fit is refused; still and even worlds cost next to nothing.
+ * test_grid_code.c: codes of grids and scalars: lossless for any field, chunks and states; codes
+ * that do not fit are refused; still and uniform worlds cost next to nothing.
  */
 #include "protocol/codec/chunk.h"
 #include "protocol/codec/grid_code.h"
@@ -24,7 +24,7 @@ enum {
     PACKET = 1180,
 };
 
-/* Codecs that share nothing but the tables, and a world of four moments: 0 is now. */
+/* Codecs that share only the tables, and a world at four times: 0 is now. */
 typedef struct World {
     MixTables tables;
     GridCodec *coder, *decoder;
@@ -77,7 +77,7 @@ static void set_value(World *w, u32 moment, u32 i, u32 value)
     }
 }
 
-/* Takes the chunks of which `keep` has the bit, by their number modulo 8. */
+/* Takes the chunks whose bit is set in `keep`, by their number modulo 8. */
 static void set_span(World *w, u32 keep, u32 known)
 {
     w->span = (GridSpan){.field = &w->field, .chunks = w->chunks};
@@ -103,12 +103,12 @@ static u32 round_trip(World *w)
     memset(w->made, 0xA5, sizeof w->made);
     assert_true(grid_decode(w->decoder, &w->span, w->code, size, w->made));
     assert_memory_equal(w->made, w->dense[0], bytes);
-    assert_true(((u8 *)w->made)[bytes] == 0xA5); /* and no more than that */
+    assert_true(((u8 *)w->made)[bytes] == 0xA5); /* no write beyond the end */
     return size;
 }
 
-/* Worlds without mercy: 0 noise, 1 extremes, 2 noise in few places, 3 a slope that jumps, 4 the
- * same everywhere, 5 nothing. */
+/* Adversarial worlds: 0 noise, 1 extremes, 2 sparse noise, 3 a slope with jumps, 4 uniform, 5 all
+ * zero. */
 static void fill(World *w, u32 sort, u64 seed)
 {
     u32 n = w->field.capacity * w->field.channels;
@@ -139,7 +139,7 @@ static void fill(World *w, u32 sort, u64 seed)
     }
 }
 
-static void anything_goes_through(void **unused)
+static void any_state_round_trips(void **unused)
 {
     PL_UNUSED(unused);
     static const struct {
@@ -169,7 +169,7 @@ static void anything_goes_through(void **unused)
     world_destroy(w);
 }
 
-static void nothing_is_coded_too(void **unused)
+static void empty_spans_are_coded(void **unused)
 {
     PL_UNUSED(unused);
     World *w = world_create();
@@ -180,7 +180,7 @@ static void nothing_is_coded_too(void **unused)
     world_destroy(w);
 }
 
-static void what_does_not_fit_is_refused(void **unused)
+static void codes_that_do_not_fit_are_refused(void **unused)
 {
     PL_UNUSED(unused);
     World *w = world_create();
@@ -188,7 +188,7 @@ static void what_does_not_fit_is_refused(void **unused)
     fill(w, 0, 5);
     set_span(w, 0xFF, 3);
     u32 size = round_trip(w);
-    assert_true(size >= 96 * 96 * 2); /* noise of 16 bits has no shorter code on average */
+    assert_true(size >= 96 * 96 * 2); /* 16-bit noise has no shorter code on average */
     memset(w->code, 0x5A, sizeof w->code);
     assert_int_equal(grid_encode(w->coder, &w->span, w->dense[0], w->code, PACKET), 0);
     for (u32 i = PACKET; i < CAPACITY; i++) {
@@ -218,10 +218,10 @@ static void rest_is_free(void **unused)
     world_destroy(w);
 }
 
-/* A wave of small steepness that runs over the grid: 30 units high, 24 cells long, two cells on
- * from state to state. Rounded to whole numbers each error is uniform: what is left to be told is
- * of the order of the bits of a rounding, well below the 5.9 bits of the wave's own numbers. */
-static void even_waves_are_foreseen(void **unused)
+/* A wave of small steepness that runs over the grid: 30 units high, 24 cells long, two cells
+ * further in each state. Rounding makes each prediction error uniform, so the cost is that of the
+ * rounding, well below the 5.9 bits of entropy of the wave's values. */
+static void steady_waves_are_predicted(void **unused)
 {
     PL_UNUSED(unused);
     World *w = world_create();
@@ -253,8 +253,8 @@ static void even_waves_are_foreseen(void **unused)
     world_destroy(w);
 }
 
-/* What a codec did before changes nothing. */
-static void codes_stand_alone(void **unused)
+/* Codes do not depend on what a codec coded before. */
+static void codes_are_independent(void **unused)
 {
     PL_UNUSED(unused);
     World *w = world_create();
@@ -274,7 +274,7 @@ static void codes_stand_alone(void **unused)
     world_destroy(w);
 }
 
-static void garbage_gives_some_values(void **unused)
+static void garbage_decodes_to_some_values(void **unused)
 {
     PL_UNUSED(unused);
     World *w = world_create();
@@ -292,7 +292,7 @@ static void garbage_gives_some_values(void **unused)
         }
         assert_true(grid_decode(w->decoder, &w->span, w->code, bytes, w->made));
         memcpy(w->dense[0], w->made, grid_span_bytes(&w->span));
-        round_trip(w); /* and what it made can be coded */
+        round_trip(w); /* the decoded state can be encoded again */
     }
     world_destroy(w);
 }
@@ -300,10 +300,13 @@ static void garbage_gives_some_values(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(anything_goes_through),        cmocka_unit_test(nothing_is_coded_too),
-        cmocka_unit_test(what_does_not_fit_is_refused), cmocka_unit_test(rest_is_free),
-        cmocka_unit_test(even_waves_are_foreseen),      cmocka_unit_test(codes_stand_alone),
-        cmocka_unit_test(garbage_gives_some_values),
+        cmocka_unit_test(any_state_round_trips),
+        cmocka_unit_test(empty_spans_are_coded),
+        cmocka_unit_test(codes_that_do_not_fit_are_refused),
+        cmocka_unit_test(rest_is_free),
+        cmocka_unit_test(steady_waves_are_predicted),
+        cmocka_unit_test(codes_are_independent),
+        cmocka_unit_test(garbage_decodes_to_some_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* test_point_code.c: points through their codec: whatever a field may hold, and what motion costs.
- */
+/* test_point_code.c: points through their codec: any legal state, and the cost of motion. */
 #include "protocol/codec/point_code.h"
 #include "protocol/codec/point_tables.h"
 #include "tests/support/any.h"
@@ -44,7 +43,7 @@ static void codecs_destroy(Codecs *c)
     free(c);
 }
 
-/* The code is copied to memory of its size, so that a read beyond it is seen. */
+/* The code is copied to a block of its exact size, so that a read beyond it is seen. */
 static u32 round_trip(Codecs *c, const PointSpan *span, const QPoint *now)
 {
     u32 bytes = point_encode(c->coder, span, now, c->code, CAPACITY);
@@ -72,7 +71,7 @@ static PointSpan span_of(u32 count, u32 known, QPoint (*states)[COUNT])
     return span;
 }
 
-/* Near, far, at the ends of what codes may be, or free. */
+/* Near, far, at the limits of the codes, or free. */
 static void any_point(Any *any, QPoint *point)
 {
     memset(point, 0, sizeof *point);
@@ -91,7 +90,7 @@ static void any_point(Any *any, QPoint *point)
     }
 }
 
-static void anything_goes_through(void **unused)
+static void any_state_round_trips(void **unused)
 {
     PL_UNUSED(unused);
     Codecs *c = codecs_create();
@@ -120,8 +119,8 @@ static void anything_goes_through(void **unused)
     codecs_destroy(c);
 }
 
-/* All live points leap from one end of the world to the other, and back. */
-static void the_widest_leaps_go_through(void **unused)
+/* All live points jump from one end of the world to the other and back. */
+static void the_longest_jumps_round_trip(void **unused)
 {
     PL_UNUSED(unused);
     Codecs *c = codecs_create();
@@ -174,8 +173,8 @@ static void rest_is_nearly_free(void **unused)
     codecs_destroy(c);
 }
 
-/* Points that fly along: a twentieth of what places cost that nothing predicts. */
-static void even_motion_is_foreseen(void **unused)
+/* Points in steady flight: a twentieth of the cost of unpredicted positions. */
+static void steady_motion_is_predicted(void **unused)
 {
     PL_UNUSED(unused);
     Codecs *c = codecs_create();
@@ -200,7 +199,7 @@ static void even_motion_is_foreseen(void **unused)
         PointSpan span = span_of(COUNT, 3, states);
         bytes[kind] = round_trip(c, &span, states[3]);
     }
-    /* 3 × log2(40000) bits each is what places say that nothing predicts. */
+    /* Unpredicted positions cost 3 × log2(40000) bits each. */
     f64 bound = COUNT * 3 * 15.29 / 8;
     printf("%d points: even motion %u bytes, at random %u (bound %.0f)\n", COUNT, bytes[0],
            bytes[1], bound);
@@ -209,8 +208,8 @@ static void even_motion_is_foreseen(void **unused)
     codecs_destroy(c);
 }
 
-/* A sheet that bends as one: its points say what their neighbours will do. */
-static void a_sheet_foretells_its_points(void **unused)
+/* A sheet that bends as a whole: its points are predicted from their neighbours. */
+static void a_sheet_predicts_its_points(void **unused)
 {
     PL_UNUSED(unused);
     Codecs *c = codecs_create();
@@ -228,7 +227,7 @@ static void a_sheet_foretells_its_points(void **unused)
         PointSpan span = {.count = SIDE * SIDE, .state = {states[0]}, .back = {6}};
         bytes[kind] = round_trip(c, &span, states[1]);
     }
-    /* A rise that nothing predicts costs log2(780) bits. */
+    /* An unpredicted rise costs log2(780) bits. */
     f64 bound = SIDE * SIDE * 9.6 / 8;
     printf("a sheet: %u bytes, at random %u (bound %.0f)\n", bytes[0], bytes[1], bound);
     assert_true(bytes[0] * 2 < bound);
@@ -236,9 +235,9 @@ static void a_sheet_foretells_its_points(void **unused)
     codecs_destroy(c);
 }
 
-/* A sheet that is bent otherwise in each state, and its points shaken a little: what it did before
- * tells nothing, where its neighbours are tells all but the shaking. */
-static void places_of_neighbours_count(void **unused)
+/* A sheet with a new shape in each state, and slight noise on its points: its history predicts
+ * nothing, the positions of neighbours predict all but the noise. */
+static void neighbours_positions_count(void **unused)
 {
     PL_UNUSED(unused);
     enum {
@@ -262,8 +261,8 @@ static void places_of_neighbours_count(void **unused)
     PointSpan span = {
         .count = SIDE * SIDE, .state = {states[2], states[1], states[0]}, .back = {6, 12, 18}};
     u32 bytes = round_trip(c, &span, states[3]);
-    /* A mean of neighbours that are shaken alike leaves up to twice of what it is; so one bit more
-     * an axis than shaking has, and one for what a fit is not. */
+    /* The mean of noisy neighbours leaves up to twice the noise; hence one bit an axis more than
+     * the noise has, and one for the imperfect fit. */
     f64 bound = SIDE * SIDE * 3 * (3 + 2) / 8.0;
     printf("a shaken sheet: %u bytes (bound %.0f)\n", bytes, bound);
     assert_true(bytes < bound);
@@ -293,7 +292,7 @@ static void too_little_capacity_is_reported(void **unused)
     codecs_destroy(c);
 }
 
-static void garbage_gives_points_within_limits(void **unused)
+static void garbage_decodes_to_points_within_limits(void **unused)
 {
     PL_UNUSED(unused);
     Codecs *c = codecs_create();
@@ -316,7 +315,7 @@ static void garbage_gives_points_within_limits(void **unused)
                 assert_true(made[i].generation != 0 || made[i].position[axis] == 0);
             }
         }
-        round_trip(c, &span, made); /* and what it made can be coded */
+        round_trip(c, &span, made); /* the decoded state can be encoded again */
     }
     codecs_destroy(c);
 }
@@ -324,15 +323,15 @@ static void garbage_gives_points_within_limits(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(anything_goes_through),
-        cmocka_unit_test(the_widest_leaps_go_through),
+        cmocka_unit_test(any_state_round_trips),
+        cmocka_unit_test(the_longest_jumps_round_trip),
         cmocka_unit_test(free_slots_cost_nothing),
         cmocka_unit_test(rest_is_nearly_free),
-        cmocka_unit_test(even_motion_is_foreseen),
-        cmocka_unit_test(a_sheet_foretells_its_points),
-        cmocka_unit_test(places_of_neighbours_count),
+        cmocka_unit_test(steady_motion_is_predicted),
+        cmocka_unit_test(a_sheet_predicts_its_points),
+        cmocka_unit_test(neighbours_positions_count),
         cmocka_unit_test(too_little_capacity_is_reported),
-        cmocka_unit_test(garbage_gives_points_within_limits),
+        cmocka_unit_test(garbage_decodes_to_points_within_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

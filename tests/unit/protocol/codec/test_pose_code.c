@@ -23,7 +23,7 @@ enum {
 static void codes_are_as_short_as_their_entropy(void **unused)
 {
     PL_UNUSED(unused);
-    /* Shares of ones, and −p log2 p − (1 − p) log2(1 − p) of each. */
+    /* Probabilities p of a one, and the entropy −p log2 p − (1 − p) log2(1 − p) of each. */
     static const f64 table[][2] = {{0.5, 1.0}, {0.25, 0.811278}, {0.0625, 0.337290}};
     u8 out[BITS / 8 + 16];
     for (u32 k = 0; k < PL_COUNT(table); k++) {
@@ -56,7 +56,7 @@ static void too_little_capacity_is_reported(void **unused)
     assert_int_equal(range_encode_end(&coder), 0);
 }
 
-/* A row of slots somewhere in the ranges they may have, at their ends more often. */
+/* A row of values within the ranges of the slots, often at their limits. */
 static void any_row(Any *any, MixSlot row[2 * MIX_ROW])
 {
     static const u16 ends[] = {1, 2, 300, 32767, 32768, 65533, 65534};
@@ -78,8 +78,9 @@ static void any_pairs(Any *any, u32 *pairs, u32 count)
 }
 
 #if defined(__SSE2__)
-/* Vectors and plain integers give the same bits, for all chances and at the ends of all ranges. */
-static void vectors_mix_as_plain_integers_do(void **unused)
+/* Vector and scalar code give the same bits, for all probabilities and at the limits of all
+ * ranges. */
+static void vectors_mix_as_scalars_do(void **unused)
 {
     PL_UNUSED(unused);
     Any any = {13, 0};
@@ -104,7 +105,7 @@ static void vectors_mix_as_plain_integers_do(void **unused)
         mix_learn_vector(&vector, at[1], slot, pairs[1], bit, error);
         assert_memory_equal(rows[0], rows[1], sizeof rows[0]);
         assert_memory_equal(pairs[0], pairs[1], sizeof pairs[0]);
-        for (u32 k = 0; k < MIX_INPUTS; k++) { /* and stay where logarithms are */
+        for (u32 k = 0; k < MIX_INPUTS; k++) { /* and stay where logarithms are defined */
             assert_in_range(rows[0][k][slot], 1, 65534);
         }
     }
@@ -112,7 +113,7 @@ static void vectors_mix_as_plain_integers_do(void **unused)
 #endif
 
 #if defined(MIX_WIDE)
-/* All slots at once are as each of them alone. */
+/* All slots at once give the same as each of them alone. */
 static void rows_mix_as_bits_do(void **unused)
 {
     PL_UNUSED(unused);
@@ -173,7 +174,7 @@ static void rows_mix_as_bits_do(void **unused)
 }
 #endif
 
-/* The inputs are ln(p / (1 − p)): against the mathematical library. */
+/* The inputs are ln(p / (1 − p)): checked against the C library. */
 static void inputs_are_logits(void **unused)
 {
     PL_UNUSED(unused);
@@ -191,7 +192,7 @@ static void inputs_are_logits(void **unused)
     assert_true(worst < 0.02);
 }
 
-/* Against the definition: r² ≤ v < (r + 1)². */
+/* By the definition: r² ≤ v < (r + 1)². */
 static void roots_are_rounded_down(void **unused)
 {
     PL_UNUSED(unused);
@@ -210,7 +211,7 @@ typedef struct Codecs {
     u8 *code;
 } Codecs;
 
-/* The codecs point to the tables. */
+/* The codecs hold pointers to the tables. */
 static void codecs_create(Codecs *c)
 {
     assert_true(pose_tables_load(&c->tables));
@@ -239,7 +240,7 @@ static u32 round_trip(Codecs *c, const PoseSpan *span, const QPose *now)
     return bytes;
 }
 
-/* Everything that a field may hold, near and far. */
+/* Any legal state, near and far. */
 static void any_pose(Any *any, u32 bits, QPose *pose)
 {
     memset(pose, 0, sizeof *pose);
@@ -257,7 +258,7 @@ static void any_pose(Any *any, u32 bits, QPose *pose)
     pose->flags = (u16)(POSE_LIVE | any_below(any, POSE_FLAGS_MASK + 1));
 }
 
-static void anything_goes_through(void **unused)
+static void any_state_round_trips(void **unused)
 {
     PL_UNUSED(unused);
     Codecs c;
@@ -284,8 +285,8 @@ static void anything_goes_through(void **unused)
     codecs_destroy(&c);
 }
 
-/* Bodies that fly along and turn evenly cost next to nothing: the noise of their rounding. */
-static void even_motion_is_foreseen(void **unused)
+/* Bodies in steady flight and rotation cost next to nothing: only the noise of their rounding. */
+static void steady_motion_is_predicted(void **unused)
 {
     PL_UNUSED(unused);
     Codecs c;
@@ -317,7 +318,7 @@ static void even_motion_is_foreseen(void **unused)
         }
         bytes[kind] = round_trip(&c, &span, states[3]);
     }
-    /* 3 × log2(40000) bits each is what places say that nothing predicts. */
+    /* Unpredicted positions cost 3 × log2(40000) bits each. */
     printf("%d bodies: even motion %u bytes, at random %u (bound %.0f)\n", COUNT, bytes[0],
            bytes[1], COUNT * 3 * 15.29 / 8);
     assert_true(bytes[0] < COUNT);
@@ -343,7 +344,7 @@ static void rest_is_free(void **unused)
     codecs_destroy(&c);
 }
 
-static void garbage_gives_poses_within_limits(void **unused)
+static void garbage_decodes_to_poses_within_limits(void **unused)
 {
     PL_UNUSED(unused);
     Codecs c;
@@ -367,7 +368,7 @@ static void garbage_gives_poses_within_limits(void **unused)
                                 2 * POSITION_CODE_MAX);
             }
         }
-        round_trip(&c, &span, made); /* and what it made can be coded */
+        round_trip(&c, &span, made); /* the decoded state can be encoded again */
     }
     codecs_destroy(&c);
 }
@@ -378,17 +379,17 @@ int main(void)
         cmocka_unit_test(codes_are_as_short_as_their_entropy),
         cmocka_unit_test(too_little_capacity_is_reported),
 #if defined(__SSE2__)
-        cmocka_unit_test(vectors_mix_as_plain_integers_do),
+        cmocka_unit_test(vectors_mix_as_scalars_do),
 #endif
 #if defined(MIX_WIDE)
         cmocka_unit_test(rows_mix_as_bits_do),
 #endif
         cmocka_unit_test(inputs_are_logits),
         cmocka_unit_test(roots_are_rounded_down),
-        cmocka_unit_test(anything_goes_through),
-        cmocka_unit_test(even_motion_is_foreseen),
+        cmocka_unit_test(any_state_round_trips),
+        cmocka_unit_test(steady_motion_is_predicted),
         cmocka_unit_test(rest_is_free),
-        cmocka_unit_test(garbage_gives_poses_within_limits),
+        cmocka_unit_test(garbage_decodes_to_poses_within_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * test_span.c: spans of chunks of every kind decode to what was coded, whatever older states there
- * are; one chunk always fits; and the cache codes once for all who ask the same.
+ * test_span.c: spans of chunks of every kind decode to what was encoded, whatever older states are
+ * given; one chunk always fits; the cache encodes each request once for all clients.
  */
 #include "protocol/stream/chunk_cache.h"
 #include "tests/unit/protocol/random_world.h"
@@ -47,7 +47,7 @@ static void bench_destroy(Bench *bench)
     free(bench);
 }
 
-/* Codes the span out of the newest frames, decodes it, compares. Returns the bytes. */
+/* Encodes the span from the newest frames, decodes it, compares. Returns the bytes. */
 static u32 round_trip(Bench *bench, const Span *of, Frame *const *newest, u32 states, u32 capacity,
                       bool *fallback)
 {
@@ -116,7 +116,7 @@ static void test_round_trips(void **context)
     bench_destroy(bench);
 }
 
-/* Nothing but noise: one chunk still fits, more do not. */
+/* Pure noise: one chunk still fits, more do not. */
 static void test_noise_fits_chunk_by_chunk(void **context)
 {
     PL_UNUSED(context);
@@ -182,7 +182,7 @@ static void stream_finish(Stream *stream)
     field_set_release(stream->fields);
 }
 
-/* The next frame: the same as the last, or with field 0 moved. */
+/* The next frame: the same as the last, or with field 0 changed. */
 static void stream_tick(Stream *stream, Dice *dice, bool move, bool begin)
 {
     Frame *next = frame_create(stream->fields, ++stream->tick, 0);
@@ -200,7 +200,7 @@ static void stream_tick(Stream *stream, Dice *dice, bool move, bool begin)
     }
 }
 
-static void test_cache_codes_once(void **context)
+static void test_cache_encodes_once(void **context)
 {
     PL_UNUSED(context);
     enum {
@@ -228,14 +228,14 @@ static void test_cache_codes_once(void **context)
     chunk_cache_stats(stream.cache, &encoded, &served);
     assert_int_equal(encoded, code->count);
     assert_int_equal(served, 64 * code->count);
-    /* Other states, other chunks, other codes. */
+    /* Other states or other chunks give other codes. */
     assert_ptr_not_equal(chunk_cache_span(stream.cache, 0, chunks, 3, &key, CAPACITY), code);
     assert_ptr_not_equal(chunk_cache_span(stream.cache, 0, chunks + 1, 2, &ticks, CAPACITY), code);
-    /* A code that more chunks did not fit into serves those who ask for yet more. */
+    /* A code that more chunks did not fit into also serves requests for yet more. */
     const SpanCode *full = chunk_cache_span(stream.cache, 0, chunks, 11, &key, CAPACITY);
     assert_true(full != NULL && full->count < 10);
     assert_ptr_equal(chunk_cache_span(stream.cache, 0, chunks, 10, &key, CAPACITY), full);
-    /* What left History cannot be built upon, nor what is yet to come. */
+    /* States that left History, or are still to come, are no baselines. */
     const SpanBase future = {.ticks = {77}}, now = {.ticks = {10}};
     assert_null(chunk_cache_span(stream.cache, 0, chunks, 3, &future, CAPACITY));
     assert_null(chunk_cache_span(stream.cache, 0, chunks, 3, &now, CAPACITY));
@@ -245,8 +245,8 @@ static void test_cache_codes_once(void **context)
     stream_finish(&stream);
 }
 
-/* Which ticks a chunk was the same at, for longer than History and the row of changes reach; what
- * happened in frames that were not begun does not matter. */
+/* The ticks at which a chunk had its present state, beyond the reach of History and of the row of
+ * changes; frames that were not begun do not matter. */
 static void test_cache_knows_rest(void **context)
 {
     PL_UNUSED(context);
@@ -275,11 +275,11 @@ static void test_cache_knows_rest(void **context)
             }
             bool told = chunk_cache_constant(stream.cache, 0, 0, from, to);
             assert_true(same || !told);
-            /* Only what is long past may be forgotten. */
+            /* Only the distant past may be forgotten. */
             assert_true(told || !same || t - from > CHUNK_CACHE_STEPS);
         }
     }
-    /* It rested since before all that is remembered in detail. */
+    /* It has rested since before the detailed record begins. */
     for (u32 i = 0; i < 3 * CHUNK_CACHE_STEPS; i++) {
         stream_tick(&stream, &dice, false, true);
     }
@@ -291,8 +291,8 @@ static void test_cache_knows_rest(void **context)
     stream_finish(&stream);
 }
 
-/* A chunk rested since a baseline and then moved: how many ticks ago. */
-static void test_cache_tells_when_it_left(void **context)
+/* A chunk rested since a baseline and then changed: how many ticks ago. */
+static void test_cache_knows_when_it_changed(void **context)
 {
     PL_UNUSED(context);
     Dice dice = {8, 0};
@@ -318,9 +318,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trips),
         cmocka_unit_test(test_noise_fits_chunk_by_chunk),
-        cmocka_unit_test(test_cache_codes_once),
+        cmocka_unit_test(test_cache_encodes_once),
         cmocka_unit_test(test_cache_knows_rest),
-        cmocka_unit_test(test_cache_tells_when_it_left),
+        cmocka_unit_test(test_cache_knows_when_it_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

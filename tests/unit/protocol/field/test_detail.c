@@ -1,6 +1,6 @@
 /*
- * test_detail.c: a coarse state is a function of each finer one, lies within half a step of the
- * fine one, and whatever is decoded gives a state within the field's limits.
+ * test_detail.c: a coarse state is a function of each finer one and lies within half a step of it;
+ * whatever is decoded is a state within the field's limits.
  */
 #include "protocol/codec/chunk.h"
 #include "protocol/field/detail.h"
@@ -67,7 +67,7 @@ static Detail any_detail(Dice *dice)
                        dice_below(dice, DETAIL_DECIMATION_MAX + 1));
 }
 
-/* Both ends reduce what the client has to what the server would have made of the fine state. */
+/* The client coarsens its own state, the server the fine one: the results are equal. */
 static void test_coarse_of_finer_is_coarse(void **context)
 {
     PL_UNUSED(context);
@@ -86,7 +86,7 @@ static void test_coarse_of_finer_is_coarse(void **context)
         State wanted = fine;
         detail_reduce(&desc, coarse, &wanted, COUNT);
         assert_memory_equal(&had, &wanted, sizeof had);
-        /* What is kept is kept. */
+        /* Storing a restored state, or at full detail, changes nothing. */
         detail_restore(&desc, coarse, &had, COUNT);
         again = had;
         detail_store(&desc, coarse, &again, COUNT);
@@ -135,7 +135,7 @@ static void test_within_half_a_step(void **context)
         detail_store(&desc, detail, &kept, COUNT);
         u32 values = detail_value_shift(&desc, detail);
         for (u32 i = 0; i < 2 * COUNT; i++) {
-            /* Nothing stays nothing: what is less than a step becomes it. */
+            /* Zero stays zero; less than a step becomes zero. */
             bool little = fine.voxels[i] >> values == 0;
             assert_true(little ? kept.voxels[i] == 0 : true);
             if (!little) {
@@ -145,7 +145,7 @@ static void test_within_half_a_step(void **context)
     }
 }
 
-/* Every second, fourth, eighth point of a chunk, whole; the others are free slots. */
+/* Every second, fourth or eighth point of a chunk, complete; the others are free slots. */
 static void test_decimation(void **context)
 {
     PL_UNUSED(context);
@@ -164,7 +164,7 @@ static void test_decimation(void **context)
     }
 }
 
-/* Whatever a code says. */
+/* For any code. */
 static void test_limits(void **context)
 {
     PL_UNUSED(context);

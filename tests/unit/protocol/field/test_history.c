@@ -1,4 +1,4 @@
-/* test_history.c: frames by tick, references counted to the last. */
+/* test_history.c: frames by tick, with reference counts that balance. */
 #include "protocol/field/history.h"
 #include "tests/unit/protocol/random_world.h"
 
@@ -32,7 +32,7 @@ static void test_ring(void **context)
         assert_true(frame == NULL || frame->tick == tick);
     }
     assert_int_equal(fields->references, 1 + HISTORY_FRAMES);
-    /* A seek backwards starts anew. */
+    /* A seek back clears the ring. */
     push(&history, fields, 7);
     assert_int_equal(fields->references, 2);
     assert_int_equal(history.newest->tick, 7);
@@ -43,7 +43,8 @@ static void test_ring(void **context)
     field_set_release(fields);
 }
 
-/* Marked frames stay, those between them go; the oldest go when there are too many. */
+/* Marked frames stay, those between them are dropped; the oldest are dropped when there are too
+ * many. */
 static void test_marked_frames_stay(void **context)
 {
     PL_UNUSED(context);
@@ -68,7 +69,7 @@ static void test_marked_frames_stay(void **context)
     u64 most = HISTORY_KEPT_BYTES / (fields->frame_bytes + 2 * sizeof(Event));
     assert_int_equal(kept, most < HISTORY_KEPT ? most : HISTORY_KEPT);
     assert_non_null(history_get(&history, (ring - 1) / 3 * 3));
-    /* Over a gap everything leaves the ring, in order. */
+    /* After a gap all frames leave the ring, in order. */
     push(&history, fields, end + 10000);
     assert_non_null(history_get(&history, (end - 1) / 3 * 3));
     assert_null(history_get(&history, (end - 1) / 3 * 3 - 1));
@@ -77,7 +78,7 @@ static void test_marked_frames_stay(void **context)
     field_set_release(fields);
 }
 
-/* Of a large world fewer frames stay: memory is bounded. */
+/* History keeps fewer frames of a large world: memory is bounded. */
 static void test_memory_is_bounded(void **context)
 {
     PL_UNUSED(context);
@@ -104,7 +105,7 @@ static void test_memory_is_bounded(void **context)
     field_set_release(fields);
 }
 
-static void test_other_fields_start_anew(void **context)
+static void test_other_fields_clear_it(void **context)
 {
     PL_UNUSED(context);
     FieldSet *a = random_fields(10), *b = random_fields(11), *same = random_fields(10);
@@ -147,7 +148,7 @@ int main(void)
         cmocka_unit_test(test_ring),
         cmocka_unit_test(test_marked_frames_stay),
         cmocka_unit_test(test_memory_is_bounded),
-        cmocka_unit_test(test_other_fields_start_anew),
+        cmocka_unit_test(test_other_fields_clear_it),
         cmocka_unit_test(test_frame_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_quantize.c: how far a code may be from what it codes, everywhere in the world. */
+/* test_quantize.c: the quantization error, everywhere in the world. */
 #include "protocol/field/quantize.h"
 #include "tests/unit/protocol/random_world.h"
 
@@ -67,7 +67,7 @@ static void test_rotations_worst_angle(void **context)
     for (u32 i = 0; i < 300000; i++) {
         Quat q = dice_rotation(&dice);
         if (i % 5 == 0) {
-            /* Near the switch of the largest component, where smallest three is worst. */
+            /* Near the switch of the largest component, where smallest three is least accurate. */
             f32 e = dice_range(&dice, -0.01f, 0.01f);
             Quat tie = {0.5f + e, -0.5f, 0.5f - e, dice_chance(&dice, 0.5) ? 0.5f : -0.5f};
             q = quat_normalize(tie);
@@ -143,7 +143,8 @@ static void test_field_check(void **context)
     assert_null(field_set_create(&bad, 1));
 }
 
-/* What a stranger announces makes a client or a reader of recordings take so much memory. */
+/* The memory that a client or a reader of recordings allocates for fields announced by an untrusted
+ * peer. */
 static void test_frame_bytes(void **context)
 {
     PL_UNUSED(context);

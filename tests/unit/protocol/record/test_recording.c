@@ -1,5 +1,5 @@
-/* test_recording.c: what was recorded is read back bit for bit, from anywhere in the file, and a
- * file cut or damaged anywhere gives every whole tick before the damage. */
+/* test_recording.c: a recording is read back bit for bit, from anywhere in the file; a file cut or
+ * damaged anywhere gives every whole tick before the damage. */
 #include "protocol/record/recording.h"
 #include "protocol/record/recording_format.h"
 #include "tests/unit/protocol/random_world.h"
@@ -31,7 +31,7 @@ static Entity ball(u32 id, u32 slot)
     return e;
 }
 
-/* Frames, inputs and events are a pure function of the tick, so that any can be made again. */
+/* Frames, inputs and events are a pure function of the tick, so that any can be recomputed. */
 static Frame *make_frame(FieldSet *fields, u64 tick)
 {
     bool spawn = tick % 50 == 20, despawn = tick % 50 == 40;
@@ -98,7 +98,7 @@ static void write_recording(FieldSet *fields, bool close_cleanly)
                                 .entities = entities,
                                 .entity_count = 1};
     ErrorText error = {0};
-    unlink(path); /* of the test before */
+    unlink(path); /* left by an earlier test */
     RecordingWriter *writer = recording_writer_create(path, &head, &error);
     if (writer == NULL) {
         fail_msg("%s", error.text);
@@ -115,7 +115,7 @@ static void write_recording(FieldSet *fields, bool close_cleanly)
         assert_int_equal(recording_writer_destroy(writer), 0);
         return;
     }
-    /* What a killed writer leaves is the file as it was before the index was put behind it. */
+    /* A killed writer leaves the file as it was before the index was appended. */
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     fseek(file, 0, SEEK_END);
@@ -161,7 +161,7 @@ static void check_entities(const RecordingReader *reader, u64 tick)
     assert_string_equal(entities[0].name, "ball-1");
 }
 
-/* Reads to the end; returns the ticks that came, all of them right. */
+/* Reads to the end; checks and counts the ticks. */
 static u64 read_all(FieldSet *fields, RecordingReader *reader, int *end)
 {
     u64 ticks = 0;
@@ -262,7 +262,7 @@ static void store(const u8 *data, size_t bytes)
     fclose(file);
 }
 
-/* Whole ticks that lie before `limit` in the file. */
+/* Number of whole ticks before `limit` in the file. */
 static u64 whole_ticks(const u8 *data, size_t bytes, size_t limit)
 {
     u64 ticks = 0;
@@ -292,7 +292,7 @@ static void test_torn_at_every_byte_of_its_tail(void **state)
         const RecordingInfo *info = recording_reader_info(reader);
         assert_int_equal(info->clean, cut == bytes);
         assert_int_equal(info->ticks, expected);
-        /* To read on from the last key takes long: not at every byte. */
+        /* Reading on from the last key frame is slow: not done at every byte. */
         bool reads = cut % 13 == 0;
         assert_true(!reads || recording_reader_seek(reader, info->last_tick - 1) == 0);
         for (int i = 0; reads && i < 2; i++) {
@@ -342,7 +342,7 @@ static void test_damage_ends_the_recording_there(void **state)
     free(data);
 }
 
-/* An index with a good check that lies must not be believed to the point of a crash. */
+/* A false index with a valid checksum must not cause a crash. */
 static void test_lying_index(void **state)
 {
     FieldSet *fields = *state;

@@ -1,4 +1,5 @@
-/* test_scene.c: scenes that load, scenes that must not, and the place and words of the error. */
+/* test_scene.c: scenes that load, scenes that must be refused, and the place and text of each
+ * error. */
 #include "protocol/scene/scene.h"
 #include "server/author/scene_load.h"
 #include "shared/base/limits.h"
@@ -41,7 +42,7 @@ static void assert_same_scene(const Scene *a, const Scene *b)
     }
 }
 
-static void test_shipped_scenes_load_and_travel(void **state)
+static void test_shipped_scenes_load_and_round_trip(void **state)
 {
     (void)state;
     glob_t found;
@@ -72,7 +73,7 @@ static i32 find_body(const Scene *scene, const char *name)
     return -1;
 }
 
-static void test_playground_is_what_the_demo_needs(void **state)
+static void test_playground_has_what_the_demo_needs(void **state)
 {
     (void)state;
     ErrorText error = {0};
@@ -170,7 +171,7 @@ static void test_shapes_become_geometries(void **state)
     f32 height;
     assert_true(terrain_height(terrain, 2.0f, 1.0f, &height, NULL)); /* the last sample */
     assert_float_equal(height, 5.0f, 1e-6);
-    assert_int_equal(b[5].appearance.geometry, 5); /* its hull was made before it */
+    assert_int_equal(b[5].appearance.geometry, 5); /* its hull was made earlier */
     assert_int_equal(b[5].shape.geometry->compound.child_count, 2);
     assert_float_equal(b[5].mass_kg, 1000.0 * (4.0 / 3.0 * 3.14159265 + 1.0 / 6.0), 0.05);
     assert_float_equal(b[6].mass_kg, 1000.0 * 3.14159265 * 4.0, 0.1);
@@ -179,7 +180,7 @@ static void test_shapes_become_geometries(void **state)
     scene_destroy(scene);
 }
 
-static void test_tracks_and_noise_are_made(void **state)
+static void test_tracks_and_noise_are_generated(void **state)
 {
     (void)state;
     static const char json[] =
@@ -191,7 +192,7 @@ static void test_tracks_and_noise_are_made(void **state)
     Scene *scene = must_parse(json), *again = must_parse(json);
     const Geometry *track = scene->geometries[0];
     assert_true(track->mesh.closed);
-    /* The bottom of its inside runs through the points: no vertex over (0, 1, 0) is nearer. */
+    /* The bottom of its interior passes through the points: no vertex is nearer to (0, 1, 0). */
     f32 nearest = 1e9f;
     for (u32 i = 0; i < track->mesh.vertex_count; i++) {
         nearest = f32_min(nearest, vec3_distance(track->mesh.vertices[i], vec3(0.0f, 1.0f, 0.0f)));
@@ -228,7 +229,7 @@ static void test_joints_are_in_local_frames(void **state)
     const SceneJoint *hinge = &scene->joints[0];
     assert_int_equal(hinge->a, 0);
     assert_int_equal(hinge->b, 1);
-    /* Halfway between them; p is turned by 90 degrees about y, so that its own x points to −z. */
+    /* Halfway between them; p is rotated by 90 degrees about y, so that its own x points to −z. */
     assert_float_equal(hinge->anchor_b.x, -1.0f, 1e-6);
     assert_float_equal(hinge->anchor_a.z, 1.0f, 1e-6);
     assert_float_equal(hinge->anchor_a.x, 0.0f, 1e-6);
@@ -321,7 +322,7 @@ static void test_figures(void **state)
     assert_true(scene->bodies[0].family != scene->bodies[11].family);
     assert_true(find_body(scene, "r-2-shin-left") >= 11);
     for (u32 i = 0; i < scene->joint_count; i++) {
-        /* Both sides say the same place and the same frame. */
+        /* Both sides describe the same point and the same frame. */
         const SceneJoint *j = &scene->joints[i];
         const SceneBody *a = &scene->bodies[j->a], *b = &scene->bodies[j->b];
         Vec3 pa = vec3_add(a->position, quat_rotate(a->orientation, j->anchor_a));
@@ -342,7 +343,7 @@ static void test_an_entity_finds_its_geometry(void **state)
         .kind = APPEARANCE_SHAPE, .shape = {.kind = SHAPE_HULL}, .geometry = 1};
     assert_true(scene_resolve(scene, &appearance));
     assert_ptr_equal(appearance.shape.geometry, scene->geometries[0]);
-    appearance.geometry = 2; /* there is none */
+    appearance.geometry = 2; /* does not exist */
     assert_false(scene_resolve(scene, &appearance));
     assert_null(appearance.shape.geometry);
     appearance.geometry = 0;
@@ -350,7 +351,7 @@ static void test_an_entity_finds_its_geometry(void **state)
     appearance.shape.kind = SHAPE_MESH; /* of another kind */
     appearance.geometry = 1;
     assert_false(scene_resolve(scene, &appearance));
-    appearance.shape.kind = SHAPE_BOX; /* has none */
+    appearance.shape.kind = SHAPE_BOX; /* takes none */
     assert_false(scene_resolve(scene, &appearance));
     appearance.geometry = 0;
     assert_true(scene_resolve(scene, &appearance));
@@ -501,7 +502,7 @@ static const Wrong wrongs[] = {
     {HEAD "\"probes\":[{\"name\":\"p\",\"kind\":\"joint_force\",\"of\":\"j\"}]}", "no joint \"j\""},
 };
 
-static void test_wrong_scenes_say_where_what_and_what_is_right(void **state)
+static void test_errors_name_the_place_the_fault_and_the_remedy(void **state)
 {
     (void)state;
     for (size_t i = 0; i < PL_COUNT(wrongs); i++) {
@@ -520,7 +521,7 @@ static void test_wrong_scenes_say_where_what_and_what_is_right(void **state)
     }
 }
 
-/* The same words for a file that is there as for a text in memory. */
+/* A file gives the same error text as the same bytes in memory. */
 static void test_wrong_file(void **state)
 {
     (void)state;
@@ -562,7 +563,7 @@ static void test_deep_and_huge_json_is_refused(void **state)
     free(json);
 }
 
-/* Any damage gives a checked scene or an error, never anything else (asan watches). */
+/* Any damage gives a valid scene or an error, nothing else (checked by asan). */
 static void test_mutated_bytes(void **state)
 {
     (void)state;
@@ -597,17 +598,17 @@ static void test_mutated_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shipped_scenes_load_and_travel),
-        cmocka_unit_test(test_playground_is_what_the_demo_needs),
+        cmocka_unit_test(test_shipped_scenes_load_and_round_trip),
+        cmocka_unit_test(test_playground_has_what_the_demo_needs),
         cmocka_unit_test(test_values_arrive),
         cmocka_unit_test(test_shapes_become_geometries),
-        cmocka_unit_test(test_tracks_and_noise_are_made),
+        cmocka_unit_test(test_tracks_and_noise_are_generated),
         cmocka_unit_test(test_joints_are_in_local_frames),
         cmocka_unit_test(test_motors_drive_in_the_frame_of_a),
         cmocka_unit_test(test_chains_join_neighbours),
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_an_entity_finds_its_geometry),
-        cmocka_unit_test(test_wrong_scenes_say_where_what_and_what_is_right),
+        cmocka_unit_test(test_errors_name_the_place_the_fault_and_the_remedy),
         cmocka_unit_test(test_wrong_file),
         cmocka_unit_test(test_deep_and_huge_json_is_refused),
         cmocka_unit_test(test_mutated_bytes),

@@ -1,5 +1,5 @@
 /* test_scene_liquid.c: liquids and grains of a scene: every field arrives, particles are counted,
- * and what is wrong, or far too much, is said with its place. */
+ * and errors and excessive sizes are reported with their place. */
 #include "protocol/scene/scene.h"
 #include "server/author/scene_load.h"
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* After what it needs. */
+/* cmocka.h comes after what it needs. */
 #include <cmocka.h>
 
 #define HEAD         "{\"name\":\"t\",\n"
@@ -92,7 +92,7 @@ static void every_field_arrives(void **state)
     scene_destroy(scene);
 }
 
-/* 20 × 10 × 4 in the box; by default there is room for the fill, and for what sources emit. */
+/* 20 × 10 × 4 in the box; the default capacity holds the fill and what sources emit. */
 static void particles_are_counted(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static const Wrong wrongs[] = {
      "probes[0].of: \"b\" is a body; level needs a liquid or grains"},
 };
 
-static void what_is_wrong_is_named(void **state)
+static void errors_name_the_fault(void **state)
 {
     (void)state;
     for (u32 i = 0; i < PL_COUNT(wrongs); i++) {
@@ -198,7 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_arrives),
         cmocka_unit_test(particles_are_counted),
-        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(errors_name_the_fault),
         cmocka_unit_test(probes_find_liquids),
     };
     return cmocka_run_group_tests_name("scene_liquid", tests, NULL, NULL);

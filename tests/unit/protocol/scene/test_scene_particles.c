@@ -1,5 +1,5 @@
-/* test_scene_particles.c: particle systems of a scene: what is said arrives, and hostile numbers,
- * lists and combinations are refused with a text that names the place. */
+/* test_scene_particles.c: particle systems of a scene: every field arrives; hostile numbers, lists
+ * and combinations are refused with a text that names the place. */
 #include "protocol/scene/scene.h"
 #include "server/author/scene_load.h"
 
@@ -26,7 +26,7 @@ static Scene *parse(const char *system, ErrorText *error)
     return scene_parse(json, strlen(json), "t.json", error);
 }
 
-static void what_is_said_arrives(void **unused)
+static void every_field_arrives(void **unused)
 {
     PL_UNUSED(unused);
     ErrorText error;
@@ -123,7 +123,7 @@ static void names_and_numbers_are_shared(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_said_arrives),
+        cmocka_unit_test(every_field_arrives),
         cmocka_unit_test(hostile_systems_are_refused),
         cmocka_unit_test(names_and_numbers_are_shared),
     };

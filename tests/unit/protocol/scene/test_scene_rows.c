@@ -1,7 +1,7 @@
 /*
- * test_scene_rows.c: scene.fbs and the rows of options say the same, in names, kinds, defaults and
- * numbers; each option takes all of its range and nothing beyond, with an error that names it; what
- * SCENES.md shows of them is what they say.
+ * test_scene_rows.c: scene.fbs and the rows of options agree in names, kinds, defaults and numbers;
+ * each option accepts all of its range and nothing beyond, with an error that names it; SCENES.md
+ * agrees with the rows.
  */
 #include "protocol/scene/scene.h"
 #include "server/author/reference.h"
@@ -33,7 +33,7 @@ static void check_initial(const Side *side, const ReferenceRow *row, const Schem
                        : row->kind == REFERENCE_CHOICE ? "enum"
                                                        : "other";
     if (row->kind == REFERENCE_OTHER) {
-        return; /* read by hand: the row is for the reference alone */
+        return; /* parsed by hand: the row serves only the reference pages */
     }
     if (strcmp(field->type, type) != 0) {
         fail_msg("%s.%s: a %s in scene.fbs, a %s in its row", side->table, row->key, field->type,
@@ -68,7 +68,7 @@ static void meet_choice(void *context, const SchemaField *value)
     side->seen++;
 }
 
-static void the_schema_says_what_rows_say(void **unused)
+static void the_schema_agrees_with_the_rows(void **unused)
 {
     PL_UNUSED(unused);
     u32 count;
@@ -77,7 +77,7 @@ static void the_schema_says_what_rows_say(void **unused)
         Side side = {.rows = tables[i].rows, .count = tables[i].count};
         snprintf(side.table, sizeof side.table, "%s", tables[i].name);
         assert_true(schema_walk(tables[i].name, meet_field, &side));
-        assert_int_equal(side.seen, side.count); /* each row is a field, and none is there twice */
+        assert_int_equal(side.seen, side.count); /* each row is a field, and none occurs twice */
     }
     const ReferenceEnum *enums = reference_enums(&count);
     for (u32 i = 0; i < count; i++) {
@@ -88,7 +88,8 @@ static void the_schema_says_what_rows_say(void **unused)
     assert_false(schema_walk("Nothing", meet_field, NULL));
 }
 
-/* A scene with two bodies and one object of the table, with one more field; the error, or "". */
+/* Parses a scene with two bodies, one object of the table and one more field; returns the error, or
+ * "". */
 static void try(const ReferenceTable *table, const char *key, const char *value, ErrorText *error)
 {
     char json[1024];
@@ -122,7 +123,7 @@ static void refused(const ReferenceTable *table, const ReferenceRow *row, const 
     }
 }
 
-/* Taken, or refused for what it means beside the rest, but not for its size. */
+/* Accepted, or refused for its meaning in context, but not for its size. */
 static void in_range(const ReferenceTable *table, const ReferenceRow *row, const char *value)
 {
     ErrorText error;
@@ -160,7 +161,7 @@ static void check_vector(const ReferenceTable *table, const ReferenceRow *row)
     refused(table, row, text, "[0]");
 }
 
-static void ranges_are_as_rows_say(void **unused)
+static void ranges_are_those_of_the_rows(void **unused)
 {
     PL_UNUSED(unused);
     u32 count, checked = 0;
@@ -171,7 +172,7 @@ static void ranges_are_as_rows_say(void **unused)
             bool joint = strcmp(tables[i].list, "joints") == 0;
             bool number = row->kind == REFERENCE_NUMBER || row->kind == REFERENCE_WHOLE;
             if (number && (!joint || strstr(row->key, "break") != NULL)) {
-                check_number(&tables[i], row); /* most of a joint are of other kinds than balls */
+                check_number(&tables[i], row); /* most of a joint are not for balls */
                 checked++;
             } else if (row->kind == REFERENCE_VECTOR && !joint) {
                 check_vector(&tables[i], row);
@@ -182,8 +183,8 @@ static void ranges_are_as_rows_say(void **unused)
     assert_true(checked > 40);
 }
 
-/* Same bits, whether the schema or a row says it. */
-static void defaults_are_as_rows_say(void **unused)
+/* The schema and the rows give the same bits. */
+static void defaults_are_those_of_the_rows(void **unused)
 {
     PL_UNUSED(unused);
     const char *json =
@@ -228,8 +229,8 @@ static char *read_all(FILE *file)
     return text;
 }
 
-/* `make docs` writes them anew. */
-static void the_reference_is_not_stale(void **unused)
+/* `make docs` regenerates them. */
+static void the_reference_is_up_to_date(void **unused)
 {
     PL_UNUSED(unused);
     FILE *made = tmpfile(), *kept = fopen("protocol/SCENES.md", "rb");
@@ -255,10 +256,10 @@ static void the_reference_is_not_stale(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_schema_says_what_rows_say),
-        cmocka_unit_test(ranges_are_as_rows_say),
-        cmocka_unit_test(defaults_are_as_rows_say),
-        cmocka_unit_test(the_reference_is_not_stale),
+        cmocka_unit_test(the_schema_agrees_with_the_rows),
+        cmocka_unit_test(ranges_are_those_of_the_rows),
+        cmocka_unit_test(defaults_are_those_of_the_rows),
+        cmocka_unit_test(the_reference_is_up_to_date),
     };
     return cmocka_run_group_tests_name("scene_rows", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* test_scene_soft.c: soft bodies of a scene: every field arrives, pins find their points, copies
- * share a mesh, and what is wrong is said with its place. */
+ * share a mesh, and errors name their place. */
 #include "protocol/scene/scene.h"
 #include "server/author/scene_load.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After what it needs. */
+/* cmocka.h comes after what it needs. */
 #include <cmocka.h>
 
 #define HEAD "{\"name\":\"t\",\n"
@@ -101,8 +101,8 @@ static void test_every_field_arrives(void **state)
     scene_destroy(scene);
 }
 
-/* A cloth is a soft grid, with the same words for the same things. */
-static void test_a_cloth_is_the_short_form(void **state)
+/* A cloth is a soft grid and has the same keys. */
+static void test_a_cloth_is_short_for_a_grid(void **state)
 {
     (void)state;
     Scene *scene = must_parse(
@@ -176,7 +176,7 @@ static void test_copies_share_a_mesh(void **state)
     scene_destroy(scene);
 }
 
-static void test_sticks_are_given_by_hand(void **state)
+static void test_sticks_are_read(void **state)
 {
     (void)state;
     Scene *scene = must_parse(
@@ -186,14 +186,14 @@ static void test_sticks_are_given_by_hand(void **state)
         "[1,2],\"low\":1,\"high\":20}]}}]}");
     const SoftMesh *mesh = &scene->soft_meshes[0];
     assert_int_equal(mesh->stick_count, 2);
-    assert_float_equal(mesh->sticks[0].low, 10.0f, 1e-6); /* 3, 4, 5, twice */
+    assert_float_equal(mesh->sticks[0].low, 10.0f, 1e-6); /* 3, 4, 5, times two */
     assert_float_equal(mesh->sticks[0].high, 10.0f, 1e-6);
     assert_float_equal(mesh->sticks[1].low, 1.0f, 0);
     assert_float_equal(mesh->sticks[1].high, 20.0f, 0);
     scene_destroy(scene);
 }
 
-/* A ring is a ball in two dimensions. */
+/* A ring is the two-dimensional ball. */
 static void test_rings_hold_a_gas(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void test_bytes_give_the_same_meshes(void **state)
 static const f64 pi = 3.14159265358979323846;
 
 /* Points, volume and mass of every shape against their formulas. */
-static void test_shapes_are_what_they_are_called(void **state)
+static void test_shapes_match_their_formulas(void **state)
 {
     (void)state;
     Scene *scene = must_parse(
@@ -250,12 +250,12 @@ static void test_shapes_are_what_they_are_called(void **state)
         assert_true(volume > 0.97 * volumes[i] && volume < 1.0001 * volumes[i]);
     }
     assert_int_equal(scene->soft_meshes[0].point_count, 2562);
-    assert_float_equal(scene->soft_bodies[0].mass_kg, 0.2 * pi, 0.005); /* of 0.2 kg/m² */
+    assert_float_equal(scene->soft_bodies[0].mass_kg, 0.2 * pi, 0.005); /* 0.2 kg/m² */
     assert_int_equal(scene->soft_meshes[3].tetrahedron_count, 40);
     assert_float_equal(scene->soft_bodies[3].mass_kg, 1500.0f, 0.01f);
     const SoftMesh *filled = &scene->soft_meshes[4];
     assert_true(filled->tetrahedron_count > 100 && filled->dihedral_degrees > 10.0f);
-    assert_int_equal(filled->skin_count, 642); /* the surface is drawn over them */
+    assert_int_equal(filled->skin_count, 642); /* the surface becomes a skin */
     assert_float_equal(scene->soft_bodies[4].mass_kg, 1000.0 * pi / 6.0, 30.0);
     scene_destroy(scene);
 }
@@ -313,7 +313,7 @@ static void test_meshes_come_from_files(void **state)
     assert_int_equal(scene->bodies[0].shape.geometry->mesh.triangle_count, 12);
     assert_float_equal(scene->bodies[0].shape.geometry->bounds.max.x, 3.0f, 1e-6);
     assert_float_equal(scene->bodies[1].mass_kg, 8000.0f, 8.0f); /* convex: one part of 2 m */
-    /* Who has the bytes alone has the meshes. */
+    /* The bytes alone suffice to rebuild the meshes. */
     put_file(folder, "cube.obj", "");
     Scene *again = scene_from_bytes(scene->bytes, scene->byte_count, &error);
     assert_non_null(again);
@@ -324,7 +324,7 @@ static void test_meshes_come_from_files(void **state)
     assert_int_equal(scene->warning_count, 0);
     scene_destroy(scene);
 
-    /* What was repaired is said, with its place; a clean file has nothing to say. */
+    /* Repairs are reported with their place; a clean file gives no report. */
     put_file(folder, "bad.obj",
              "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0 0 0\nf 1 3 2\nf 5 2 4\n"
              "f 1 3 4\nf 2 3 4\nf 1 1 2\nf 1 2 5\n");
@@ -473,7 +473,7 @@ static const Wrong wrongs[] = {
      "probes[0].of: \"c\" is a soft body; tilt needs a body"},
 };
 
-static void test_wrong_softs_say_where_what_and_what_is_right(void **state)
+static void test_errors_name_the_place_the_fault_and_the_remedy(void **state)
 {
     (void)state;
     for (size_t i = 0; i < PL_COUNT(wrongs); i++) {
@@ -495,15 +495,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_field_arrives),
-        cmocka_unit_test(test_a_cloth_is_the_short_form),
+        cmocka_unit_test(test_a_cloth_is_short_for_a_grid),
         cmocka_unit_test(test_pins_find_their_points),
         cmocka_unit_test(test_copies_share_a_mesh),
-        cmocka_unit_test(test_sticks_are_given_by_hand),
+        cmocka_unit_test(test_sticks_are_read),
         cmocka_unit_test(test_rings_hold_a_gas),
-        cmocka_unit_test(test_shapes_are_what_they_are_called),
+        cmocka_unit_test(test_shapes_match_their_formulas),
         cmocka_unit_test(test_meshes_come_from_files),
         cmocka_unit_test(test_bytes_give_the_same_meshes),
-        cmocka_unit_test(test_wrong_softs_say_where_what_and_what_is_right),
+        cmocka_unit_test(test_errors_name_the_place_the_fault_and_the_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_input.c: inputs and input packets come back as they went, and nothing bad comes through. */
+/* test_input.c: inputs and input packets survive the round trip; invalid ones are refused. */
 #include "protocol/session/input.h"
 #include "tests/unit/protocol/random_world.h"
 
@@ -20,7 +20,7 @@ static Ray dice_ray(Dice *dice)
     return ray;
 }
 
-/* Only the members that the kind uses are set, the others are zero as a decoder leaves them. */
+/* Sets only the members that the kind uses; the others are zero, as a decoder leaves them. */
 static Input random_input(Dice *dice, u32 sequence)
 {
     Input input;
@@ -111,7 +111,7 @@ static void test_packets_round_trip(void **context)
             assert_int_equal(decoded.count, 0);
         }
     }
-    /* 32 grabs are too many for one packet: the rest waits for the next. */
+    /* 32 grabs are too many for one packet: the rest go into the next. */
     InputPacket full;
     memset(&full, 0, sizeof full);
     full.count = INPUTS_UNACKED_MAX;

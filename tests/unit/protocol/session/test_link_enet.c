@@ -1,4 +1,5 @@
-/* test_link_enet.c: real sockets on loopback: join, all channels, leave, full, strangers. */
+/* test_link_enet.c: real sockets on loopback: joining, all channels, leaving, a full server,
+ * unproven addresses. */
 #include "protocol/session/link.h"
 #include "shared/base/clock.h"
 
@@ -23,7 +24,7 @@ static u64 now_ms(void)
     return clock_now_ns() / 1000000;
 }
 
-/* Polls both until `want` comes from `from`, at most 5 s. Others are dropped. */
+/* Polls both until `want` comes from `from`, at most 5 s. Drops other events. */
 static bool await(Ends *ends, Link *from, LinkEventKind want, LinkEvent *out)
 {
     u64 end = now_ms() + 5000;
@@ -68,7 +69,7 @@ static void ends_open(Ends *ends, u32 peers_max)
     ends->client = connect_to(ends->port);
     assert_true(await(ends, ends->client, LINK_CONNECTED, &event));
     assert_int_equal(event.peer, 0);
-    /* Until something came through, the server may not have seen the connection as complete. */
+    /* Until a packet comes through, the server may not see the connection as complete. */
     assert_int_equal(ends->client->ops->send(ends->client, 0, 0, "hello", 5), 0);
     assert_true(await(ends, ends->server, LINK_RECEIVED, &event));
 }
@@ -122,7 +123,7 @@ static void test_leave(void **state)
     assert_int_equal(event.peer, ends.peer);
     assert_int_equal(ends.server->ops->send(ends.server, ends.peer, 0, "x", 1), ERROR_STATE);
     ends_close(&ends);
-    /* What was sent before the farewell still arrives. */
+    /* Data sent before the disconnection still arrives. */
     ends_open(&ends, 4);
     assert_int_equal(ends.server->ops->send(ends.server, ends.peer, 0, "bye", 3), 0);
     ends.server->ops->disconnect(ends.server, ends.peer, 6);
@@ -150,8 +151,8 @@ static void test_errors(void **state)
     first->ops->destroy(first);
 }
 
-/* An ENet CONNECT from an address that did not prove itself draws no byte; nor does garbage. */
-static void test_stranger(void **state)
+/* An ENet CONNECT from an address that has not proved itself draws no byte; nor does garbage. */
+static void test_unproven_address(void **state)
 {
     PL_UNUSED(state);
     Ends ends;
@@ -176,8 +177,8 @@ static void test_stranger(void **state)
     ends_close(&ends);
 }
 
-/* Nobody there: the client says so, once, in bounded time. */
-static void test_nobody(void **state)
+/* No server: the client reports it once, within bounded time. */
+static void test_no_server(void **state)
 {
     PL_UNUSED(state);
     Link *client = connect_to(9);
@@ -196,9 +197,9 @@ static void test_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_channels), cmocka_unit_test(test_leave),
-        cmocka_unit_test(test_errors),   cmocka_unit_test(test_stranger),
-        cmocka_unit_test(test_nobody),
+        cmocka_unit_test(test_channels),  cmocka_unit_test(test_leave),
+        cmocka_unit_test(test_errors),    cmocka_unit_test(test_unproven_address),
+        cmocka_unit_test(test_no_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

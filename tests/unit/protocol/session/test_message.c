@@ -1,6 +1,6 @@
 /*
- * test_message.c: every kind of message survives the wire; whatever bytes come instead are refused
- * or give a message that is within its ranges.
+ * test_message.c: every kind of message survives the wire; any other bytes are refused or decode to
+ * a message within its ranges.
  */
 #include "protocol/field/frame.h"
 #include "protocol/session/message.h"
@@ -223,7 +223,7 @@ static void test_small_kinds(void **state)
     message_free(storage);
 }
 
-/* What the encoder is happy to write a decoder must still refuse. */
+/* The encoder writes it, but a decoder must refuse it. */
 static void refuse(const Message *in)
 {
     u32 bytes = 0;
@@ -243,7 +243,7 @@ static void test_geometries_are_numbers(void **state)
     Message m = world_message(s), out;
     u8 *storage;
     s->entities[1].appearance.shape.kind = SHAPE_HULL;
-    refuse(&m); /* a hull of nothing */
+    refuse(&m); /* an empty hull */
     s->entities[1].appearance.geometry = 7;
     round_trip(&m, &out, &storage);
     assert_int_equal(out.world.entities[1].appearance.geometry, 7);
@@ -277,12 +277,12 @@ static void test_looks_are_in_range(void **state)
     *look = good;
     look->clear_m = -1.0f;
     refuse(&m);
-    look->spread = 1.5f; /* of a kind that is no liquid */
+    look->spread = 1.5f; /* the kind is not a liquid */
     refuse(&m);
     free(s);
 }
 
-static void test_the_inside(void **state)
+static void test_debug_pictures(void **state)
 {
     PL_UNUSED(state);
     Message debug_subscribe = {.kind = MESSAGE_DEBUG_SUBSCRIBE}, out;
@@ -336,13 +336,13 @@ static void test_ranges(void **state)
     s->entities[2].appearance.color[1] = NAN;
     refuse(&m);
     s->entities[2] = sample_entity(3);
-    s->entities[2].first = 64; /* one behind the end of the field */
+    s->entities[2].first = 64; /* one past the end of the field */
     refuse(&m);
     s->entities[2] = sample_entity(3);
     s->fields[0].quantum = 0.0f;
     refuse(&m);
     s->fields[0].quantum = 1.0f;
-    FieldDesc poses = s->fields[0]; /* a part of a grid is no thing */
+    FieldDesc poses = s->fields[0]; /* part of a grid cannot be an entity */
     s->fields[0].kind = FIELD_GRID2;
     s->fields[0].dims[0] = s->fields[0].dims[1] = 8;
     s->fields[0].spacing = vec3(1, 0, 1);
@@ -388,7 +388,7 @@ static void test_mutations(void **state)
     assert_non_null(encoded);
     for (u32 round = 0; round < 20000; round++) {
         u32 size = round % 3 == 0 ? (u32)(random_u64(1, round) % bytes) : bytes;
-        u8 *copy = malloc(size + 1); /* exact: the sanitizer sees any byte too far */
+        u8 *copy = malloc(size + 1); /* exact size: the sanitizer sees any overrun */
         assert_non_null(copy);
         memcpy(copy, encoded, size);
         for (u32 i = 0; i < 1 + round % 4 && size > 0; i++) {
@@ -408,7 +408,7 @@ static void test_mutations(void **state)
         message_free(storage);
         free(copy);
     }
-    assert_true(accepted > 0); /* a flipped bit of a colour is no crime */
+    assert_true(accepted > 0); /* a flipped bit of a colour is valid */
     message_free(encoded);
     free(s);
 }
@@ -422,7 +422,7 @@ int main(void)
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_geometries_are_numbers),
         cmocka_unit_test(test_looks_are_in_range),
-        cmocka_unit_test(test_the_inside),
+        cmocka_unit_test(test_debug_pictures),
         cmocka_unit_test(test_mutations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_probe.c: the cookie exchange, its time limits, its table, and that it amplifies nothing. */
+/* test_probe.c: the cookie exchange, its time limits and table; it never amplifies traffic. */
 #include "protocol/session/probe.h"
 #include "shared/math/random.h"
 
@@ -48,12 +48,12 @@ static void test_exchange(void **state)
     prove(server, &client, alice, 1000);
     assert_false(probe_server_admit(server, mallory, 1, 1000));
     assert_true(probe_server_admit(server, alice, 1, 1000));
-    /* One proof, one connection; repeats of the same are fine. */
+    /* One proof, one connection; repeats of it are harmless. */
     assert_true(probe_server_admit(server, alice, 1, 1500));
     assert_false(probe_server_admit(server, alice, 2, 1500));
     prove(server, &client, alice, 2000);
     assert_false(probe_server_admit(server, alice, 2, 2000));
-    /* It expires and can be had again. */
+    /* It expires and can be renewed. */
     assert_false(probe_server_admit(server, alice, 1, 1000 + PROBE_PROVEN_MS));
     prove(server, &client, alice, 1000 + PROBE_PROVEN_MS);
     assert_true(probe_server_admit(server, alice, 2, 1001 + PROBE_PROVEN_MS));
@@ -68,19 +68,19 @@ static void test_cookie_is_bound(void **state)
     u8 probe[PROBE_BYTES], reply[PROBE_REPLY_BYTES];
     probe_client_init(&client, 77);
     prove(server, &client, alice, 1000);
-    /* Alice's cookie from elsewhere proves nothing. */
+    /* Alice's cookie from another address proves nothing. */
     client.next_ms = 0;
     assert_true(probe_client_send(&client, 1000, probe));
     probe_server_receive(server, mallory, probe, sizeof probe, 1000, reply);
     assert_false(probe_server_admit(server, mallory, 1, 1000));
-    /* Nor does an old one, though its owner is offered a fresh one. */
+    /* Nor does an expired one, but its owner is offered a new one. */
     u64 later = 1000 + 2 * PROBE_BUCKET_MS;
     probe_server_receive(server, alice, probe, sizeof probe, later, reply);
     assert_false(probe_server_admit(server, alice, 1, later));
     assert_true(probe_client_receive(&client, reply, sizeof reply, later));
     prove(server, &client, alice, later);
     assert_true(probe_server_admit(server, alice, 1, later));
-    /* A reply to somebody else's probe is not taken. */
+    /* A reply to another client's probe is ignored. */
     ProbeClient other;
     probe_client_init(&other, 78);
     assert_false(probe_client_receive(&other, reply, sizeof reply, later));
@@ -104,13 +104,14 @@ static void test_hostile_bytes(void **state)
         assert_true(bytes < PROBE_BYTES / 10);
         assert_false(probe_server_admit(server, alice, i, 5));
     }
-    /* No ENet datagram of ours looks like one: the compressed bit is set, sent time is not. */
+    /* Our ENet datagrams never look like a probe, whose first byte has the compressed bit but not
+     * the sent time. */
     assert_true(probe_is("PLNM", 4));
     assert_int_equal('P' & 0xC0, 0x40);
     free(server);
 }
 
-/* Many proven addresses: the newest stay, nothing overflows. */
+/* Many proven addresses: the newest stay, and nothing overflows. */
 static void test_table(void **state)
 {
     PL_UNUSED(state);

@@ -1,4 +1,5 @@
-/* test_seal.c: keys agree, forgeries and replays are refused, loss and reordering are not. */
+/* test_seal.c: both ends derive the same keys; forgeries and replays are refused; loss and
+ * reordering are tolerated. */
 #include "protocol/session/seal.h"
 
 #include <setjmp.h>
@@ -57,7 +58,7 @@ static void test_forgery(void **state)
     /* Another channel, and reflection to the sender. */
     assert_true(seal_decrypt(&pair.server, 0, sealed, size, fallback) < 0);
     assert_true(seal_decrypt(&pair.client, 2, sealed, size, fallback) < 0);
-    /* None of that spoiled the window. */
+    /* None of that damaged the replay window. */
     assert_int_equal(seal_decrypt(&pair.server, 2, sealed, size, fallback), 5);
 }
 
@@ -74,13 +75,13 @@ static void test_replay_and_order(void **state)
     for (u32 i = 0; i < COUNT; i++) {
         seal_encrypt(&pair.client, 2, &i, 4, sealed[i]);
     }
-    /* Within the window any order is fine, once. */
+    /* Within the window any order is accepted, each packet once. */
     for (u32 i = 0; i < 1000; i++) {
         u32 k = (i * 7) % 1000;
         assert_int_equal(seal_decrypt(&pair.server, 2, sealed[k], 28, fallback), 4);
         assert_true(seal_decrypt(&pair.server, 2, sealed[k], 28, fallback) < 0);
     }
-    /* A jump ahead: what is older than the window is refused, what is inside is not. */
+    /* After a jump ahead, packets older than the window are refused, those within it are not. */
     assert_int_equal(seal_decrypt(&pair.server, 2, sealed[COUNT - 1], 28, fallback), 4);
     assert_true(seal_decrypt(&pair.server, 2, sealed[COUNT - 1 - SEAL_WINDOW], 28, fallback) < 0);
     assert_int_equal(seal_decrypt(&pair.server, 2, sealed[COUNT - SEAL_WINDOW], 28, fallback), 4);
@@ -88,8 +89,8 @@ static void test_replay_and_order(void **state)
     assert_int_equal(seal_decrypt(&pair.server, 2, sealed[COUNT - 2], 28, fallback), 4);
 }
 
-/* A reliable payload that took seconds is no replay because state packets overtook it. */
-static void test_channels_count_apart(void **state)
+/* A reliable payload that took seconds is not a replay just because state packets overtook it. */
+static void test_channels_count_separately(void **state)
 {
     PL_UNUSED(state);
     Pair pair;
@@ -127,7 +128,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_forgery),
         cmocka_unit_test(test_replay_and_order),
-        cmocka_unit_test(test_channels_count_apart),
+        cmocka_unit_test(test_channels_count_separately),
         cmocka_unit_test(test_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* test_token.c: only what the key signed, unchanged, unexpired and for this server, is accepted. */
+/* test_token.c: a token is accepted only if signed by the key, unchanged, unexpired and for this
+ * server. */
 #include "protocol/session/token.h"
 
 #include <setjmp.h>

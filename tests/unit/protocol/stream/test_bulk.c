@@ -1,6 +1,6 @@
 /*
- * test_bulk.c: bulk transfers over simulated networks in virtual time: how long they take, what
- * queue they leave on the line, how two share it; and what a receiver and a sender refuse.
+ * test_bulk.c: bulk transfers over simulated networks in virtual time: their duration, the queue
+ * they leave on the line, how two share it; and what a receiver and a sender refuse.
  */
 #include "protocol/stream/bulk.h"
 #include "shared/math/random.h"
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 enum {
-    /* IP, UDP, ENet and seal around each packet: the line carries them too. */
+    /* IP, UDP, ENet and seal headers of each packet use the line too. */
     OVERHEAD = 28 + 12 + 24,
     TURN_US = 5000, /* of a host's loop */
     POLL_US = 8000, /* of a client */
@@ -127,7 +127,7 @@ static u64 path_run(Path *path, u32 id, u64 now_us, u64 end_us, BulkTaken *taken
 static const NetsimOptions line_50 = {
     .seed = 1, .delay_ms = 50.0, .rate_bytes_s = 50000000 / 8, .queue_ms = 200};
 
-/* Seconds that a body of random bytes takes over the line and back; checks what arrives. */
+/* Seconds until the receiver has a body of random bytes; checks the contents. */
 static f64 transfer_s(const NetsimOptions *down, u32 bytes, BulkSenderStats *stats)
 {
     Path path;
@@ -154,7 +154,8 @@ static f64 transfer_s(const NetsimOptions *down, u32 bytes, BulkSenderStats *sta
 
 /* ---- how long it takes ---- */
 
-/* 10 MB at 50 Mbit/s and 100 ms are 1.73 s of line with the overhead; what is above is learning. */
+/* 10 MB at 50 Mbit/s and 100 ms take 1.73 s of line with overhead; the excess is the search for the
+ * rate. */
 static void test_scene(void **state)
 {
     PL_UNUSED(state);
@@ -180,14 +181,14 @@ static void test_scene(void **state)
     }
 }
 
-/* Lines of other kinds: most of what they carry is used. */
+/* Other kinds of lines: most of their capacity is used. */
 static void test_lines(void **state)
 {
     PL_UNUSED(state);
     static const struct {
         f64 mbit_s, rtt_ms;
         u32 queue_ms, bytes;
-        f64 share; /* of the line, over the whole transfer with its begin */
+        f64 share; /* of the line, over the whole transfer with its start */
     } rows[] = {{1.0, 40.0, 200, 1000000, 0.8},    {0.256, 200.0, 400, 100000, 0.6},
                 {10.0, 20.0, 20, 5000000, 0.8},    {50.0, 300.0, 300, 10000000, 0.4},
                 {100.0, 10.0, 100, 16000000, 0.7}, {0.064, 100.0, 1000, 40000, 0.5}};
@@ -208,8 +209,8 @@ static void test_lines(void **state)
 
 /* ---- beside others ---- */
 
-/* A state stream on the same line: how long its packets stand behind blocks once the transfer has
- * found the rate of the line. A client's budget takes 60 ms for a sign of congestion (budget.h). */
+/* A state stream on the same line: how long its packets wait behind blocks once the transfer has
+ * found the rate of the line. A client's budget takes 60 ms for congestion (budget.h). */
 static void test_queue(void **state)
 {
     PL_UNUSED(state);
@@ -263,7 +264,7 @@ static void test_queue(void **state)
     }
 }
 
-/* Two clients on one line, the second a second later: neither starves. */
+/* Two clients on one line, the second one second later: neither starves. */
 static void test_share(void **state)
 {
     PL_UNUSED(state);
@@ -319,7 +320,7 @@ static void test_share(void **state)
     path_close(&paths[0]);
 }
 
-/* Nothing passes for 5 s: it goes on within a second and a half. */
+/* No packet passes for 5 s: the transfer resumes within a second and a half. */
 static void test_stall(void **state)
 {
     PL_UNUSED(state);
@@ -340,7 +341,7 @@ static void test_stall(void **state)
     bulk_sender_stats(path.sender, &before);
     assert_true(path_run(&path, id, 1000000, 6000000, &taken) == UINT64_MAX);
     bulk_sender_stats(path.sender, &during);
-    assert_true(during.packets - before.packets < 1500); /* what was on its way, then probes */
+    assert_true(during.packets - before.packets < 1500); /* packets under way, then probes */
     netsim_set(path.down, &line_50);
     netsim_set(path.up, &up);
     u64 end_us = path_run(&path, id, 6000000, 60000000, &taken);
@@ -352,7 +353,8 @@ static void test_stall(void **state)
 
 /* ---- order and limits ---- */
 
-/* More transfers than a receiver keeps, in order, over a line that loses a fifth both ways. */
+/* More transfers than a receiver keeps, in order, over a line that loses a fifth in each
+ * direction. */
 static void test_many(void **state)
 {
     PL_UNUSED(state);
@@ -395,7 +397,7 @@ static void test_many(void **state)
     path_close(&path);
 }
 
-/* A transfer under way is given up for another: its late blocks change nothing. */
+/* A transfer under way is abandoned for another: its late blocks change nothing. */
 static void test_void(void **state)
 {
     PL_UNUSED(state);
@@ -465,7 +467,7 @@ static void body_push(BulkReceiver *receiver, u32 id, const u8 *body, u32 bytes)
     }
 }
 
-/* What repeats is packed, what is random is not; both come back. Then one bit is wrong. */
+/* Repetitive data is compressed, random data is not; both are restored. Then one bit is flipped. */
 static void test_content(void **state)
 {
     PL_UNUSED(state);
@@ -575,7 +577,7 @@ static void test_hostile_blocks(void **state)
     bulk_receiver_destroy(receiver);
 }
 
-/* Acknowledgements of what was never sent, and random ones: the sender still finishes. */
+/* Acknowledgements of blocks never sent, and random ones: the sender still finishes. */
 static void test_hostile_acks(void **state)
 {
     PL_UNUSED(state);

@@ -1,8 +1,8 @@
 /*
- * test_fairness.c: several clients on one cache and a world of four kinds of fields that changes
- * all the time, many times what their lines carry: each client knows each change within a bound
- * that its own line sets, whatever else moves faster, nearer or is larger; and when there is room
- * again and the world rests, each has all of it exactly.
+ * test_fairness.c: several clients share a cache and a world of four kinds of fields that changes
+ * constantly, by many times what their lines carry. Each client receives each change within a bound
+ * set by its own line, whatever else moves faster, is nearer or larger; once there is capacity
+ * again and the world rests, each has the exact state.
  */
 #include "protocol/stream/snapshot.h"
 #include "shared/math/random.h"
@@ -19,7 +19,7 @@ enum {
     CLIENTS = 3,
     CHUNKS_CAPACITY = 256,
     TICKS_A_SNAPSHOT = 2, /* 30 snapshots a second */
-    PATH = 3,             /* snapshots that a packet is under way, and its acknowledgement */
+    PATH = 3,             /* snapshots of delay, for a packet and again for its acknowledgement */
     SLOTS = 2 * PATH,
     PACKETS = 64,
     WARM = 150,
@@ -111,8 +111,7 @@ static i32 step(World *world, i32 most)
     return (i32)(random_u64(9, world->dice++) % (2 * (u64)most + 1)) - most;
 }
 
-/* Chunk by chunk motions of very different sizes: of every eight one is wild, and one only
- * creeps. */
+/* Chunks move by very different amounts: one in eight moves wildly, and one only creeps. */
 static i32 wildness(u32 chunk)
 {
     return chunk % 8 == 0 ? 400 : chunk % 8 == 1 ? 1 : 12;
@@ -155,7 +154,7 @@ static void frame_next(World *world, u64 tick, bool moves)
     world->frame = frame;
 }
 
-/* What was sent PATH snapshots ago arrives, and is acknowledged as many later. */
+/* Snapshots arrive after PATH snapshots, and are acknowledged as many later. */
 static void client_exchange(World *world, Client *client, u32 number)
 {
     Flight *here = &client->flights[(number + PATH) % SLOTS];
@@ -204,7 +203,7 @@ static void world_play(World *world, u32 *number, u32 snapshots, bool moves, boo
     }
 }
 
-/* Snapshots in which each chunk could go once. */
+/* Number of snapshots in which each chunk could be sent once. */
 static f64 round_of(const World *world, const Client *client)
 {
     SnapshotSenderStats stats;
@@ -242,7 +241,7 @@ static void test_nothing_starves(void **context)
     for (u32 c = 0; c < CLIENTS; c++) {
         Client *client = &world->clients[c];
         f64 round = round_of(world, client);
-        /* Two rounds until it goes before all else, one in that queue, one lost, and the path. */
+        /* Two rounds until it has priority, one in that queue, one lost, and the path. */
         f64 most = (4.0 * round + 2.0 * PATH + 2.0) * TICKS_A_SNAPSHOT;
         print_message("client %u, %u bytes a snapshot: a round takes %.1f, the oldest is %u ticks "
                       "behind, at most %.0f\n",
@@ -250,7 +249,7 @@ static void test_nothing_starves(void **context)
         assert_true(c > 0 || round > 20.0); /* many times what the narrowest carries */
         assert_true((f64)client->worst_age <= most);
     }
-    /* Room again: what rests becomes exact. */
+    /* Capacity again: chunks at rest become exact. */
     for (u32 c = 0; c < CLIENTS; c++) {
         world->clients[c].budget = 30000;
     }

@@ -1,7 +1,7 @@
 /*
- * test_snapshot.c: random worlds through random networks. Every state that a client stores is, bit
- * for bit, the server's at that tick; no baseline is ever missing; after the world stops everything
- * arrives; and what arrives torn or forged does no harm.
+ * test_snapshot.c: random worlds through random networks. Every state that a client stores equals
+ * the server's at that tick, bit for bit; no baseline is ever missing; after the world stops,
+ * everything arrives; torn or forged packets do no harm.
  */
 #include "protocol/session/input.h"
 #include "protocol/stream/snapshot.h"
@@ -18,7 +18,7 @@
 enum {
     FRAMES_MAX = 4096,
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    WORLDS = 6, /* touch all memory that more would */
+    WORLDS = 6, /* enough to touch all memory that more would */
 #else
     WORLDS = 14,
 #endif
@@ -36,11 +36,11 @@ typedef struct Pair {
     SnapshotReceiver *receiver;
     Netsim *down, *up;
     u32 emitted, largest, budget;
-    u32 overshot;       /* bytes that the last record went beyond the budget: taken off the next */
+    u32 overshot;       /* bytes of the last record beyond the budget: deducted from the next */
     u32 snapshot_every; /* ticks */
     u32 confirmed, lost;
     bool verify_all;
-    bool decimation; /* points are a liquid's */
+    bool decimation; /* the points are a liquid's */
 } Pair;
 
 static void emit_down(void *context, const u8 *packet, u32 bytes)
@@ -128,7 +128,7 @@ static void check_state(const Pair *pair, u32 f, u32 c, const ChunkState *state)
     assert_memory_equal(state->state, expected, chunk_state_bytes(field, c));
 }
 
-/* Every state kept (or the newest) is what the server had. */
+/* Every state kept (or the newest) equals the server's. */
 static void check_states(const Pair *pair, bool all)
 {
     ChunkState states[CHUNK_STATES_KEPT];
@@ -143,7 +143,7 @@ static void check_states(const Pair *pair, bool all)
     }
 }
 
-/* `left` says that the chunk had, before it changed, the state that the client has of then. */
+/* `left`: the chunk had, until it changed, the state that the client has of that tick. */
 static void check_left(const Pair *pair)
 {
     ChunkState states[CHUNK_STATES_KEPT];
@@ -215,7 +215,7 @@ static void pair_ack(Pair *pair)
     netsim_send(pair->up, &ack, sizeof ack, pair->now_ms * 1000);
 }
 
-/* One tick of 16 ms; paused: time passes, the world does not. */
+/* One tick of 16 ms; if paused, time passes and the world stands still. */
 static void pair_step(Pair *pair, Dice *dice, u32 step, f64 activity, bool paused)
 {
     if (!paused) {
@@ -284,7 +284,7 @@ static void test_random_worlds_and_networks(void **context)
         }
         check_states(pair, true);
         expect_clean(pair);
-        /* Once all is acknowledged nothing but clocks is sent. */
+        /* Once all is acknowledged only clocks are sent. */
         SnapshotSenderStats before, after;
         for (u32 more = 0;; more++, step++) {
             assert_true(more < 4000);
@@ -307,8 +307,9 @@ static void test_random_worlds_and_networks(void **context)
     }
 }
 
-/* A budget that is much too small: what moves comes coarser, points of a liquid are left out; when
- * it is enough again all comes in full, and so does what rests meanwhile, paused or not. */
+/* With far too small a budget, moving chunks are sent coarsely and points of a liquid are left out;
+ * with enough budget again everything is sent in full, as are chunks that have come to rest, paused
+ * or not. */
 static void test_coarse_and_back(void **context)
 {
     PL_UNUSED(context);
@@ -362,7 +363,7 @@ static void test_coarse_and_back(void **context)
     }
 }
 
-/* Rest for longer than History remembers, then move: deltas, not keys. */
+/* Rest for longer than History remembers, then motion: deltas, no keys. */
 static void test_rest_then_move_sends_deltas(void **context)
 {
     PL_UNUSED(context);
@@ -394,8 +395,9 @@ static void emit_push(void *context, const u8 *packet, u32 bytes)
     assert_int_equal(snapshot_receiver_push(context, packet, bytes, NULL), 0);
 }
 
-/* What moves each tick left where it was a tick ago; so did what rested for long. */
-static void test_left(void **context)
+/* A chunk that moves each tick left its former state a tick ago; so did one that had rested for
+ * long. */
+static void test_time_of_change(void **context)
 {
     PL_UNUSED(context);
     FieldSet *fields = random_fields(20);
@@ -430,7 +432,7 @@ static void test_left(void **context)
     field_set_release(fields);
 }
 
-/* Nothing comes through for seconds; then all of it does. */
+/* No packet passes for seconds; then all do. */
 static void test_blackout(void **context)
 {
     PL_UNUSED(context);
@@ -455,7 +457,7 @@ static void test_blackout(void **context)
     free(pair);
 }
 
-/* No acknowledgement comes back: the client goes on seeing the world, by keys. */
+/* No acknowledgement returns: the client still sees the world, by keys. */
 static void test_acknowledgements_lost(void **context)
 {
     PL_UNUSED(context);
@@ -550,7 +552,7 @@ static void emit_caught(void *context, const u8 *packet, u32 bytes)
     }
 }
 
-/* Torn and mutated packets: no crash, no store of a part, and the ring is still in order. */
+/* Torn and mutated packets: no crash, no partial store, and the ring remains valid. */
 static void test_hostile_packets(void **context)
 {
     PL_UNUSED(context);
@@ -601,7 +603,7 @@ static void test_hostile_packets(void **context)
     free(pair);
 }
 
-/* A sender that breaks the rule is found out. */
+/* A sender that breaks the rule is detected. */
 static void test_missing_baseline_is_refused(void **context)
 {
     PL_UNUSED(context);
@@ -636,7 +638,7 @@ static void emit_sequence(void *context, const u8 *packet, u32 bytes)
     memcpy(context, packet, sizeof(u16));
 }
 
-/* Acknowledgements meant for a sender that was replaced confirm nothing at the new one. */
+/* Acknowledgements for a sender that was replaced confirm nothing at the new one. */
 static void test_replaced_sender(void **context)
 {
     PL_UNUSED(context);
@@ -667,7 +669,7 @@ static void test_replaced_sender(void **context)
 }
 
 /* 64 clients that acknowledged the same ticks cost the encodings of one. */
-static void test_clients_share_codes(void **context)
+static void test_clients_share_encodings(void **context)
 {
     PL_UNUSED(context);
     enum {
@@ -718,7 +720,7 @@ static size_t bytes_allocated(void)
     return info.uordblks + info.hblkhd;
 }
 
-/* Comparing, encoding, choosing and acknowledging need no memory once they ran for a while. */
+/* Comparing, encoding, choosing and acknowledging do not allocate after warm-up. */
 static void test_no_allocation_after_warm_up(void **context)
 {
     PL_UNUSED(context);
@@ -770,7 +772,7 @@ int main(void)
         cmocka_unit_test(test_random_worlds_and_networks),
         cmocka_unit_test(test_coarse_and_back),
         cmocka_unit_test(test_rest_then_move_sends_deltas),
-        cmocka_unit_test(test_left),
+        cmocka_unit_test(test_time_of_change),
         cmocka_unit_test(test_blackout),
         cmocka_unit_test(test_acknowledgements_lost),
         cmocka_unit_test(test_wraps),
@@ -778,7 +780,7 @@ int main(void)
         cmocka_unit_test(test_hostile_packets),
         cmocka_unit_test(test_missing_baseline_is_refused),
         cmocka_unit_test(test_replaced_sender),
-        cmocka_unit_test(test_clients_share_codes),
+        cmocka_unit_test(test_clients_share_encodings),
         cmocka_unit_test(test_no_allocation_after_warm_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

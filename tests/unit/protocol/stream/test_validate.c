@@ -1,5 +1,5 @@
-/* test_validate.c: a history, a chunk cache and a list of entities that are damaged on purpose are
- * found out, by the right name. */
+/* test_validate.c: deliberate damage to a history, a chunk cache or a list of entities is detected,
+ * and the right invariant is named. */
 #include "protocol/stream/chunk_cache_state.h"
 #include "protocol/stream/entity_list.h"
 #include "protocol/stream/snapshot.h"
@@ -53,7 +53,7 @@ static void snapshot(Stream *stream, u64 now_ms)
     snapshot_sender_ack(stream->sender, snapshot_receiver_ack(stream->receiver), NULL);
 }
 
-/* A stream that has run for longer than its ring is. */
+/* A stream that has run for longer than its ring. */
 static int begin(void **state)
 {
     Stream *stream = calloc(1, sizeof *stream);

@@ -1,4 +1,4 @@
-/* test_file.c: what is refused as a file, and that nothing is overwritten or reached by a link. */
+/* test_file.c: which files are refused; nothing is overwritten or reached through a link. */
 #include "shared/base/file.h"
 
 #include <fcntl.h>
@@ -78,8 +78,8 @@ static void reads_whole_files(void **state)
     }
 }
 
-/* Each of them at once: a FIFO without a writer would block for ever. */
-static void refuses_what_is_no_file(void **state)
+/* Each must be refused at once: opening a FIFO without a writer would block for ever. */
+static void refuses_other_than_regular_files(void **state)
 {
     Folder *folder = *state;
     size_t count;
@@ -100,7 +100,7 @@ static void refuses_what_is_no_file(void **state)
     assert_int_equal(bind(listener, (const struct sockaddr *)&address, sizeof address), 0);
     assert_null(file_read(address.sun_path, 100, &count, &folder->error));
     close(listener);
-    /* No size, but an end. */
+    /* No size, but a finite length. */
     char *status = file_read("/proc/self/status", 1 << 20, &count, &folder->error);
     assert_non_null(status);
     assert_true(count > 100);
@@ -108,7 +108,7 @@ static void refuses_what_is_no_file(void **state)
     assert_null(file_read("/proc/self/status", 100, &count, &folder->error));
 }
 
-static void creates_only_what_is_new(void **state)
+static void creates_only_new_files(void **state)
 {
     Folder *folder = *state;
     const char *path = name_in(folder, "new");
@@ -123,7 +123,7 @@ static void creates_only_what_is_new(void **state)
     assert_non_null(strstr(folder->error.text, "never overwritten"));
     char target[96];
     strcpy(target, path);
-    /* A link to it, and one to nothing. */
+    /* A symbolic link to it, and one to nothing. */
     assert_int_equal(symlink(target, name_in(folder, "link")), 0);
     assert_true(file_create(folder->name, 0600, &folder->error) < 0);
     assert_int_equal(symlink("/tmp/plenum-nothing-there", name_in(folder, "dangling")), 0);
@@ -140,8 +140,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_whole_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(refuses_what_is_no_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(creates_only_what_is_new, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_other_than_regular_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(creates_only_new_files, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
-/* test_jobs.c: every item exactly once, the same ranges for every number of threads. */
+/* test_jobs.c: every item is visited exactly once, in the same ranges for every number of
+ * threads. */
 #include "shared/base/jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-// cmocka wants the four above first
+// cmocka.h needs the four headers above
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ enum {
 
 typedef struct Seen {
     u32 visits[ITEMS_MAX];
-    u32 range_end[ITEMS_MAX]; /* by the range's first item */
+    u32 range_end[ITEMS_MAX]; /* indexed by the range's first item */
     u32 threads;
     u32 grain;
 } Seen;
@@ -28,7 +29,7 @@ static void visit(void *context, u32 first, u32 end, u32 worker)
     }
     seen->range_end[first] = end;
     for (u32 i = first; i < end; i++) {
-        seen->visits[i]++; /* not atomic: tsan shows two workers on one item */
+        seen->visits[i]++; /* not atomic: tsan reports two workers on one item */
     }
 }
 
@@ -69,7 +70,7 @@ static void sum_up(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Many short loops after each other: the workers are late, asleep or spinning. */
+/* Many short loops in a row: the workers are late, asleep or spinning. */
 static void loops_in_a_row(void **state)
 {
     (void)state;
@@ -87,7 +88,8 @@ static void loops_in_a_row(void **state)
     }
 }
 
-/* Each phase doubles what the one before left, in other cells: any overlap of two phases shows. */
+/* Each phase doubles the values of the one before, in other cells: an overlap of two phases gives a
+ * wrong value. */
 typedef struct Chain {
     u32 cells[2][64];
 } Chain;
@@ -108,7 +110,7 @@ static void phases_in_order(void **state)
     enum {
         PHASES = 12
     };
-    /* Grain 64: a single range; where those follow each other they are joined. */
+    /* Grain 64: a single range; consecutive ones are joined. */
     static const u32 grains[PHASES] = {8, 64, 64, 3, 64, 5, 5, 64, 64, 64, 1, 7};
     for (u32 threads = 0; threads <= 4; threads++) {
         Jobs *jobs = threads ? jobs_create(threads) : NULL;
@@ -133,17 +135,17 @@ static void phases_in_order(void **state)
 
 static void count_visits(void *context, u32 phase, u32 first, u32 end, u32 worker)
 {
-    u32 *visits = context; /* of each phase, all of which come after each other */
+    u32 *visits = context; /* one per phase; the phases run in sequence */
     PL_UNUSED(worker);
     if (first == 0 && phase > 0 && visits[phase - 1] == 0) {
-        abort(); /* the last one that did something (two before, or one) is not done */
+        abort(); /* the last phase with work (one or two before) is not done */
     }
     if (first == 0) {
         visits[phase] = end;
     }
 }
 
-/* Chains that are longer than any table, and phases with nothing to do among others. */
+/* Chains longer than any table, with empty phases among them. */
 static void long_chains(void **state)
 {
     (void)state;
@@ -182,7 +184,7 @@ typedef struct Hold {
     u32 ranges;
 } Hold;
 
-/* Whatever the second worker gets, it keeps until all else is done. */
+/* The second worker holds its range until all else is done. */
 static void hold_up(void *context, u32 first, u32 end, u32 worker)
 {
     Hold *hold = context;
@@ -193,8 +195,8 @@ static void hold_up(void *context, u32 first, u32 end, u32 worker)
     hold->done++;
 }
 
-/* What a worker that is held up has not begun is done by the others. */
-static void nobody_waits_for_a_portion(void **state)
+/* Ranges that a blocked worker has not begun are done by the others. */
+static void a_blocked_worker_holds_up_one_range(void **state)
 {
     (void)state;
     Jobs *jobs = jobs_create(2);
@@ -222,7 +224,7 @@ int main(void)
         cmocka_unit_test(loops_in_a_row),
         cmocka_unit_test(phases_in_order),
         cmocka_unit_test(long_chains),
-        cmocka_unit_test(nobody_waits_for_a_portion),
+        cmocka_unit_test(a_blocked_worker_holds_up_one_range),
         cmocka_unit_test(bad_arguments),
     };
     return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);

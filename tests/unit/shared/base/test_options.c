@@ -1,10 +1,11 @@
-/* test_options.c: command line and INI file against one table; each wrong value has its text. */
+/* test_options.c: command line and INI file against one table; each invalid value has its error
+ * text. */
 #include "shared/base/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-// cmocka wants the four above first
+// cmocka.h needs the four headers above
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Parses the words of a line that is split at blanks. */
+/* Parses the words of a line split at blanks. */
 static int parse(Values *v, char *line)
 {
     char *argv[32] = {"thing"};
@@ -73,7 +74,7 @@ static int parse(Values *v, char *line)
     return options_parse(&v->table, argc, kept, &v->operands, &v->count, &v->error);
 }
 
-static void takes_all_kinds(void **state)
+static void parses_all_kinds(void **state)
 {
     Values *v = *state;
     char line[] = "-f world.json --threads=4 --ticks 18446744073709551615 --speed 0.5 -r out "
@@ -104,7 +105,7 @@ static void expect_error(Values *v, const char *text, const char *first, const c
     }
 }
 
-static void names_what_is_wrong(void **state)
+static void errors_name_the_fault(void **state)
 {
     Values *v = *state;
     expect_error(v, "--threads 65 x", "--threads: '65'", "from 1 to 64");
@@ -185,7 +186,7 @@ typedef union Stored {
     const char *text;
 } Stored;
 
-/* One option of a program through a file: its value arrives. */
+/* Sets one option of a program from a file: its value arrives. */
 static void read_one(Values *v, const Option *row, Stored *stored)
 {
     char line[256];
@@ -258,8 +259,8 @@ static void help_and_version_end_the_program(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(takes_all_kinds, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_what_is_wrong, setup, teardown),
+        cmocka_unit_test_setup_teardown(parses_all_kinds, setup, teardown),
+        cmocka_unit_test_setup_teardown(errors_name_the_fault, setup, teardown),
         cmocka_unit_test_setup_teardown(command_line_wins_over_file, setup, teardown),
         cmocka_unit_test_setup_teardown(file_errors_name_the_line, setup, teardown),
         cmocka_unit_test_setup_teardown(every_option_works_from_a_file, setup, teardown),

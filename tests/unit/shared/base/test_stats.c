@@ -1,4 +1,4 @@
-/* test_stats.c: histogram, average, rate and hash against exact answers; the clock moves. */
+/* test_stats.c: histogram, average, rate and hash against exact answers; the clock advances. */
 #include "shared/base/clock.h"
 #include "shared/base/hash.h"
 #include "shared/base/stats.h"
@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-// cmocka wants the four above first
+// cmocka.h needs the four headers above
 #include <cmocka.h>
 
 #include "tests/support/near.h"
@@ -49,15 +49,15 @@ static void moving_average(void **state)
     assert_true(a.value == 7.0);
 }
 
-/* XSUM_XXH3_testdata of xxHash 0.8.3 (cli/xsum_sanity_check.c): one of each way that the length
- * takes through it, without and with a seed. */
+/* XSUM_XXH3_testdata of xxHash 0.8.3 (cli/xsum_sanity_check.c): a length for each code path of the
+ * hash, without and with a seed. */
 static void hash_is_xxh3(void **state)
 {
     (void)state;
     static const u64 prime = 0x9e3779b185ebca8dull;
     static const struct {
         u32 bytes;
-        u64 plain, seeded; /* with the prime */
+        u64 plain, seeded; /* seeded with the prime */
     } published[] = {
         {0, 0x2d06800538d394c2ull, 0xa8a6b918b2f0364aull},
         {1, 0xc44bdff4074eecdbull, 0x032be332dd766ef8ull},
@@ -73,7 +73,7 @@ static void hash_is_xxh3(void **state)
         {2367, 0xcb37aeb9e5d361edull, 0xd2db3415b942b42aull},
     };
     u8 data[2367];
-    u64 generator = 2654435761u; /* the same bytes as there */
+    u64 generator = 2654435761u; /* the generator of that file */
     for (u32 i = 0; i < sizeof data; i++, generator *= 0x9e3779b185ebca8dull) {
         data[i] = (u8)(generator >> 56);
     }
@@ -85,7 +85,7 @@ static void hash_is_xxh3(void **state)
     }
 }
 
-static void clock_moves_on(void **state)
+static void clock_advances(void **state)
 {
     (void)state;
     u64 start = clock_now_ns();
@@ -100,7 +100,7 @@ int main(void)
         cmocka_unit_test(histogram_quantiles),
         cmocka_unit_test(moving_average),
         cmocka_unit_test(hash_is_xxh3),
-        cmocka_unit_test(clock_moves_on),
+        cmocka_unit_test(clock_advances),
     };
     return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
 }

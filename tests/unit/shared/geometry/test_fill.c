@@ -1,5 +1,5 @@
-/* test_fill.c: points that fill shapes: as many as the volume says, all of them inside, none nearer
- * to the next than the spacing. */
+/* test_fill.c: points that fill shapes: their number matches the volume, all are inside, and none
+ * is nearer to the next than the spacing. */
 #include "shared/geometry/fill.h"
 #include "shared/geometry/geometry.h"
 
@@ -7,7 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-// cmocka wants the first three above first
+// cmocka.h needs the first three headers above
 #include <cmocka.h>
 
 typedef struct Seen {
@@ -36,7 +36,7 @@ static Seen fill(const FillVolume *volume, f32 spacing)
     return seen;
 }
 
-/* At most one layer is left out along each axis: nothing is squeezed in. */
+/* At most one layer is missing along each axis: the spacing is never reduced to fit one more. */
 static void counts_are_volumes(void **state)
 {
     (void)state;
@@ -79,7 +79,7 @@ static void a_box_of_whole_spacings_is_full(void **state)
     assert_float_equal(seen.last.z, 0.05f, 1e-6);
 }
 
-static void nothing_is_filled_that_is_open(void **state)
+static void open_shapes_are_not_filled(void **state)
 {
     (void)state;
     FillVolume plane = {{.kind = SHAPE_PLANE}, {0, 1, 0}, {1, 0, 0, 0}};
@@ -87,7 +87,7 @@ static void nothing_is_filled_that_is_open(void **state)
     assert_false(fill_contains(&plane, vec3(5.0f, 1.1f, 3.0f)));
     assert_int_equal(fill(&plane, 0.1f).count, 0);
     FillVolume vast = {{.kind = SHAPE_BOX, .half = {1e4f, 1e4f, 1e4f}}, {0, 0, 0}, {1, 0, 0, 0}};
-    assert_true(fill_cells(&vast, 0.002f) > 1000000000ull); /* known without a look at each */
+    assert_true(fill_cells(&vast, 0.002f) > 1000000000ull); /* computed, not counted */
     Seen seen = {.volume = &vast, .stop = 7};
     assert_false(fill_visit(&vast, 1.0f, see, &seen));
     assert_int_equal(seen.count, 7);
@@ -98,7 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_volumes),
         cmocka_unit_test(a_box_of_whole_spacings_is_full),
-        cmocka_unit_test(nothing_is_filled_that_is_open),
+        cmocka_unit_test(open_shapes_are_not_filled),
     };
     return cmocka_run_group_tests_name("fill", tests, NULL, NULL);
 }

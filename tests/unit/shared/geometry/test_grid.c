@@ -1,6 +1,6 @@
 /*
- * test_grid.c: rays through grids against all triangles and all boxes tried one by one; rays that
- * must not fall through, and grids as a hostile server describes them.
+ * test_grid.c: rays through grids against brute force over all triangles and boxes; rays that must
+ * not fall through; hostile grids.
  */
 #include "shared/geometry/grid.h"
 #include "shared/math/random.h"
@@ -39,7 +39,7 @@ static Ray draw_ray(const Grid *grid)
     Vec3 at = vec3_add(grid->origin, vec3_mul(size, vec3(u, v, w)));
     Vec3 from = vec3_add(at, draw_vec3(6.0f));
     Ray ray = {from, vec3_normalize_or(vec3_sub(at, from), vec3(0, -1, 0))};
-    u32 axis = (u32)draw(0.0f, 30.0f); /* one in ten goes along an axis */
+    u32 axis = (u32)draw(0.0f, 30.0f); /* one in ten is parallel to an axis */
     if (axis < 3) {
         ray.direction = vec3(axis == 0, axis == 1, axis == 2);
     }
@@ -80,7 +80,8 @@ static void test_heights_against_every_triangle(void **state)
         GridHit hit;
         bool met = grid_ray_heights(&grid, ray, 50.0f, &hit);
         hits += met;
-        /* Edges reach a thousandth farther: what passes that near may be met or not. */
+        /* The reference's triangles reach 0.1 % beyond their edges: so near an edge either answer
+         * is right. */
         if (nearest < 50.0f) {
             assert_true(met && hit.distance < nearest + 2e-3f);
         }
@@ -94,7 +95,7 @@ static void test_heights_against_every_triangle(void **state)
     assert_true(hits > RAYS / 5);
 }
 
-/* On edges and corners of the triangles too. */
+/* Also at edges and corners of triangles. */
 static void test_no_ray_falls_through(void **state)
 {
     (void)state;
@@ -114,7 +115,7 @@ static void test_no_ray_falls_through(void **state)
             from = vec3(x, 20, z);
         }
         Ray ray = {from, vec3_normalize_or(vec3_sub(at, from), vec3_zero())};
-        /* Where the ray leaves the column of the grid's edge it may miss. */
+        /* Where the ray leaves the column at the grid's edge it may miss. */
         bool near_edge = x < 20.1f || x > 23.9f || z < -0.9f || z > 4.9f;
         GridHit hit;
         bool met = grid_ray_heights(&grid, ray, 100.0f, &hit);
@@ -138,7 +139,7 @@ static bool box_ray(Vec3 low, Vec3 high, Ray ray, f32 *enter)
         }
     }
     *enter = from;
-    return from < until - 1e-3f; /* and not only by a corner */
+    return from < until - 1e-3f; /* and not only through a corner */
 }
 
 static void test_voxels_against_every_box(void **state)
@@ -174,7 +175,7 @@ static void test_voxels_against_every_box(void **state)
     assert_true(hits > RAYS / 20);
 }
 
-/* Whatever is described and held, a walk ends and stays inside. */
+/* For any description and contents the traversal ends and stays inside. */
 static void test_hostile_grids(void **state)
 {
     (void)state;

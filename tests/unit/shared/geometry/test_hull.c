@@ -1,6 +1,6 @@
 /*
- * test_hull.c: convex hulls against brute force over the points they were made from, and against
- * the closed formulas of known solids.
+ * test_hull.c: convex hulls against brute force over their points, and against closed formulas for
+ * known solids.
  */
 #include "shared/geometry/geometry.h"
 #include "shared/math/random.h"
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-// cmocka wants the first three above first
+// cmocka.h needs the first three headers above
 #include <cmocka.h>
 
 #include "tests/support/near.h"
@@ -25,7 +25,7 @@ static Vec3 random_in_cube(u64 seed, u64 i)
                 random_range(seed, 3 * i + 2, -1, 1));
 }
 
-/* Evenly spread over the unit sphere (Fibonacci's spiral). */
+/* Evenly spread over the unit sphere (Fibonacci spiral). */
 static Vec3 on_sphere(u32 i, u32 count)
 {
     f64 y = 1.0 - (2.0 * i + 1.0) / count;
@@ -54,7 +54,7 @@ static u32 corners_of(const Hull *hull, u32 face)
     return count;
 }
 
-/* Everything that must hold of any hull; extent in metres. */
+/* Invariants of any hull; extent in metres. */
 static void check_structure(const Hull *hull, f64 extent)
 {
     u32 corners = 0;
@@ -139,7 +139,7 @@ static void expect_inertia(const Geometry *geometry, Vec3 diagonal, f64 toleranc
     expect_near("yz", m.yz, 0.0, tolerance);
 }
 
-/* Corners, the same corners again, points inside, on faces and on edges: six quadrilaterals. */
+/* Corners, duplicate corners, points inside, on faces and on edges: six quadrilaterals. */
 static void box_with_points_all_over(void **state)
 {
     (void)state;
@@ -208,7 +208,7 @@ static void known_solids(void **state)
     geometry_destroy(geometry);
 }
 
-/* A prism of 24 sides: two faces of 24 corners and 24 quadrilaterals. */
+/* A prism of 24 sides: two faces of 24 vertices and 24 quadrilaterals. */
 static void prism(void **state)
 {
     (void)state;
@@ -255,7 +255,7 @@ static void random_clouds(void **state)
     }
 }
 
-/* Volume by counting random points: shares nothing with the sums over tetrahedra. */
+/* Volume by Monte Carlo: independent of the sums over tetrahedra. */
 static void volume_and_inertia_by_counting(void **state)
 {
     (void)state;
@@ -295,7 +295,8 @@ static void volume_and_inertia_by_counting(void **state)
     geometry_destroy(geometry);
 }
 
-/* 64 points on a ball: below its volume, above that of a coarser hull; then fewer and fewer. */
+/* 64 points on a ball: the volume is below the ball's and above that of a coarser hull; then with
+ * fewer and fewer vertices. */
 static void limited_hulls_lose_little(void **state)
 {
     (void)state;
@@ -305,8 +306,8 @@ static void limited_hulls_lose_little(void **state)
     }
     const f64 ball = 4.0 / 3.0 * M_PI;
     const u32 limits[] = {64, 48, 32, 20, 12, 8, 6, 4};
-    /* The largest polyhedra in the unit ball: 6 vertices 4/3 (octahedron), 8 vertices 1.8157,
-     * 12 vertices 2.5362 (icosahedron). A greedy choice must come near. */
+    /* The polyhedra of largest volume in the unit ball: 6 vertices 4/3 (octahedron), 8 vertices
+     * 1.8157, 12 vertices 2.5362 (icosahedron). A greedy choice must come close. */
     const f64 least[] = {0.90 * ball,   0.87 * ball,   0.81 * ball,      0.70 * ball,
                          0.88 * 2.5362, 0.85 * 1.8157, 0.80 * 4.0 / 3.0, 0.7 * 0.5132};
     f64 before = ball;
@@ -319,7 +320,7 @@ static void limited_hulls_lose_little(void **state)
                      least[i], before);
         }
         before = (f64)geometry->volume;
-        /* A limited hull takes its vertices from the cloud. */
+        /* A hull with a vertex limit takes its vertices from the cloud. */
         for (u32 v = 0; v < geometry->hull.vertex_count; v++) {
             bool found = false;
             for (u32 k = 0; k < POINTS_MAX && !found; k++) {
@@ -339,8 +340,8 @@ static void limited_hulls_lose_little(void **state)
     geometry_destroy(geometry);
 }
 
-/* A box whose corners are cut a little: with eight vertices it is the box but for the cuts. */
-static void limit_keeps_what_matters(void **state)
+/* A box with slightly truncated corners: with eight vertices it is the box less the corners. */
+static void limit_keeps_the_largest_volume(void **state)
 {
     (void)state;
     Vec3 points[24], corners[8];
@@ -362,8 +363,8 @@ static void limit_keeps_what_matters(void **state)
     geometry_destroy(limited);
 }
 
-/* Points on a plane but for noise near the tolerance, slivers, needles, repeated points. */
-static void nasty_clouds(void **state)
+/* Points on a plane with noise near the tolerance, slivers, needles, duplicates. */
+static void degenerate_clouds(void **state)
 {
     (void)state;
     static Vec3 points[2000];
@@ -390,7 +391,7 @@ static void nasty_clouds(void **state)
                          (f32)sin(count * 0.7853981633974483));
                 p = vec3_add_scaled(p, noise, random_in_cube(seed + 7, count));
                 break;
-            default: /* few different points, each with noise */
+            default: /* few distinct points, each with noise */
                 p = vec3_add_scaled(random_in_cube(seed, count % 9), noise, p);
                 break;
             }
@@ -398,7 +399,7 @@ static void nasty_clouds(void **state)
         }
         Geometry *geometry = make(points, count, HULL_VERTICES_MAX);
         check_structure(&geometry->hull, 4.0);
-        if (seed % 6 >= 3) { /* the others have more extreme points than a hull may keep */
+        if (seed % 6 >= 3) { /* the others have more extreme points than the vertex limit */
             check_covers(&geometry->hull, points, count, 4e-5);
         }
         assert_true(geometry->volume > 0.0f);
@@ -435,7 +436,7 @@ static void expect_error(const Vec3 *points, u32 count, u32 limit, const char *t
     assert_null(geometry_hull(points, count, limit, NULL));
 }
 
-static void what_is_no_hull(void **state)
+static void invalid_hulls_are_refused(void **state)
 {
     (void)state;
     Vec3 p[8];
@@ -467,10 +468,10 @@ int main(void)
         cmocka_unit_test(random_clouds),
         cmocka_unit_test(volume_and_inertia_by_counting),
         cmocka_unit_test(limited_hulls_lose_little),
-        cmocka_unit_test(limit_keeps_what_matters),
-        cmocka_unit_test(nasty_clouds),
+        cmocka_unit_test(limit_keeps_the_largest_volume),
+        cmocka_unit_test(degenerate_clouds),
         cmocka_unit_test(same_points_same_hull),
-        cmocka_unit_test(what_is_no_hull),
+        cmocka_unit_test(invalid_hulls_are_refused),
     };
     return cmocka_run_group_tests_name("hull", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
  * test_mesh.c: triangle meshes against brute force over all triangles, mass properties of closed
- * ones against closed formulas, and edge flags of edges whose angle is known.
+ * ones against closed formulas, and flags of edges with known angles.
  */
 #include "shared/geometry/geometry.h"
 #include "shared/math/random.h"
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-// cmocka wants the first three above first
+// cmocka.h needs the first three headers above
 #include <cmocka.h>
 
 #include "tests/support/near.h"
@@ -50,7 +50,7 @@ static void soup_triangle(u32 a, u32 b, u32 c)
     corner[2] = c;
 }
 
-/* Four corners counter-clockwise from the front. */
+/* Four corners, counter-clockwise seen from the front. */
 static void soup_quad(u32 a, u32 b, u32 c, u32 d)
 {
     soup_triangle(a, b, c);
@@ -71,7 +71,7 @@ static void soup_box(Vec3 c, Vec3 h)
     }
 }
 
-/* Every quadrilateral has its own four vertices: edges are found by position only. */
+/* Every quadrilateral has its own four vertices: edges are matched by position only. */
 static void soup_torus(f64 big, f64 small, u32 around, u32 across)
 {
     for (u32 i = 0; i < around; i++) {
@@ -118,7 +118,7 @@ static Geometry *make(u32 *dropped)
     return geometry;
 }
 
-/* Every node holds its triangles, every triangle lies in exactly one leaf. */
+/* Every node contains its triangles, every triangle lies in exactly one leaf. */
 static void check_tree(const TriangleMesh *mesh)
 {
     u8 *seen = calloc(mesh->triangle_count, 1);
@@ -185,7 +185,7 @@ static void box_mass(void **state)
 }
 
 /* Solids of revolution: the torus with unwelded vertices, the sphere with collapsed triangles at
- * its poles. Formulas of the smooth solids, which 160 segments come near. */
+ * its poles. The formulas are of the smooth solids, which 160 segments approximate. */
 static void round_solids(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void round_solids(void **state)
     geometry_destroy(geometry);
 }
 
-/* A gable of two planes that meet at an angle; with `sign` −1 it is a valley. */
+/* A gable of two planes at an angle; with `sign` −1 a valley. */
 static u8 ridge_flags(f64 degrees, f64 sign)
 {
     soup_clear();
@@ -246,7 +246,7 @@ static void edges_are_active_where_convex(void **state)
     assert_int_equal(ridge_flags(1.2, -1), 0);
     assert_int_equal(ridge_flags(90.0, -1), 0);
     assert_int_equal(ridge_flags(170.0, -1), 0);
-    /* Three triangles at one edge; and two that disagree about the front. */
+    /* Three triangles at one edge; and two with opposite orientation. */
     soup_clear();
     u32 a = soup_vertex(0, 0, 0), b = soup_vertex(1, 0, 0);
     soup_triangle(a, b, soup_vertex(0, 0, -1));
@@ -266,8 +266,8 @@ static void edges_are_active_where_convex(void **state)
     geometry_destroy(geometry);
 }
 
-/* A box with one triangle missing is open; with all triangles inside out it is closed and has no
- * inside to weigh. */
+/* A box with one triangle missing is open; with all triangles inside out it is closed but has no
+ * positive volume. */
 static void open_and_inside_out(void **state)
 {
     (void)state;
@@ -364,8 +364,8 @@ static void boxes_find_what_brute_force_finds(void **state)
     geometry_destroy(geometry);
 }
 
-/* Möller–Trumbore in doubles over every triangle; `rim` is how near the nearest hit or miss lies to
- * an edge, in barycentric coordinates. */
+/* Möller–Trumbore in double precision over every triangle; `rim` is the distance of the nearest hit
+ * or miss to an edge, in barycentric coordinates. */
 static f64 brute_ray(const TriangleMesh *mesh, Vec3 origin, Vec3 direction, f64 *rim)
 {
     f64 best = INFINITY;
@@ -419,7 +419,7 @@ static void rays_hit_what_brute_force_hits(void **state)
             Ray ray = {random_vec3(7, 2 * i, 6.0f), vec3_zero()};
             Vec3 to = random_vec3(7, 2 * i + 1, 3.0f);
             ray.direction = vec3_normalize_or(vec3_sub(to, ray.origin), vec3(1, 0, 0));
-            if (i % 8 == 0) { /* along an axis: two zero components */
+            if (i % 8 == 0) { /* parallel to an axis: two zero components */
                 ray.direction = i % 16 == 0 ? vec3(0, -1, 0) : vec3(1, 0, 0);
             }
             f64 rim;
@@ -444,7 +444,7 @@ static void rays_hit_what_brute_force_hits(void **state)
     }
 }
 
-/* Rays at the very corners and edges of a closed surface find no gap. */
+/* Rays exactly at corners and edges of a closed surface find no gap. */
 static void no_ray_slips_through_an_edge(void **state)
 {
     (void)state;
@@ -459,7 +459,7 @@ static void no_ray_slips_through_an_edge(void **state)
         for (u32 i = 0; i < 3; i++) {
             for (u64 k = 0; k < 4; k++) {
                 Vec3 to = vec3_lerp(p[i], p[(i + 1) % 3], 0.25f * (f32)k);
-                /* From inside: whatever the direction, it must get out through the surface. */
+                /* From inside: in any direction the ray must hit the surface. */
                 Vec3 from = random_vec3(11, t * 12 + i * 4 + k, 0.3f);
                 Ray ray = {from, vec3_normalize_or(vec3_sub(to, from), vec3(1, 0, 0))};
                 f32 distance;
@@ -472,7 +472,7 @@ static void no_ray_slips_through_an_edge(void **state)
     geometry_destroy(geometry);
 }
 
-/* The same place in space whatever the pose. */
+/* The same ray in space for any pose. */
 static void rays_at_a_pose(void **state)
 {
     (void)state;
@@ -509,7 +509,7 @@ static void rays_at_a_pose(void **state)
     geometry_destroy(geometry);
 }
 
-/* Meshes that make trees bad: all in one place, on a line, sizes from 1 µm to 1 km. */
+/* Hard cases for trees: all in one place, on a line, sizes from 1 µm to 1 km. */
 static void hard_trees(void **state)
 {
     (void)state;
@@ -547,7 +547,7 @@ static void expect_error(const char *text)
     }
 }
 
-static void what_is_no_mesh(void **state)
+static void invalid_meshes_are_refused(void **state)
 {
     (void)state;
     soup_clear();
@@ -584,7 +584,7 @@ int main(void)
         cmocka_unit_test(no_ray_slips_through_an_edge),
         cmocka_unit_test(rays_at_a_pose),
         cmocka_unit_test(hard_trees),
-        cmocka_unit_test(what_is_no_mesh),
+        cmocka_unit_test(invalid_meshes_are_refused),
     };
     return cmocka_run_group_tests_name("mesh", tests, NULL, NULL);
 }

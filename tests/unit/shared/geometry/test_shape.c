@@ -1,6 +1,6 @@
 /*
- * test_shape.c: mass, bounds and rays of the solids against sampling of what is inside them, and
- * against known answers. Meshes and terrains have tests of their own.
+ * test_shape.c: mass, bounds and rays of solids against sampling of their interior and against
+ * known answers. Meshes and terrains have their own tests.
  */
 #include "shared/base/limits.h"
 #include "shared/geometry/geometry.h"
@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-// cmocka wants the first three above first
+// cmocka.h needs the first three headers above
 #include <cmocka.h>
 
 #include "tests/support/near.h"
@@ -25,7 +25,7 @@ static Shape hull = {.kind = SHAPE_HULL};
 static Shape compound = {.kind = SHAPE_COMPOUND};
 static const Shape *const solids[] = {&sphere, &box, &capsule, &cylinder, &cone, &hull, &compound};
 
-/* A hull off its frame's origin; a compound of a turned cone and a box that do not overlap. */
+/* A hull off its frame's origin; a compound of a rotated cone and a box that do not overlap. */
 static int make_geometries(void **state)
 {
     (void)state;
@@ -101,7 +101,7 @@ static bool solid(const Shape *shape, f64 x, f64 y, f64 z)
     }
 }
 
-/* Sums a point of each of many small cells: shares nothing with the formulas but the shape. */
+/* Monte Carlo integration with one point per cell: shares only the shape with the formulas. */
 static void compare_with_cells(const Shape *shape)
 {
     const u32 cells = 64;
@@ -112,7 +112,7 @@ static void compare_with_cells(const Shape *shape)
     for (u32 i = 0; i < cells * cells * cells; i++) {
         const u32 cell[3] = {i % cells, i / cells % cells, i / cells / cells};
         f64 p[3];
-        for (u32 j = 0; j < 3; j++) { /* somewhere in the cell, so that no face lies between rows */
+        for (u32 j = 0; j < 3; j++) { /* random in the cell, so that no face falls between rows */
             p[j] = (cell[j] + (f64)random_f32(31, 3 * (u64)i + j)) * edge - 1.4;
         }
         if (solid(shape, p[0], p[1], p[2])) {
@@ -162,7 +162,7 @@ static void mass_properties(void **state)
     assert_true(shape_volume(&plane) == 0.0f);
     assert_true(shape_inertia(&plane, 1.0f).x == 0.0f);
     assert_true(shape_mass(&plane, 1.0f).inertia.xx == 0.0f);
-    /* Closed formulas: of the cone about its centre of mass, a quarter of the height up. */
+    /* Closed formulas for the cone about its centre of mass, a quarter of the height up. */
     MassProperties m = shape_mass(&cone, 2.0f);
     expect_near("cone", m.inertia.yy, 0.3 * 2 * 0.64, 1e-6);
     expect_near("cone", m.inertia.xx, 2 * (3.0 / 20 * 0.64 + 3.0 / 80 * 1.96), 1e-6);
@@ -179,7 +179,7 @@ static Quat quarter(void)
     return (Quat){h, 0.0f, 0.0f, h};
 }
 
-static void bounds_of_turned_shapes(void **state)
+static void bounds_of_rotated_shapes(void **state)
 {
     (void)state;
     Bounds b = shape_bounds(&box, vec3(1.0f, 2.0f, 3.0f), quarter());
@@ -194,7 +194,7 @@ static void bounds_of_turned_shapes(void **state)
     assert_true(shape_bounds(&plane, vec3_zero(), quarter()).max.x == WORLD_EXTENT_MAX_M);
 }
 
-/* A point of the surface or inside, as far as possible along a random direction. */
+/* A point on the surface or inside, as far as possible in a random direction. */
 static Vec3 surface_point(const Shape *shape, u64 seed)
 {
     f32 a = random_range(seed, 0, 0, 6.2831853f);
@@ -225,7 +225,7 @@ static Vec3 surface_point(const Shape *shape, u64 seed)
     }
 }
 
-/* No point of the surface lies outside, and the bounds are no larger than the points need. */
+/* No point of the surface lies outside, and the bounds are no larger than necessary. */
 static void bounds_are_tight(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void rays_with_known_answers(void **state)
     assert_true(t == 0.0f);
 }
 
-/* Surface points of the hits: a step back lies outside the solid, a step on lies inside. */
+/* Surface points found by rays: a step back is outside the solid, a step on is inside. */
 static void random_rays_end_on_the_surface(void **state)
 {
     (void)state;
@@ -321,7 +321,7 @@ static void random_rays_end_on_the_surface(void **state)
         f32 t = 0.0f;
         Vec3 n = vec3_zero();
         bool hit = shape_ray(shape, vec3_zero(), quat_identity(), ray, 100.0f, &t, &n);
-        /* Nothing solid before the hit, or on all of the ray if there is none. */
+        /* No solid point before the hit, or on the whole ray if there is none. */
         f32 end = hit ? t - 1e-4f : 8.0f;
         for (u32 k = 0; k < 20; k++) {
             Vec3 p = vec3_add_scaled(from, end * (f32)k / 19.0f, ray.direction);
@@ -370,8 +370,8 @@ static void rays_from_inside_hit_at_once(void **state)
     }
 }
 
-/* Does it hit, and then where expected? A grazing ray's distance is good to the root of rounding.
- */
+/* Whether it hits, and where. The distance of a grazing ray is accurate to the square root of the
+ * rounding error. */
 static bool hits(const Shape *shape, Vec3 origin, Vec3 direction, f64 expected)
 {
     f32 t = -1;
@@ -385,7 +385,7 @@ static bool hits(const Shape *shape, Vec3 origin, Vec3 direction, f64 expected)
     return hit;
 }
 
-/* Just within and just outside of what a ray can touch, along faces and axes, from far away. */
+/* Just within and just outside a ray's reach, along faces and axes, from far away. */
 static void grazing_rays(void **state)
 {
     (void)state;
@@ -411,8 +411,8 @@ static void grazing_rays(void **state)
         assert_true(hits(&capsule, vec3(from, 0.9999999f, 0), x, at));
         assert_false(hits(&capsule, vec3(from, 1.0000001f, 0), x, 0));
     }
-    /* Down along the cone's side, where the leading coefficient vanishes: within it the ray meets
-     * the side near the apex, outside never. */
+    /* Down along the cone's side, where the leading coefficient vanishes: inside, the ray meets the
+     * side near the apex; outside, never. */
     Vec3 side = vec3_normalize_or(vec3(0.8f, -1.4f, 0), x);
     for (int k = 1; k < 4; k++) {
         Vec3 in = vec3_add_scaled(vec3(-1e-3f * (f32)k, 0.7f, 0), -2.0f, side);
@@ -423,7 +423,7 @@ static void grazing_rays(void **state)
     }
 }
 
-/* Whatever the numbers: a finite hit or none. */
+/* For any numbers: a finite hit or none. */
 static void hostile_rays_give_no_nan(void **state)
 {
     (void)state;
@@ -443,7 +443,7 @@ static void hostile_rays_give_no_nan(void **state)
     }
 }
 
-/* At a pose the hit is that of the ray brought into the frame. */
+/* At a pose the hit equals that of the ray in the local frame. */
 static void rays_at_a_pose(void **state)
 {
     (void)state;
@@ -461,7 +461,7 @@ static void rays_at_a_pose(void **state)
         bool hit = shape_ray(shape, vec3_zero(), quat_identity(), ray, 50, &t, &n);
         bool again = shape_ray(shape, at, q, moved, 50, &u, &m);
         if (hit && again && vec3_dot(n, ray.direction) < -0.1f) {
-            if (fabsf(t - u) < 1e-4f) { /* else the one hits an edge that the other misses */
+            if (fabsf(t - u) < 1e-4f) { /* otherwise one hits an edge that the other misses */
                 both++;
                 expect_near("normal", vec3_distance(quat_rotate(q, n), m), 0.0, 2e-2);
             }
@@ -480,7 +480,7 @@ static void expect_error(const CompoundChild *children, u32 count, const char *t
     }
 }
 
-static void what_is_no_compound(void **state)
+static void invalid_compounds_are_refused(void **state)
 {
     (void)state;
     CompoundChild children[COMPOUND_CHILDREN_MAX + 1];
@@ -499,7 +499,7 @@ static void what_is_no_compound(void **state)
     children[3].shape.radius = 0.0f;
     expect_error(children, 5, "child 3: size");
     children[3].shape = box;
-    children[3].shape.half = vec3(-1.0f, -1.0f, 1.0f); /* whose volume is positive */
+    children[3].shape.half = vec3(-1.0f, -1.0f, 1.0f); /* its volume is positive */
     expect_error(children, 5, "child 3: size of the box");
     children[3].shape = (Shape){.kind = SHAPE_HULL, .geometry = compound.geometry};
     expect_error(children, 5, "child 3: size of the hull");
@@ -511,8 +511,8 @@ static void what_is_no_compound(void **state)
     expect_error(children, 5, "child 1: orientation");
 }
 
-/* Of a solid about y: the largest ball that fits about a point of its axis, by trying. The profile
- * goes from the axis at the bottom to the axis at the top. */
+/* For a solid of revolution about y: the largest inscribed ball centred on the axis, by search. The
+ * profile runs from the axis at the bottom to the axis at the top. */
 static f64 inner_by_trying(const f64 profile[][2], u32 corners)
 {
     f64 best = 0.0;
@@ -554,7 +554,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mass_properties),
-        cmocka_unit_test(bounds_of_turned_shapes),
+        cmocka_unit_test(bounds_of_rotated_shapes),
         cmocka_unit_test(bounds_are_tight),
         cmocka_unit_test(rays_with_known_answers),
         cmocka_unit_test(random_rays_end_on_the_surface),
@@ -562,7 +562,7 @@ int main(void)
         cmocka_unit_test(grazing_rays),
         cmocka_unit_test(hostile_rays_give_no_nan),
         cmocka_unit_test(rays_at_a_pose),
-        cmocka_unit_test(what_is_no_compound),
+        cmocka_unit_test(invalid_compounds_are_refused),
         cmocka_unit_test(inner_radius),
     };
     return cmocka_run_group_tests_name("shape", tests, make_geometries, destroy_geometries);

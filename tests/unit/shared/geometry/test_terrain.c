@@ -1,6 +1,6 @@
 /*
  * test_terrain.c: height fields against brute force over their triangles, which the test builds
- * from the samples by the header's words alone.
+ * from the samples as the header defines them.
  */
 #include "shared/geometry/geometry.h"
 #include "shared/math/random.h"
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-// cmocka wants the first three above first
+// cmocka.h needs the first three headers above
 #include <cmocka.h>
 
 #include "tests/support/near.h"
@@ -43,7 +43,7 @@ static void field_make(Field *field, u32 columns, u32 rows, f32 spacing)
     field->shape = (Shape){.kind = SHAPE_TERRAIN, .geometry = field->geometry};
 }
 
-/* Hills, with cliffs and noise for odd seeds. */
+/* Hills; for odd seeds with cliffs and noise. */
 static void field_hills(Field *field, u32 columns, u32 rows, f32 spacing, u64 seed)
 {
     for (u32 j = 0; j < rows; j++) {
@@ -69,7 +69,7 @@ static u32 triangle_count(const Field *field)
     return 2 * (field->columns - 1) * (field->rows - 1);
 }
 
-/* Split from (i, j) to (i + 1, j + 1). */
+/* Split along the diagonal from (i, j) to (i + 1, j + 1). */
 static void triangle(const Field *field, u32 number, Vec3 p[3])
 {
     u32 i = number / 2 % (field->columns - 1), j = number / 2 / (field->columns - 1);
@@ -109,7 +109,7 @@ static void triangles_tile_the_grid(void **state)
     field_finish(&field);
 }
 
-/* Flags as mesh_triangle gives them for a mesh of the same triangles. */
+/* Flags as mesh_triangle gives for a mesh of the same triangles. */
 static void flags_are_those_of_the_mesh(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void heights_lie_on_the_triangles(void **state)
     field_hills(&field, 20, 33, 0.7f, 5);
     const Terrain *terrain = &field.geometry->terrain;
     for (u32 k = 0; k < 2000; k++) {
-        /* A point of a triangle by random weights. */
+        /* A point of a triangle with random weights. */
         Vec3 p[3];
         u32 t = (u32)(random_u64(1, k) % triangle_count(&field));
         triangle(&field, t, p);
@@ -253,7 +253,7 @@ static void boxes_find_what_brute_force_finds(void **state)
     }
 }
 
-/* Möller–Trumbore in doubles over every triangle; `rim` as in test_mesh. */
+/* Möller–Trumbore in double precision over every triangle; `rim` as in test_mesh. */
 static f64 brute_ray(const Field *field, Vec3 o, Vec3 direction, f64 *rim)
 {
     f64 best = INFINITY;
@@ -301,7 +301,7 @@ static void rays_hit_what_brute_force_hits(void **state)
                            random_range(s, 6 * i + 5, -z, z));
             if (i % 10 == 1) {
                 ray.direction = vec3(1, 0, 0);
-            } else if (i % 10 > 1) { /* half of them nearly level: long walks over the hills */
+            } else if (i % 10 > 1) { /* half nearly horizontal: long traversals of the hills */
                 to.y = i % 2 == 0 ? ray.origin.y + 0.02f * to.y : to.y;
                 ray.direction = vec3_normalize_or(vec3_sub(to, ray.origin), ray.direction);
             }
@@ -325,7 +325,7 @@ static void rays_hit_what_brute_force_hits(void **state)
     }
 }
 
-/* Straight down and slanted rays at every sample and edge: no gap anywhere. */
+/* Vertical and slanted rays at every sample and edge: no gap anywhere. */
 static void no_ray_slips_through_an_edge(void **state)
 {
     (void)state;
@@ -359,7 +359,7 @@ static void expect_error(const f32 *heights, u32 columns, u32 rows, f32 spacing,
     }
 }
 
-static void what_is_no_terrain(void **state)
+static void invalid_terrains_are_refused(void **state)
 {
     (void)state;
     f32 h[12] = {0};
@@ -383,7 +383,7 @@ int main(void)
         cmocka_unit_test(boxes_find_what_brute_force_finds),
         cmocka_unit_test(rays_hit_what_brute_force_hits),
         cmocka_unit_test(no_ray_slips_through_an_edge),
-        cmocka_unit_test(what_is_no_terrain),
+        cmocka_unit_test(invalid_terrains_are_refused),
     };
     return cmocka_run_group_tests_name("terrain", tests, NULL, NULL);
 }

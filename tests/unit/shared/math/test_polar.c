@@ -1,4 +1,4 @@
-/* test_polar.c: rotations of matrices against the rotations that they were made of, and against a
+/* test_polar.c: rotations of matrices against the rotations they were made from, and against a
  * search over the whole group. */
 #include "shared/math/polar.h"
 #include "shared/math/random.h"
@@ -30,7 +30,7 @@ static Mat3 matrix_of(Quat u, Vec3 s, Quat v)
     return m;
 }
 
-/* rad between two rotations */
+/* angle between two rotations, rad */
 static f32 apart(Quat a, Quat b)
 {
     Quat d = quat_mul(a, quat_conjugate(b));
@@ -43,8 +43,8 @@ static f64 agreement(Mat3 a, Quat q)
     return (f64)(vec3_dot(a.x, r.x) + vec3_dot(a.y, r.y) + vec3_dot(a.z, r.z));
 }
 
-/* U Vᵀ maximizes trace(RᵀA) for singular values s1 ≥ s2 ≥ |s3|; it is one maximum only, so every
- * start must lead there. */
+/* U Vᵀ maximizes trace(RᵀA) for singular values s1 ≥ s2 ≥ |s3|; it is the only maximum, so every
+ * start must converge to it. */
 static void finds_the_rotation(void **unused)
 {
     PL_UNUSED(unused);
@@ -68,7 +68,7 @@ static void finds_the_rotation(void **unused)
     }
 }
 
-/* Where there are many best rotations, one of them. */
+/* If several rotations are best, one of them. */
 static void finds_one_of_the_best(void **unused)
 {
     PL_UNUSED(unused);
@@ -85,7 +85,7 @@ static void finds_one_of_the_best(void **unused)
     }
 }
 
-/* The start turned by half a turn is a saddle. */
+/* The optimum rotated by half a turn is a saddle point. */
 static void leaves_saddles(void **unused)
 {
     PL_UNUSED(unused);
@@ -103,7 +103,7 @@ static void leaves_saddles(void **unused)
     assert_true(apart(polar_rotation(zero, start), start) < 1e-6f);
 }
 
-static void takes_cube_roots(void **unused)
+static void computes_cube_roots(void **unused)
 {
     PL_UNUSED(unused);
     for (f32 x = 1e-12f; x < 1e12f; x *= 1.37f) {
@@ -141,7 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_the_rotation), cmocka_unit_test(finds_one_of_the_best),
-        cmocka_unit_test(leaves_saddles),     cmocka_unit_test(takes_cube_roots),
+        cmocka_unit_test(leaves_saddles),     cmocka_unit_test(computes_cube_roots),
         cmocka_unit_test(finds_eigenvectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_quat.c: vectors, quaternions and matrices against identities and turns known by hand. */
+/* test_quat.c: vectors, quaternions and matrices against identities and rotations known by hand. */
 #include "shared/math/quat.h"
 #include "shared/math/random.h"
 
@@ -38,7 +38,7 @@ static void assert_near(Vec3 got, Vec3 expected, f32 tolerance)
     }
 }
 
-/* A quarter turn about each axis takes the next axis to the one after. */
+/* A quarter turn about each axis maps the next axis to the one after. */
 static void test_quarter_turns(void **state)
 {
     PL_UNUSED(state);
@@ -76,8 +76,8 @@ static void test_identities(void **state)
     }
 }
 
-/* 1 rad/s about a fixed axis for 1 s in n steps is a turn by 1 rad, with an error that falls with
- * the square of the step (the method is first order in the angle's tangent). */
+/* 1 rad/s about a fixed axis for 1 s in n steps is a rotation by 1 rad, with an error that falls
+ * with the square of the step (each step applies the tangent of its angle to first order). */
 static void test_integrate(void **state)
 {
     PL_UNUSED(state);
@@ -106,7 +106,7 @@ static void test_degenerate(void **state)
     assert_true(vec3_normalize_or(vec3_zero(), up).y == 1.0f);
     assert_false(vec3_is_finite(vec3(0.0f, INFINITY, 0.0f)));
     assert_true(f32_clamp(NAN, -1.0f, 1.0f) == -1.0f); /* as base.h says: clamping launders NaN */
-    /* Both signs are the same turn: halfway between them nothing moves. */
+    /* Both signs are the same rotation: halfway between them nothing moves. */
     Quat q = random_quat(1), minus = {-q.w, -q.x, -q.y, -q.z};
     assert_near(quat_rotate(quat_nlerp(q, minus, 0.5f), up), quat_rotate(q, up), 1e-6f);
 }

@@ -1,4 +1,4 @@
-/* test_trig.c: the own elementary functions against libm in long double. */
+/* test_trig.c: our elementary functions against libm in long double. */
 #include "shared/math/random.h"
 #include "shared/math/trig.h"
 
@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-// cmocka wants the four above first
+// cmocka.h needs the four headers above
 #include <cmocka.h>
 #include <stdio.h>
 

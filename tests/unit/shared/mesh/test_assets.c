@@ -1,6 +1,6 @@
 /*
- * test_assets.c: the models that ship are what their README says: closed, not too fine, standing on
- * the ground, symmetric, and fit to be filled with tetrahedra.
+ * test_assets.c: the shipped models are as their README says: closed, not too fine, standing on the
+ * ground, symmetric, and suitable for tetrahedralization.
  */
 #include "server/author/mesh_file.h"
 #include "shared/soft/tetrahedralize.h"
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-// cmocka wants the first three above first
+// cmocka.h needs the first three headers above
 #include <cmocka.h>
 
 static u8 bytes[1 << 20];

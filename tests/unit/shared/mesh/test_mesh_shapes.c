@@ -1,6 +1,6 @@
 /*
- * test_mesh_shapes.c: triangles of shapes: closed, the right way round, of the right volume, with
- * normals that fit the surface.
+ * test_mesh_shapes.c: triangles of shapes: closed, correctly oriented, of the right volume, with
+ * normals that match the surface.
  */
 #include "shared/math/random.h"
 #include "shared/mesh/mesh_shapes.h"
@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-// cmocka wants the first three above first
+// cmocka.h needs the first three headers above
 #include <cmocka.h>
 
 #include "tests/support/near.h"
@@ -86,7 +86,7 @@ static void hull(void **state)
         points[i] = vec3(random_range(3, 3 * i, -1, 1), random_range(3, 3 * i + 1, -1, 1),
                          random_range(3, 3 * i + 2, -2, 2));
     }
-    for (u32 i = 0; i < 8; i++) { /* with large faces of four corners */
+    for (u32 i = 0; i < 8; i++) { /* with large faces of four vertices */
         points[i] = vec3(i & 1 ? 1 : -1, i & 2 ? 1 : -1, i & 4 ? 1 : -1);
     }
     Geometry *geometry = geometry_hull(points, 60, 64, NULL);
@@ -139,8 +139,8 @@ static void terrain(void **state)
     geometry_destroy(geometry);
 }
 
-/* A cylinder's mesh: with a crease below its rim's 90° the rim stays sharp and the side is smooth;
- * with a crease above, the rim is rounded off. */
+/* A cylinder's mesh: with a crease angle below 90° the rim stays sharp and the side is smooth;
+ * above, the rim is shaded smooth. */
 static void creases(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void creases(void **state)
     geometry_destroy(mesh);
 }
 
-/* Area of the shell: between two half polygons, and two walls. */
+/* Cross-section area of the shell: between two half polygons, plus two walls. */
 static f64 section_area(const TrackProfile *p)
 {
     f64 r = p->radius, o = r + p->thickness;
@@ -183,7 +183,7 @@ static void straight_tracks(void **state)
         Geometry *mesh = to_mesh(&surface, true);
         f64 length = vec3_distance(points[0], points[3]);
         expect_near("volume", mesh->volume, section_area(&profiles[i]) * length, 1e-4);
-        /* A ray straight down at a point of the path meets the inside there. */
+        /* A vertical ray at a point of the path meets the inside there. */
         Shape shape = {.kind = SHAPE_MESH, .geometry = mesh};
         Ray down = {vec3_add(points[1], vec3(0, 1, 0)), vec3(0, -1, 0)};
         f32 t;
@@ -198,8 +198,8 @@ static void straight_tracks(void **state)
     }
 }
 
-/* A ring of 64 pieces on the level: Pappus says area × path of the centroid, which lies on the axis
- * of symmetry, so above the path; mitred pieces keep exactly that volume. */
+/* A level ring of 64 segments: by Pappus, area × path of the centroid, which lies on the axis of
+ * symmetry, so above the path; mitred segments have exactly that volume. */
 static void closed_track(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void closed_track(void **state)
     expect_near("volume", mesh->volume, section_area(&profile) * length, 1e-4);
     expect_near("top", mesh->bounds.max.y, 1.3, 1e-5);
     expect_near("bottom", mesh->bounds.min.y, 1 - 0.03, 1e-5);
-    /* A ball's way: nothing of the mesh within its radius above the path, all around. */
+    /* Clearance of the ball: no part of the mesh within its radius above the path. */
     for (u32 i = 0; i < 64; i++) {
         Shape shape = {.kind = SHAPE_MESH, .geometry = mesh};
         Vec3 at = vec3_add(points[i], vec3(0, 0.24f, 0));
@@ -229,7 +229,7 @@ static void closed_track(void **state)
     surface_mesh_finish(&surface);
 }
 
-/* Up and down and around: still closed, and everywhere as wide as on the straight. */
+/* Climbing, falling and winding: still closed, and as wide everywhere as on the straight. */
 static void winding_track(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static void smooth_paths(void **state)
         knots[i] = vec3((f32)cos(2 * M_PI * i / 12), 0.5f, (f32)sin(2 * M_PI * i / 12));
     }
     assert_int_equal(path_smooth(knots, 12, true, 8, out), 96);
-    for (u32 i = 0; i < 96; i++) { /* near the circle that the knots lie on */
+    for (u32 i = 0; i < 96; i++) { /* near the circle through the knots */
         expect_near("circle", sqrt((f64)out[i].x * out[i].x + (f64)out[i].z * out[i].z), 1.0, 2e-3);
         expect_near("level", out[i].y, 0.5, 1e-6);
         if (i % 8 == 0) {
@@ -307,7 +307,7 @@ static void expect_error(const Vec3 *points, u32 count, TrackProfile profile, co
     assert_null(surface.positions);
 }
 
-static void what_is_no_track(void **state)
+static void invalid_tracks_are_refused(void **state)
 {
     (void)state;
     TrackProfile good = {0.25f, 0.05f, 0.03f, 12, false};
@@ -335,11 +335,15 @@ static void what_is_no_track(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_shapes),     cmocka_unit_test(hull),
-        cmocka_unit_test(terrain),          cmocka_unit_test(creases),
-        cmocka_unit_test(straight_tracks),  cmocka_unit_test(closed_track),
-        cmocka_unit_test(winding_track),    cmocka_unit_test(smooth_paths),
-        cmocka_unit_test(what_is_no_track),
+        cmocka_unit_test(round_shapes),
+        cmocka_unit_test(hull),
+        cmocka_unit_test(terrain),
+        cmocka_unit_test(creases),
+        cmocka_unit_test(straight_tracks),
+        cmocka_unit_test(closed_track),
+        cmocka_unit_test(winding_track),
+        cmocka_unit_test(smooth_paths),
+        cmocka_unit_test(invalid_tracks_are_refused),
     };
     return cmocka_run_group_tests_name("mesh_shapes", tests, NULL, NULL);
 }

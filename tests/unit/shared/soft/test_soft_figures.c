@@ -1,4 +1,5 @@
-/* test_soft_figures.c: plants spring back, joints keep their limits, hands reach. */
+/* test_soft_figures.c: plants spring back, joints keep their limits, dragged hands pull the figure
+ * along. */
 #include "shared/math/random.h"
 #include "shared/math/trig.h"
 #include "shared/soft/soft_figures.h"
@@ -32,7 +33,7 @@ static SoftPlant plant_of_a_metre(void)
     return plant;
 }
 
-static void makers_check_what_they_get(void **unused)
+static void makers_check_their_arguments(void **unused)
 {
     PL_UNUSED(unused);
     SoftMesh mesh;
@@ -65,8 +66,8 @@ static void ring_is_round(void **unused)
     soft_mesh_finish(&mesh);
 }
 
-/* The middle row of the deck is as long as the definition says. */
-static void bridge_has_its_slack(void **unused)
+/* The middle row of the deck has the length in the definition. */
+static void bridge_has_the_defined_slack(void **unused)
 {
     PL_UNUSED(unused);
     static const f32 slacks[] = {0.0f, 0.02f, 0.1f, 0.3f};
@@ -101,7 +102,7 @@ static void points_of(const SoftKit *kit, SoftRange range, Vec3 points[FIGURE_PO
     }
 }
 
-/* rad by which a knee or elbow is bent, negative the wrong way. points [FIGURE_POINTS]; limb:
+/* Angle of a knee or elbow, rad, negative if bent the wrong way. points [FIGURE_POINTS]; limb:
  * FIGURE_ARM or FIGURE_LEG + FIGURE_LIMB × side. */
 static f32 limb_bend(const Vec3 *points, u32 limb)
 {
@@ -111,7 +112,7 @@ static f32 limb_bend(const Vec3 *points, u32 limb)
     Vec3 hinge =
         vec3_scale(vec3_add(points[limb + FIGURE_HINGE], points[limb + FIGURE_HINGE + 1]), 0.5f);
     Vec3 upper = vec3_sub(hinge, points[root]), lower = vec3_sub(points[limb + FIGURE_END], hinge);
-    /* The side that it bends to is away from the cap. */
+    /* It bends away from the side of the cap. */
     Vec3 to = vec3_sub(hinge, points[limb + FIGURE_CAP]);
     upper = vec3_normalize_or(upper, vec3(0.0f, -1.0f, 0.0f));
     to = vec3_normalize_or(vec3_add_scaled(to, -vec3_dot(to, upper), upper), upper);
@@ -130,8 +131,8 @@ static SoftDef figure_def(SoftMethod method)
     return def;
 }
 
-/* Hands of up to 500 N pull at random points to random places: knees and elbows bend, but neither
- * the wrong way nor too far. */
+/* Grabs of up to 500 N pull random points to random places: knees and elbows bend, but neither the
+ * wrong way nor too far. */
 static void joints_keep_their_limits(void **unused)
 {
     PL_UNUSED(unused);
@@ -177,7 +178,7 @@ static void joints_keep_their_limits(void **unused)
     }
 }
 
-/* A hand drags a hand: arm and trunk follow, and the bones keep their lengths. */
+/* A grab drags a hand of the figure: arm and trunk follow, and the bones keep their lengths. */
 static void dragging_is_inverse_kinematics(void **unused)
 {
     PL_UNUSED(unused);
@@ -217,7 +218,7 @@ static void dragging_is_inverse_kinematics(void **unused)
 
 /* ---- the plant ---- */
 
-/* Mean direction of the crown from the root, as an angle from where it grew. */
+/* Mean angle between the crown's direction from the root and its direction at rest. */
 static f32 lean_of(const SoftKit *kit, SoftRange range, Vec3 rest)
 {
     Vec3 now = soft_kit_mean_position(kit, range);
@@ -225,7 +226,7 @@ static f32 lean_of(const SoftKit *kit, SoftRange range, Vec3 rest)
     return trig_acos_f32(f32_clamp(c, -1.0f, 1.0f)) * 57.29578f;
 }
 
-/* Wind bends it by more than 30 degrees; when it stops the plant comes back. */
+/* Wind bends it by more than 30 degrees; when the wind stops the plant springs back. */
 static void plant_springs_back(void **unused)
 {
     PL_UNUSED(unused);
@@ -268,9 +269,9 @@ static void plant_springs_back(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(makers_check_what_they_get),
+        cmocka_unit_test(makers_check_their_arguments),
         cmocka_unit_test(ring_is_round),
-        cmocka_unit_test(bridge_has_its_slack),
+        cmocka_unit_test(bridge_has_the_defined_slack),
         cmocka_unit_test(joints_keep_their_limits),
         cmocka_unit_test(dragging_is_inverse_kinematics),
         cmocka_unit_test(plant_springs_back),

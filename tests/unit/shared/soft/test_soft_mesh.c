@@ -1,6 +1,6 @@
 /*
- * test_soft_mesh.c: shapes for soft bodies against closed formulas (volume, area, Euler's formula),
- * and strangers' triangles: what is repaired, what is refused and with which words.
+ * test_soft_mesh.c: shapes for soft bodies against closed formulas (volume, area, Euler
+ * characteristic), and untrusted triangles: what is repaired, what is refused and with which text.
  */
 #include "shared/base/limits.h"
 #include "shared/soft/soft_mesh.h"
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-// cmocka wants the first three above first
+// cmocka.h needs the first three headers above
 #include <cmocka.h>
 
 #include "tests/support/near.h"
@@ -32,7 +32,7 @@ static void expect_error(int code, Error expected, const ErrorText *error, const
     }
 }
 
-/* Sides without an opposite: a closed surface has none, and no side twice. */
+/* Half-edges without an opposite: a closed surface has none, and no half-edge twice. */
 static u32 open_sides(const SoftMesh *mesh)
 {
     u32 n = mesh->point_count, open = 0;
@@ -60,7 +60,7 @@ static f64 triangle_area(const SoftMesh *mesh, u32 t)
     return 0.5 * (f64)vec3_length(vec3_cross(u, v));
 }
 
-/* Points − edges + triangles: 2 for a ball, 0 for a ring. */
+/* Euler characteristic V − E + F: 2 for a ball, 0 for a ring. */
 static int euler(const SoftMesh *mesh)
 {
     return (int)mesh->point_count - (int)(mesh->triangle_count / 2);
@@ -86,7 +86,7 @@ static void test_sphere(void **state)
             most = fmax(most, triangle_area(&mesh, t));
         }
         assert_true(most < 1.5 * least);
-        /* The missing part of the volume goes with the square of the edge: a quarter a level. */
+        /* The volume error falls with the square of the edge length: to a quarter per level. */
         f64 missing = 4.0 / 3.0 * PI * 0.125 - soft_mesh_volume(&mesh);
         assert_true(missing > 0.0 && (level < 2 || fabs(before / missing - 4.0) < 0.35));
         before = missing;
@@ -105,7 +105,8 @@ static void test_torus(void **state)
     expect_ok(soft_mesh_torus(&mesh, 1.0f, 0.3f, 96, 32, &error), &error);
     assert_true(mesh.closed && euler(&mesh) == 0);
     assert_int_equal(open_sides(&mesh), 0);
-    /* A polygon of n corners has sin(2π/n) n/2 of its circle's square; so has the ring's. */
+    /* With n vertices, the π of a circle's area becomes sin(2π/n) n/2, and the 2π of the ring's
+     * path becomes n sin(2π/n). */
     f64 tube = 0.5 * 32 * sin(2.0 * PI / 32) * 0.09;
     f64 ring = 96 * sin(2.0 * PI / 96);
     expect_near("volume", soft_mesh_volume(&mesh), tube * ring, 2e-4);
@@ -146,7 +147,7 @@ static f64 tetrahedron_volume(const SoftMesh *mesh, u32 t)
     return (f64)vec3_dot(vec3_cross(u, v), w) / 6.0;
 }
 
-/* Each triangle of the surface is a face of just one tetrahedron, all other faces of two. */
+/* Each triangle of the surface is a face of exactly one tetrahedron, all other faces of two. */
 static void expect_conforming(const SoftMesh *mesh)
 {
     static const u8 faces[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {2, 0, 3}};
@@ -193,7 +194,7 @@ static void test_box(void **state)
     }
     expect_near("tetrahedra", sum, 0.48, 1e-6);
     expect_conforming(&mesh);
-    /* Where a corner of a cube is cut off: arccos(1/√3). */
+    /* At a truncated corner of a cube: arccos(1/√3). */
     expect_near("dihedral", (f64)mesh.dihedral_degrees, 54.7356, 1e-3);
     soft_mesh_finish(&mesh);
     expect_error(soft_mesh_box(&mesh, vec3(1.0f, -1.0f, 1.0f), cells, true, &error), ERROR_RANGE,
@@ -205,14 +206,14 @@ static void test_box(void **state)
                  &error, "cells: 0");
 }
 
-/* ---- strangers ---------------------------------------------------------------------------- */
+/* ---- untrusted triangles ----------------------------------------------------------------- */
 
 static const Vec3 cube_points[8] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
                                     {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
 static const u32 cube_triangles[36] = {0, 2, 1, 0, 3, 2, 4, 5, 6, 4, 6, 7, 0, 1, 5, 0, 5, 4,
                                        1, 2, 6, 1, 6, 5, 2, 3, 7, 2, 7, 6, 3, 0, 4, 3, 4, 7};
 
-static void test_welds_and_turns(void **state)
+static void test_welds_and_flips(void **state)
 {
     PL_UNUSED(state);
     ErrorText error;
@@ -220,7 +221,7 @@ static void test_welds_and_turns(void **state)
     SoftRepair repair;
     Vec3 points[40];
     u32 triangles[40 * 3], n = 0;
-    /* Every triangle has its own corners, every other one is turned over; two points more. */
+    /* Every triangle has its own vertices, every other one is flipped; two unused points. */
     for (u32 t = 0; t < 12; t++) {
         for (u32 i = 0; i < 3; i++) {
             points[n] = cube_points[cube_triangles[3 * t + (t % 2 ? 2 - i : i)]];
@@ -265,7 +266,8 @@ static void test_cavity(void **state)
     SoftMesh mesh;
     Vec3 points[32];
     u32 triangles[4 * 36];
-    /* A cube of 4 m with a cavity of 2 m in which there is a cube of 1 m; and one beside it. */
+    /* A cube of 4 m with a cavity of 2 m that contains a cube of 1 m; and another cube beside
+     * it. */
     const f32 size[4] = {4.0f, 2.0f, 1.0f, 1.0f}, x[4] = {0.0f, 0.0f, 0.0f, 9.0f};
     for (u32 k = 0; k < 4; k++) {
         for (u32 i = 0; i < 8; i++) {
@@ -282,8 +284,8 @@ static void test_cavity(void **state)
     soft_mesh_finish(&mesh);
 }
 
-/* A triangle of no height sits between two halves of a face: its edge is turned, and what was
- * closed stays closed. */
+/* A degenerate triangle between two halves of a face: its edge is flipped, and a closed mesh stays
+ * closed. */
 static void test_slivers(void **state)
 {
     PL_UNUSED(state);
@@ -308,7 +310,7 @@ static void test_slivers(void **state)
     }
     soft_mesh_finish(&mesh);
 
-    /* Two corners in one place, a triangle given twice, a loose one of no area. */
+    /* Two coincident vertices, a duplicate triangle, a loose one without area. */
     memcpy(triangles, cube_triangles, sizeof cube_triangles);
     const u32 bad[9] = {1, 1, 2, 2, 0, 1, 0, 8, 2};
     memcpy(triangles + 36 - 3, bad, sizeof bad);
@@ -351,7 +353,7 @@ static void test_refused(void **state)
     const u32 flat[3] = {0, 0, 1};
     expect_error(soft_mesh_triangles(&mesh, points, 8, flat, 1, NULL, &error), ERROR_RANGE, &error,
                  "none of the 1 triangles");
-    /* A strip of five triangles with half a turn: the least Möbius strip. */
+    /* A strip of five triangles with a half twist: the smallest Möbius strip. */
     const u32 strip[15] = {0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 0, 4, 0, 1};
     const Vec3 five[5] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 1}};
     expect_error(soft_mesh_triangles(&mesh, five, 5, strip, 5, NULL, &error), ERROR_FORMAT, &error,
@@ -366,7 +368,7 @@ int main(void)
         cmocka_unit_test(test_torus),
         cmocka_unit_test(test_tube),
         cmocka_unit_test(test_box),
-        cmocka_unit_test(test_welds_and_turns),
+        cmocka_unit_test(test_welds_and_flips),
         cmocka_unit_test(test_cavity),
         cmocka_unit_test(test_slivers),
         cmocka_unit_test(test_refused),

@@ -1,7 +1,7 @@
 /*
  * test_tetrahedralize.c: filled spheres, rings, boxes and dented balls: volume against the
- * surface's, angles against the bound of the method, faces by brute matching; surfaces that cannot
- * be filled; and skins, which a rigid motion of the points must move exactly.
+ * surface's, angles against the method's bound, faces by brute-force matching; surfaces that cannot
+ * be filled; skins, which a rigid motion of the points must move exactly.
  */
 #include "shared/math/quat.h"
 #include "shared/math/random.h"
@@ -16,12 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// cmocka wants the first three above first
+// cmocka.h needs the first three headers above
 #include <cmocka.h>
 
 #include "tests/support/near.h"
 
-/* What tetrahedralize.h promises. */
+/* The guarantees of tetrahedralize.h. */
 #define DIHEDRAL_MIN 10.5
 
 static void expect_ok(int code, const ErrorText *error)
@@ -64,7 +64,7 @@ static void sort_three(u32 key[3])
     }
 }
 
-/* Every face is shared by two tetrahedra or is one of the mesh's triangles, never more. */
+/* Every face is shared by two tetrahedra or is a triangle of the mesh, never more. */
 static void expect_conforming(const SoftMesh *mesh)
 {
     u32 faces = 4 * mesh->tetrahedron_count, count = faces + mesh->triangle_count;
@@ -121,7 +121,7 @@ static f64 fill(const SoftMesh *surface, u32 resolution)
     return lost;
 }
 
-/* What is lost goes with the square of the cell: chords under arcs, blunted edges. */
+/* The lost volume falls with the square of the cell size: chords under arcs, blunted edges. */
 static void test_volume(void **state)
 {
     PL_UNUSED(state);
@@ -174,7 +174,7 @@ static void test_angles(void **state)
     }
 }
 
-static void test_same_again(void **state)
+static void test_is_deterministic(void **state)
 {
     PL_UNUSED(state);
     SoftMesh ball = dented_ball(7), first, second;
@@ -192,7 +192,7 @@ static void test_same_again(void **state)
     soft_mesh_finish(&ball);
 }
 
-/* The wall of a cavity faces into it: it stays empty. */
+/* The wall of a cavity faces inwards: the cavity stays empty. */
 static void test_cavity(void **state)
 {
     PL_UNUSED(state);
@@ -256,7 +256,7 @@ static void test_refused(void **state)
     surface.points[0] = vec3_scale(surface.points[0], -1.5f);
     expect_error(tetrahedralize(&mesh, &surface, 8, &error), ERROR_FORMAT, &error,
                  " crosses triangle ");
-    /* The edge that is named has the point. */
+    /* The named edge has the point. */
     assert_true(strstr(error.text, "edge 0-") != NULL || strstr(error.text, "-0 of ") != NULL);
     assert_null(mesh.points);
     surface.points[0] = vec3_scale(surface.points[0], -1.0f / 1.5f);
@@ -264,7 +264,7 @@ static void test_refused(void **state)
                  "resolution: 1 cells, expected 2 to 128");
     expect_error(tetrahedralize(&mesh, &surface, 128, &error), ERROR_LIMIT, &error,
                  "tetrahedra: a lower resolution");
-    /* Thin as paper. */
+    /* As thin as paper. */
     for (u32 i = 0; i < surface.point_count; i++) {
         surface.points[i].y *= 1e-3f;
     }
@@ -273,8 +273,8 @@ static void test_refused(void **state)
     soft_mesh_finish(&surface);
 }
 
-/* Two balls on a string thinner than a cell: an error; a ball with a thin tip: the tip is dropped.
- */
+/* Two balls joined by a neck thinner than a cell: an error; a ball with a thin tip: the tip is
+ * dropped. */
 static void test_pieces(void **state)
 {
     PL_UNUSED(state);
@@ -283,7 +283,7 @@ static void test_pieces(void **state)
     for (u32 tip = 0; tip < 2; tip++) {
         expect_ok(soft_mesh_sphere(&ball, 0.5f, 4, &error), &error);
         for (u32 i = 0; i < ball.point_count; i++) {
-            /* A waist of 1 % in the middle, or a tail of a narrow cone with a knob. */
+            /* A waist of 1 % in the middle, or a narrow conical tail with a knob. */
             Vec3 *p = &ball.points[i];
             f32 thin = tip ? (p->x > 0.35f && p->x < 0.44f ? 0.02f : 1.0f)
                            : f32_clamp(8.0f * fabsf(p->x) - 1.5f, 0.01f, 1.0f);
@@ -307,7 +307,7 @@ static void test_pieces(void **state)
     }
 }
 
-/* Two tetrahedra given by their corners: do they cross? */
+/* Do two tetrahedra, given by their corners, intersect? */
 static int cross(const Vec3 a[4], const Vec3 b[4], ErrorText *error)
 {
     static const u32 faces[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
@@ -327,7 +327,7 @@ static int cross(const Vec3 a[4], const Vec3 b[4], ErrorText *error)
     return surface_crossing(&mesh, error);
 }
 
-/* The edge and the triangle that are named do meet: the ends lie on either side of its plane. */
+/* The named edge and triangle do intersect: the ends lie on either side of its plane. */
 static void expect_edge_meets(const ErrorText *error, int code, const Vec3 a[4], const Vec3 b[4])
 {
     static const u32 faces[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
@@ -392,7 +392,7 @@ static void test_skin(void **state)
     ErrorText error = {0};
     expect_ok(tetrahedralize(&mesh, &ball, 8, &error), &error);
     expect_skin(&mesh, &ball, 5e-6);
-    /* Bonds are local: weights of a point within a cell of its tetrahedron stay small. */
+    /* Bindings are local: weights of a point within a cell of its tetrahedron stay small. */
     for (u32 i = 0; i < mesh.skin_count; i++) {
         f32 sum = 0.0f;
         for (u32 k = 0; k < 4; k++) {
@@ -405,7 +405,7 @@ static void test_skin(void **state)
     soft_mesh_finish(&mesh);
     soft_mesh_finish(&ball);
 
-    /* A fine sphere on a coarse one, which has no tetrahedra: above its triangles. */
+    /* A fine sphere on a coarse one without tetrahedra: bound to its triangles. */
     expect_ok(soft_mesh_sphere(&coarse, 0.5f, 1, &error), &error);
     expect_ok(soft_mesh_sphere(&ball, 0.52f, 3, &error), &error);
     expect_ok(soft_mesh_skin(&coarse, &ball, &error), &error);
@@ -413,7 +413,7 @@ static void test_skin(void **state)
     expect_skin(&coarse, &ball, 5e-6);
     soft_mesh_finish(&coarse);
 
-    /* On a flat sheet points above it are drawn in it. */
+    /* On a flat sheet, points above it are projected into it. */
     expect_ok(soft_mesh_grid(&coarse, 5, 5, 1.0f, 1.0f, &error), &error);
     expect_ok(soft_mesh_skin(&coarse, &ball, &error), &error);
     for (u32 i = 0; i < ball.point_count; i++) {
@@ -432,7 +432,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_volume),  cmocka_unit_test(test_angles),
-        cmocka_unit_test(test_cavity),  cmocka_unit_test(test_same_again),
+        cmocka_unit_test(test_cavity),  cmocka_unit_test(test_is_deterministic),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_crossing),
         cmocka_unit_test(test_skin),    cmocka_unit_test(test_pieces),
     };

@@ -1,7 +1,7 @@
 /*
- * test_app.c: the whole window over a connection that is played by this file: mouse and keys become
- * the right inputs and controls, a role without rights sends nothing, screenshots are written, and
- * a lost connection ends the program with its reason.
+ * test_app.c: the whole window over a connection played by the test: mouse and keys produce the
+ * right inputs and controls, a role without rights sends nothing, screenshots are written, and a
+ * lost connection ends the program with its reason.
  */
 #include "client/hand/app.h"
 #include "client/link/timeline.h"
@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-/* The GL driver keeps memory until the process ends: not our leak. */
+/* The GL driver holds memory until the process ends: not our leak. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -30,7 +30,7 @@ enum {
     SENT_MAX = 256
 };
 
-/* ---- the connection, played ---- */
+/* ---- the scripted connection ---- */
 
 typedef struct Fake {
     Scene scene;
@@ -50,7 +50,7 @@ typedef struct Fake {
     f64 control_values[SENT_MAX];
     u32 control_count;
     char said[TEXT_BYTES_MAX];
-    u32 watched, watches; /* what of the inside was asked for last, and how often */
+    u32 watched, watches; /* last debug subscription, and the number of requests */
 } Fake;
 
 static Fake fake;
@@ -162,7 +162,7 @@ void connection_debug_subscribe(Connection *connection, u32 mask)
 const DebugPicture *connection_debug(Connection *connection)
 {
     static const DebugLine line = {{0, 0, 0}, {0, 1, 0}, DEBUG_LINE_CONTACT};
-    static const DebugIsland islands[2] = {{2, 1}, {0xFFFFFF, 1}}; /* the latter is gone */
+    static const DebugIsland islands[2] = {{2, 1}, {0xFFFFFF, 1}}; /* the latter no longer exists */
     static const DebugPicture picture = {.tick = 1,
                                          .mask = DEBUG_ALL,
                                          .lines_all = 1,
@@ -318,7 +318,7 @@ bool timeline_point(const Timeline *timeline, u32 field, u32 element, ShownPoint
     return false;
 }
 
-/* ---- the user, played ---- */
+/* ---- the scripted user ---- */
 
 enum {
     WIDTH = 320,
@@ -353,7 +353,8 @@ static void user_types(SDL_Keycode key, u16 modifiers)
     SDL_PushEvent(&event);
 }
 
-/* Drags the box in the middle of the picture upwards, pushes it, spawns, removes, and uses keys. */
+/* Drags the box in the middle of the picture upwards, pushes it, spawns, removes, and presses
+ * keys. */
 static void play_all(u32 step)
 {
     switch (step) {
@@ -386,7 +387,7 @@ static void play_all(u32 step)
         user_types(SDLK_F3, 0);
         user_types(SDLK_F4, 0);
         user_types(SDLK_F5, 0);
-        user_types(SDLK_F6, 0); /* asks nobody */
+        user_types(SDLK_F6, 0); /* sends no request */
         user_types(SDLK_F3, 0); /* and no more of these */
         user_types(SDLK_SPACE, 0);
         user_types(SDLK_PERIOD, 0);
@@ -482,7 +483,7 @@ static const Input *last(u32 kind)
     return found;
 }
 
-/* The offscreen driver as if it were a window: every frame is drawn and events are heard. */
+/* The offscreen driver treated as a window: every frame is drawn and events are handled. */
 static int run_window(ErrorText *error)
 {
     setenv("SDL_VIDEODRIVER", "offscreen", 1);
@@ -500,7 +501,8 @@ static void test_user_becomes_inputs(void **state)
     assert_int_equal(sent(INPUT_GRAB), 1);
     assert_int_equal(last(INPUT_GRAB)->entity, 2);
     assert_true(sent(INPUT_MOVE) >= 1);
-    /* 40 of 180 pixels up, at the depth of the box: above where it was, as far as before. */
+    /* 40 of 180 pixels up, at the depth of the box: above its former position, at the same
+     * distance. */
     Vec3 target = last(INPUT_MOVE)->target;
     assert_true(target.y > 1.3f && target.y < 2.6f);
     assert_float_equal(target.x, 0.0f, 0.05f);

@@ -1,6 +1,6 @@
 /*
- * test_camera.c: the camera rig: it stands where it is told, glides to its goal, keeps its distance
- * while it orbits, and what is dragged follows the cursor.
+ * test_camera.c: the camera rig starts where the scene says, glides to its goal and keeps its
+ * distance while orbiting; panning follows the cursor.
  */
 #include "client/hand/camera.h"
 
@@ -29,7 +29,7 @@ static void rig_settle(CameraRig *rig)
     }
 }
 
-static void test_starts_at_the_scene(void **state)
+static void test_starts_where_the_scene_says(void **state)
 {
     (void)state;
     CameraRig rig = rig_make();
@@ -83,7 +83,7 @@ static f32 slope(void *context, Vec3 at)
 
 static const Bounds capacity = {{-50, -10, -50}, {50, 50, 50}};
 
-/* However it is turned, panned, zoomed and flown, the eye never comes under the floor. */
+/* However it is turned, panned, zoomed and flown, the eye never goes below the floor. */
 static void test_stays_above_the_floor(void **state)
 {
     (void)state;
@@ -108,8 +108,8 @@ static void test_stays_above_the_floor(void **state)
     }
 }
 
-/* At three pictures a second a second of W is not a flight out of sight. */
-static void test_flies_slowly_in_few_pictures(void **state)
+/* At three frames a second, one second of W does not fly out of sight. */
+static void test_flies_slowly_at_low_frame_rates(void **state)
 {
     (void)state;
     CameraRig rig = rig_make(), even = rig_make();
@@ -144,13 +144,13 @@ static void test_zoom_focus_and_home(void **state)
     rig_settle(&rig);
     camera = rig_camera(&rig);
     assert_true(vec3_distance(camera.eye, vec3(6, 5, 8)) < 1e-2f);
-    /* From straight above there is no yaw; still a camera. */
+    /* Straight down yaw is undefined; the camera is still valid. */
     rig_look(&rig, vec3(1, 9, 0), vec3(1, 1, 0), true);
     camera = rig_camera(&rig);
     assert_true(vec3_is_finite(camera.eye) && camera.eye.y > 8.5f);
 }
 
-static void test_fly_goes_where_one_looks(void **state)
+static void test_flies_along_the_view(void **state)
 {
     (void)state;
     CameraRig rig = rig_make();
@@ -167,13 +167,13 @@ static void test_fly_goes_where_one_looks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_starts_at_the_scene),
+        cmocka_unit_test(test_starts_where_the_scene_says),
         cmocka_unit_test(test_orbit_keeps_the_distance),
         cmocka_unit_test(test_pan_follows_the_cursor),
         cmocka_unit_test(test_stays_above_the_floor),
-        cmocka_unit_test(test_flies_slowly_in_few_pictures),
+        cmocka_unit_test(test_flies_slowly_at_low_frame_rates),
         cmocka_unit_test(test_zoom_focus_and_home),
-        cmocka_unit_test(test_fly_goes_where_one_looks),
+        cmocka_unit_test(test_flies_along_the_view),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

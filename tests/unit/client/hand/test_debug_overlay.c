@@ -1,6 +1,6 @@
 /*
- * test_debug_overlay.c: who is greyed when it sleeps: bodies by their poses, soft bodies by the
- * field that says which of them are awake. Connection and timeline are the test's own.
+ * test_debug_overlay.c: which entities are greyed when asleep: bodies by their poses, soft bodies
+ * by the field that lists those awake. Connection and timeline are the test's own.
  */
 #include "client/hand/debug_overlay.h"
 
@@ -82,7 +82,7 @@ const DebugPicture *connection_debug(Connection *connection)
 void connection_debug_subscribe(Connection *connection, u32 mask)
 {
     (void)connection;
-    assert_int_equal(mask, 0); /* nothing has to be asked for */
+    assert_int_equal(mask, 0); /* no subscription is needed */
 }
 
 Timeline *connection_timeline(Connection *connection)
@@ -165,10 +165,10 @@ static void test_sleepers_are_grey(void **state)
     fake.awake[0] = 0.0f;
     fake.awake[1] = 1.0f;
     check_grey(&overlay, true, true, false);
-    /* An older server does not say. */
+    /* An older server does not send this field. */
     strcpy(fake.fields.fields[2].name, "others");
     check_grey(&overlay, true, false, false);
-    /* What is gone does not grey another. */
+    /* An entity that no longer exists does not grey another. */
     strcpy(fake.fields.fields[2].name, "softs");
     fake.awake[1] = 0.0f;
     fake.count = JELLY;

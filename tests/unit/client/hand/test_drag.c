@@ -1,6 +1,6 @@
 /*
- * test_drag.c: the local answer against a server that does the same a round trip later: how soon
- * and how far it follows, what a wall makes of it, and that nothing of it is left at rest.
+ * test_drag.c: local prediction of a drag against a server that does the same one round trip later:
+ * how soon and how closely it follows, how a wall affects it, and that no offset remains at rest.
  */
 #include "client/hand/drag.h"
 
@@ -19,14 +19,14 @@ enum {
 
 static const DragSpring spring = {4.0f, 1.0f, 400.0f};
 
-/* The server's hand: the same spring with gravity's sag and perhaps a wall, whose answer is shown
- * `late` pictures after the target was told. */
+/* The server's grab: the same spring, with sag under gravity and perhaps a wall, whose result is
+ * shown `late` frames after the target was sent. */
 typedef struct Server {
     Vec3 targets[LATE_MAX]; /* ring */
     u32 late, at;
     f64 x, v;
     f64 wall;  /* x never passes it */
-    bool deaf; /* refuses to hold */
+    bool deaf; /* refuses to grab */
 } Server;
 
 static Vec3 server_step(Server *server, Vec3 target)
@@ -50,7 +50,7 @@ static Vec3 server_step(Server *server, Vec3 target)
 typedef struct Drag {
     f64 shown_first_s, server_first_s; /* after the target moved, until 1 cm of motion */
     f64 shown_mean_m, server_mean_m;   /* from the target, over a second of dragging */
-    f64 step_max_m;                    /* largest between two pictures */
+    f64 step_max_m;                    /* largest between two frames */
     f64 acceleration_max;              /* m/s² */
     f64 ahead_max_m;                   /* shown beyond the server's wall */
     Vec3 offset_end;
@@ -58,7 +58,7 @@ typedef struct Drag {
 
 static const f64 lag_s = 0.2; /* 150 ms of round trip and 50 of playout */
 
-/* A target that goes 1 m in half a second and rests; what is shown and what the server says. */
+/* A target that moves 1 m in half a second and stops; what is shown and what the server has. */
 static Drag drag(Server *server, f64 lag_told_s, f64 seconds)
 {
     Drag result = {.shown_first_s = -1, .server_first_s = -1};
@@ -110,8 +110,8 @@ static void assert_zero(Vec3 v)
     assert_true(v.x == 0.0f && v.y == 0.0f && v.z == 0.0f);
 }
 
-/* At 150 ms of ping the thing moves within three pictures and stays as near to the cursor as the
- * spring alone would leave it; in the end it is the server's, exactly. */
+/* At 150 ms of ping the body moves within three frames and stays as near to the cursor as the
+ * spring alone would leave it; in the end it is exactly at the server's position. */
 static void test_immediate(void **state)
 {
     (void)state;
@@ -125,8 +125,8 @@ static void test_immediate(void **state)
     assert_zero(d.offset_end);
 }
 
-/* The round trip is only known roughly: 50 ms wrong is 10 cm at 2 m/s for as long as it moves. */
-static void test_wrong_lag(void **state)
+/* The round trip is known only roughly: an error of 50 ms is 10 cm at 2 m/s, while it moves. */
+static void test_wrong_round_trip(void **state)
 {
     (void)state;
     for (u32 i = 0; i < 2; i++) {
@@ -138,7 +138,7 @@ static void test_wrong_lag(void **state)
     }
 }
 
-/* A wall that only the server knows: shown beyond it for a moment, then at it, without a jump. */
+/* A wall known only to the server: shown beyond it for a moment, then at it, without a jump. */
 static void test_wall(void **state)
 {
     (void)state;
@@ -146,12 +146,12 @@ static void test_wall(void **state)
     Drag d = drag(&server, lag_s, 4.0);
     assert_true(d.ahead_max_m < 0.55); /* the cursor is 0.5 m beyond */
     assert_true(d.step_max_m < 0.06);
-    assert_true(d.acceleration_max < 80.0); /* 2 m/s set into motion at 4 Hz takes 50 */
+    assert_true(d.acceleration_max < 80.0); /* setting it in motion at 2 m/s and 4 Hz takes 50 */
     assert_zero(d.offset_end);
 }
 
-/* A server that does not let it be held: it comes back to where it is. */
-static void test_deaf(void **state)
+/* A server that refuses the grab: the body returns to its position. */
+static void test_refused(void **state)
 {
     (void)state;
     Server server = {.wall = 1e9, .deaf = true};
@@ -160,7 +160,8 @@ static void test_deaf(void **state)
     assert_zero(d.offset_end);
 }
 
-/* Let go in full motion: neither place nor speed jumps, and what is left is the server's. */
+/* Released in full motion: neither position nor velocity jumps, and it converges to the
+ * server's. */
 static void test_release(void **state)
 {
     (void)state;
@@ -205,8 +206,8 @@ static void test_share(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_immediate), cmocka_unit_test(test_wrong_lag),
-        cmocka_unit_test(test_wall),      cmocka_unit_test(test_deaf),
+        cmocka_unit_test(test_immediate), cmocka_unit_test(test_wrong_round_trip),
+        cmocka_unit_test(test_wall),      cmocka_unit_test(test_refused),
         cmocka_unit_test(test_release),   cmocka_unit_test(test_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * test_drag_joints.c: bodies on joints, one of which is shown where the hand has it: the joints
- * hold, what stands stands, and nothing moves that need not.
+ * test_drag_joints.c: jointed bodies, one of which is shown where the grab has it: the joints hold,
+ * static bodies stay, and nothing moves unnecessarily.
  */
 #include "client/hand/drag_joints.h"
 
@@ -52,7 +52,7 @@ static i32 add_body(World *world, Vec3 position, f32 mass_kg)
     return (i32)i;
 }
 
-/* At a world point, through which the frame's x axis goes along the world's. */
+/* At a world point, with the frame's x axis along the world's. */
 static void add_joint(World *world, JointKind kind, i32 a, i32 b, Vec3 at)
 {
     SceneJoint *joint = &world->joints[world->scene.joint_count++];
@@ -105,7 +105,7 @@ static void test_chain(void **state)
     for (u32 i = 0; i < 11; i++) {
         add_joint(&world, JOINT_BALL, (i32)i, (i32)i + 1, vec3(0.3f * (f32)i + 0.15f, 1.0f, 0.0f));
     }
-    add_body(&world, vec3(0.0f, 0.0f, 0.0f), 1.0f); /* of no joint */
+    add_body(&world, vec3(0.0f, 0.0f, 0.0f), 1.0f); /* without a joint */
     const Vec3 ways[] = {{0, 0, 0}, {0.2f, 0, 0}, {-1, 0.5f, 0}, {0, 3, 1}, {-5, 0, 2}};
     for (u32 k = 0; k < PL_COUNT(ways); k++) {
         for (u32 body = 0; body < 12; body += 5) {
@@ -123,7 +123,7 @@ static void test_chain(void **state)
     }
 }
 
-/* A trunk with four limbs of two parts and a head, of all masses, as ragdolls are. */
+/* A trunk with a head and four limbs of two parts, of very different masses, like a ragdoll. */
 static void test_ragdolls(void **state)
 {
     (void)state;
@@ -157,8 +157,9 @@ static void test_ragdolls(void **state)
     assert_true(off < 0.02f);
 }
 
-/* A door stays in its hinges and turns towards the hand; what is fixed to the ground stands. */
-static void test_standing(void **state)
+/* A door stays in its hinges and turns towards the grab; what is fixed to the ground does not
+ * move. */
+static void test_door(void **state)
 {
     (void)state;
     World world;
@@ -182,7 +183,7 @@ static void test_standing(void **state)
     is = drag(&world, 0, vec3_zero(), vec3(1.0f, 0.5f, 0.7f));
     assert_true(vec3_distance(is, world.poses[0].position) < 0.02f);
 
-    /* A chain that hangs is not drawn longer than it is. */
+    /* A hanging chain is not drawn longer than it is. */
     world_begin(&world);
     for (u32 i = 0; i < 6; i++) {
         add_body(&world, vec3(0.0f, 3.0f - 0.3f * (f32)i, 0.0f), 1.0f);
@@ -193,7 +194,7 @@ static void test_standing(void **state)
     assert_true(is.x > 0.8f && vec3_distance(is, vec3(0, 3.15f, 0)) < 1.75f);
 }
 
-/* More than there is room for, and joints that no longer hold. */
+/* More bodies than the capacity, and broken joints. */
 static void test_limits(void **state)
 {
     (void)state;
@@ -213,7 +214,7 @@ static void test_limits(void **state)
     assert_true(world.shown[1].position.y == 5.0f);
     DragJoints drag;
     drag_joints_find(&drag, &world.scene, world.entities, world.scene.body_count, 91);
-    assert_int_equal(drag.entity, 0); /* spawned: none of the scene */
+    assert_int_equal(drag.entity, 0); /* spawned: not an entity of the scene */
 }
 
 int main(void)
@@ -221,7 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_ragdolls),
-        cmocka_unit_test(test_standing),
+        cmocka_unit_test(test_door),
         cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

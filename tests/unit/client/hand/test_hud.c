@@ -1,5 +1,5 @@
 /*
- * test_hud.c: numbers as people read them, and what a plot spans.
+ * test_hud.c: readable quantities, and the range of a plot.
  */
 #include "client/hand/hud.h"
 
@@ -40,7 +40,7 @@ static void a_plot_spans_what_is_known(void **state)
     HudProbe *probe = calloc(1, sizeof *probe);
     assert_non_null(probe);
     f32 low, high;
-    /* Three values around the end of the ring; what lies in the other slots is not known. */
+    /* Three values across the end of the ring; the other slots are undefined. */
     memset(probe->past, 0x7f, sizeof probe->past);
     probe->past[HUD_PLOT_POINTS - 2] = 3.0f;
     probe->past[HUD_PLOT_POINTS - 1] = 5.0f;
@@ -64,7 +64,7 @@ static void noise_stays_flat_in_a_plot(void **state)
     probe->count = 2;
     hud_probe_range(probe, 2, &low, &high);
     assert_true(high - low > 1.9f && low < 100.0f && high > 100.01f);
-    /* Nothing known, all zero: still a span to divide by. */
+    /* No values, or all zero: the range must still be positive. */
     memset(probe, 0, sizeof *probe);
     hud_probe_range(probe, 0, &low, &high);
     assert_true(high > low);

@@ -1,6 +1,6 @@
 /*
- * test_pick.c: rays against what is shown, and the inputs that hands make of it. Connection and
- * timeline are replaced by a fixed picture: a box before a cloth before a plane.
+ * test_pick.c: rays against the shown world, and the inputs that grabs produce. Connection and
+ * timeline are replaced by a fixed picture: a box in front of a cloth in front of a plane.
  */
 #include "client/hand/hand.h"
 
@@ -20,7 +20,7 @@ enum {
     BALLS = 3,
 };
 
-/* Heights that rise by 0.2 m a cell along x and 0.1 m along z, and one voxel in the middle of faint
+/* Heights that rise by 0.2 m a cell along x and 0.1 m along z, and one dense voxel among faint
  * ones. */
 static const FieldDesc heights_field = {.id = 2,
                                         .kind = FIELD_GRID2,
@@ -128,7 +128,7 @@ f64 timeline_tick_of(const Timeline *timeline, u32 field, u32 element)
     (void)timeline;
     return 1234.25;
 }
-/* Slot 0: a box at (0, 1, 0), turned a quarter about y. Slot 1: the ground. */
+/* Slot 0: a box at (0, 1, 0), rotated by 90° about y. Slot 1: the ground. */
 bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *pose)
 {
     (void)timeline;
@@ -142,7 +142,7 @@ bool timeline_pose(const Timeline *timeline, u32 field, u32 element, ShownPose *
     }
     return true;
 }
-/* An upright cloth at z = −3: columns along x from −2 to 2, rows along y from 0 to 3. */
+/* A vertical cloth at z = −3: columns along x from −2 to 2, rows along y from 0 to 3. */
 void timeline_point_range(const Timeline *timeline, u32 field, u32 first, u32 count,
                           ShownPoint *points)
 {
@@ -238,7 +238,7 @@ static void test_nearest(void **state)
     Connection world;
     world_make(&world);
     Pick pick;
-    /* At the box: turned, its long side lies along x, so its face is at z = 0.5. */
+    /* At the box: it is rotated, its long side lies along x, so its face is at z = 0.5. */
     assert_true(pick_ray(&world, (Ray){{0.75f, 1, 5}, {0, 0, -1}}, 100, &pick));
     assert_int_equal(pick.entity, 1);
     assert_true(fabsf(pick.distance - 4.5f) < 1e-3f);
@@ -253,7 +253,7 @@ static void test_nearest(void **state)
     assert_true(pick_ray(&world, (Ray){{1.1f, 2.2f, -9}, {0, 0, 1}}, 100, &pick));
     assert_int_equal(pick.entity, 3);
     assert_true(pick.normal.z < -0.99f);
-    /* Beside all of it: the ground, the sky, and nothing within reach. */
+    /* Beside everything: the ground, the sky, and nothing within reach. */
     assert_true(pick_ray(&world, (Ray){{9, 2, 5}, {0, -1, 0}}, 100, &pick));
     assert_int_equal(pick.entity, 2);
     assert_false(pick_ray(&world, (Ray){{9, 2, 5}, {0, 1, 0}}, 100, &pick));
@@ -261,8 +261,7 @@ static void test_nearest(void **state)
 }
 
 /* From above, on the slope y = 2 + 0.4 (x − 20) + 0.1 (z + 1); nearest cells at (20 + i / 2, j −
- * 1).
- */
+ * 1). */
 static void test_heights(void **state)
 {
     (void)state;
@@ -283,10 +282,10 @@ static void test_heights(void **state)
         Vec3 cell = vec3(20.0f + 0.5f * (f32)column, 2.0f + 0.2f * (f32)column + 0.1f * (f32)row,
                          (f32)row - 1.0f);
         assert_true(vec3_distance(vec3_add(cell, pick.local), at) < 1e-3f);
-        /* Nearest by weight in its triangle: no farther than half a cell along both axes. */
+        /* Nearest by barycentric weight: no farther than half a cell along both axes. */
         assert_true(fabsf(pick.local.x) <= 0.3334f && fabsf(pick.local.z) <= 0.6667f);
     }
-    /* Along the surface from outside its box, from below, and beside it. */
+    /* Along the surface from outside its bounds, from below, and beside it. */
     assert_true(pick_ray(&world, (Ray){{10, 2.5f, 0.5f}, {1, 0, 0}}, 100, &pick));
     assert_true(fabsf(pick.point.x - 20.875f) < 1e-3f);
     assert_true(pick_ray(&world, (Ray){{21, 0.5f, 1}, {0, 1, 0}}, 100, &pick));
@@ -294,7 +293,7 @@ static void test_heights(void **state)
     assert_true(pick_ray(&world, (Ray){{19.9f, 5, 1}, {0, -1, 0}}, 100, &pick));
     assert_int_equal(pick.entity, 2);
     assert_false(pick_ray(&world, (Ray){{21, 5, 1}, {0, -1, 0}}, 2, &pick));
-    /* It is held where it was picked, and has no answer of its own. */
+    /* It is grabbed where it was picked, and has no prediction of its own. */
     Hand hand;
     Vec3 point;
     hand_init(&hand, &world);
@@ -325,14 +324,14 @@ static void test_voxels(void **state)
             assert_true(vec3_distance(pick.local, vec3_scale(to, -reach)) < 1e-4f);
         }
     }
-    /* Faint ones are passed; where the ray begins inside it is hit at once. */
+    /* Faint ones are passed; a ray that starts inside a dense one hits at once. */
     assert_true(pick_ray(&world, (Ray){{40.4f, 5, 2}, {0, -1, 0}}, 100, &pick));
     assert_int_equal(pick.entity, 2);
     assert_true(pick_ray(&world, (Ray){{41, 2.5f, 2}, {0, 0, 1}}, 100, &pick));
     assert_true(pick.entity == 5 && pick.distance == 0.0f);
     Vec3 slanted = vec3_normalize_or(vec3(1, 0.5f, 2), vec3_zero());
     Ray ray = {vec3_add_scaled(vec3(41, 2.5f, 2), -9.0f, slanted), slanted};
-    ray.origin.y += 9.0f * slanted.y; /* level, over the ground */
+    ray.origin.y += 9.0f * slanted.y; /* horizontal, above the ground */
     ray.direction = vec3_normalize_or(vec3_sub(vec3(41, 2.5f, 2), ray.origin), vec3_zero());
     assert_true(pick_ray(&world, ray, 100, &pick));
     assert_int_equal(pick.entity, 5);
@@ -348,14 +347,14 @@ static void test_balls(void **state)
     assert_true(pick.entity == 6 && pick.element == 1);
     assert_true(fabsf(pick.distance - (2.0f - sqrtf(0.03f))) < 1e-4f);
     assert_true(fabsf(pick.normal.y - 0.5f) < 1e-3f);
-    /* The nearest of those in a row. */
+    /* The nearest of several in a row. */
     assert_true(pick_ray(&world, (Ray){{60, 1, -5}, {0, 0, 1}}, 100, &pick));
     assert_true(pick.entity == 6 && pick.element == 0);
     assert_true(fabsf(pick.distance - 4.8f) < 1e-4f);
     assert_false(pick_ray(&world, (Ray){{58, 1.3f, 0.5f}, {1, 0, 0}}, 100, &pick));
 }
 
-/* The balls as a liquid: hit where its surface is drawn, at the point in front; sparks are not. */
+/* The balls as a liquid: hit at its drawn surface, at the point in front; sparks are not hit. */
 static void test_liquid(void **state)
 {
     (void)state;
@@ -368,13 +367,13 @@ static void test_liquid(void **state)
     assert_true(pick_ray(&world, (Ray){{60, 1, -5}, {0, 0, 1}}, 100, &pick));
     assert_true(pick.entity == 6 && pick.element == 0);
     f32 ball = 5.0f - pick.distance;
-    assert_true(ball > 0.2f && ball < 0.4f); /* balls overlap: there are no gaps to look through */
+    assert_true(ball > 0.2f && ball < 0.4f); /* balls overlap, so there are no gaps */
     assert_true(pick_ray(&world, (Ray){{58, 1, 0.25f}, {1, 0, 0}}, 100, &pick));
     look->kind = APPEARANCE_BILLBOARDS;
     assert_false(pick_ray(&world, (Ray){{58, 1, 0.5f}, {1, 0, 0}}, 100, &pick) && pick.entity == 6);
 }
 
-/* The cloth's points as a soft mesh of one triangle and one stick: nothing else is there. */
+/* The cloth's points as a soft mesh of one triangle and one stick, and nothing else. */
 static void test_soft_mesh(void **state)
 {
     (void)state;
@@ -406,18 +405,19 @@ static void test_soft_mesh(void **state)
     assert_true(fabsf(pick.distance - 8.0f) < 1e-3f);
     /* Beside the triangle, where the grid was. */
     assert_false(pick_ray(&world, (Ray){{-1.2f, 1.7f, 5}, {0, 0, -1}}, 100, &pick));
-    /* On the stick, near its second end; then farther off than it is thick and an aim forgives. */
+    /* On the stick, near its second end; then farther away than its thickness and the aim's
+     * tolerance. */
     assert_true(pick_ray(&world, (Ray){{1.8f, 3.01f, 5}, {0, 0, -1}}, 100, &pick));
     assert_int_equal(pick.element, 19);
     assert_true(fabsf(pick.distance - 7.98f) < 1e-2f);
     assert_true(pick_ray(&world, (Ray){{1.2f, 2.95f, 5}, {0, 0, -1}}, 100, &pick));
     assert_int_equal(pick.element, 18);
     assert_false(pick_ray(&world, (Ray){{1.5f, 3.2f, 5}, {0, 0, -1}}, 100, &pick));
-    /* A limit is nothing to hold on to. */
+    /* A limit cannot be grabbed. */
     assert_false(pick_ray(&world, (Ray){{-1.0f, 2.0f, 5}, {0, 0, -1}}, 100, &pick));
 }
 
-static void test_hand(void **state)
+static void test_grab(void **state)
 {
     (void)state;
     Connection world;
@@ -426,7 +426,7 @@ static void test_hand(void **state)
     hand_init(&hand, &world);
     assert_false(hand_grab_ray(&hand, (Ray){{9, 2, 5}, {0, -1, 0}})); /* ground is not movable */
     assert_int_equal(world.input_count, 0);
-    hand_move(&hand, vec3(1, 1, 1)); /* nothing held: nothing said */
+    hand_move(&hand, vec3(1, 1, 1)); /* no grab: no input */
     hand_release(&hand);
     assert_int_equal(world.input_count, 0);
     assert_true(hand_grab_ray(&hand, (Ray){{0.75f, 1, 5}, {0, 0, -1}}));
@@ -447,7 +447,7 @@ static void test_hand(void **state)
     assert_int_equal(world.inputs[3].entity, 3);
     hand_release(&hand);
     world.full = true;
-    assert_false(hand_grab_entity(&hand, 1)); /* no room: not held */
+    assert_false(hand_grab_entity(&hand, 1)); /* full: not grabbed */
     assert_int_equal(hand.grabbed, 0);
 }
 
@@ -460,7 +460,7 @@ static u64 steps(Hand *hand, u64 now_ns, f64 seconds)
     return now_ns;
 }
 
-/* A scene with hands as scenes have them by default. */
+/* A scene with the default grab parameters. */
 static Scene scene_of_hands(void)
 {
     Scene scene;
@@ -471,9 +471,9 @@ static Scene scene_of_hands(void)
     return scene;
 }
 
-/* The server's answer never comes here: the box answers by itself, and when the server does not say
- * that it is held, or says that it no longer is, it goes back to where the server has it. */
-static void test_answer(void **state)
+/* The server never answers here: the box is predicted, and if the server does not confirm the grab,
+ * or ends it, the box returns to the server's position. */
+static void test_prediction(void **state)
 {
     (void)state;
     for (u32 lost = 0; lost < 2; lost++) {
@@ -493,7 +493,7 @@ static void test_answer(void **state)
         timeline_pose(NULL, 0, 1, &poses[1]);
         hand_show_poses(&hand, 0, poses);
         assert_true(poses[0].position.x > 0.5f && poses[0].position.x < 1.0f);
-        assert_true(poses[1].position.x == 0.0f); /* what nobody holds stays */
+        assert_true(poses[1].position.x == 0.0f); /* an entity that nobody holds stays */
         Vec3 point;
         assert_true(hand_point(&hand, &point) && point.x == poses[0].position.x);
         assert_true(hand.stats.drags == 1 && hand.stats.shown_first_s < 0.1);
@@ -510,8 +510,8 @@ static void test_answer(void **state)
     }
 }
 
-/* Of a cloth the held point goes with the hand, its neighbours less, the far ones not at all. */
-static void test_answer_soft(void **state)
+/* The grabbed point of a cloth follows the grab, its neighbours less, distant ones not at all. */
+static void test_prediction_of_soft_bodies(void **state)
 {
     (void)state;
     Connection world;
@@ -540,9 +540,9 @@ static void test_answer_soft(void **state)
     assert_true(points[0].position.z == -3.0f);
 }
 
-/* Nobody knows before the server how a liquid flows around a hand: its points stay as shown, and so
- * does the end of the hand's spring. */
-static void test_answer_liquid(void **state)
+/* How a liquid flows around a grab cannot be predicted: its points stay as shown, and so does the
+ * end of the grab's spring. */
+static void test_no_prediction_of_liquids(void **state)
 {
     (void)state;
     Connection world;
@@ -571,10 +571,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nearest),     cmocka_unit_test(test_soft_mesh),
-        cmocka_unit_test(test_hand),        cmocka_unit_test(test_answer),
-        cmocka_unit_test(test_answer_soft), cmocka_unit_test(test_heights),
+        cmocka_unit_test(test_grab),        cmocka_unit_test(test_prediction),
+        cmocka_unit_test(test_prediction_of_soft_bodies), cmocka_unit_test(test_heights),
         cmocka_unit_test(test_voxels),      cmocka_unit_test(test_balls),
-        cmocka_unit_test(test_liquid),      cmocka_unit_test(test_answer_liquid),
+        cmocka_unit_test(test_liquid),      cmocka_unit_test(test_no_prediction_of_liquids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_script.c: what --do files may say, and where the error is when they may not. */
+/* test_script.c: what --do files may contain, and where the error is reported if they are
+ * invalid. */
 #include "client/hand/script.h"
 
 #include <setjmp.h>
@@ -83,8 +84,8 @@ static void test_errors(void **state)
     }
 }
 
-/* Every beginning of a right file is read or refused, never read beyond its end. */
-static void test_torn(void **state)
+/* Every prefix of a valid file is read or refused, never read beyond its end. */
+static void test_truncated(void **state)
 {
     (void)state;
     static const char whole[] = "{\"t\":1,\"push\":{\"origin\":[0,1,2],\"direction\":[0,0,-2]},"
@@ -105,7 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_torn),
+        cmocka_unit_test(test_truncated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,13 +45,13 @@ typedef struct Server {
     Input inputs[4096];
     u32 input_count;
     u64 hellos, resumed, controls, forged;
-    u32 watched, watches; /* what the client wants to see of the inside, and how often it said so */
-    bool pictures;        /* one is sent each 100 ms */
+    u32 watched, watches; /* the client's debug subscription, and how often it sent one */
+    bool pictures;        /* a debug picture is sent each 100 ms */
     u64 next_picture_ms;
     bool welcomed, resting, speaks;
     u16 client_ms;
     u64 client_ms_at;
-    u8 stale[STATE_PAYLOAD_BYTES_MAX]; /* the state packet sent last, in clear */
+    u8 stale[STATE_PAYLOAD_BYTES_MAX]; /* the last state packet, in clear */
     u32 stale_bytes;
 } Server;
 
@@ -167,7 +167,7 @@ static void server_receive(Server *server, const LinkEvent *event)
     u8 *plain = malloc(event->bytes + 1);
     int bytes = seal_decrypt(&server->seal, event->channel, event->data, event->bytes, plain);
     if (bytes < 0) {
-        server->forged++; /* duplicates of the network */
+        server->forged++; /* duplicated by the network */
     } else if (event->channel == CHANNEL_INPUT) {
         server_input(server, plain, (u32)bytes);
     } else {
@@ -231,7 +231,7 @@ static void server_snapshot(Server *server)
                           (SnapshotLine){4000, server->now_ms, 200}, packet_emit, server);
 }
 
-/* A line as high as the tick says. */
+/* A line at the height of the tick. */
 static void server_picture(Server *server)
 {
     DebugLine line = {{0, 0, 0}, {0, (f32)server->tick, 0}, DEBUG_LINE_CONTACT};
@@ -271,7 +271,7 @@ static void server_step(Server *server)
     }
 }
 
-/* Another link to the same server, which forgets its session when that connects. */
+/* Another link to the same server, which drops its session when that link connects. */
 static Link *server_dial(void *context, ErrorText *error)
 {
     (void)error;
@@ -342,7 +342,7 @@ static const NetsimOptions perfect = {.seed = 1, .delay_ms = 20};
 static const NetsimOptions bad = {
     .seed = 2, .delay_ms = 40, .jitter_ms = 100, .loss = 0.2, .duplicate = 0.02};
 
-/* What the client shows once the world rests is what the server's frame says, bit by bit. */
+/* Once the world rests the client shows the server's frame, bit for bit. */
 static void assert_same_world(Server *server, Connection *connection)
 {
     const Frame *frame = server->history.newest;
@@ -431,7 +431,7 @@ static void test_bad_network(void **state)
     server_destroy(server);
 }
 
-/* Of the targets of a drag the newest goes out, and the release after them is never lost. */
+/* Of a drag's targets only the newest is sent, and the release after them is never lost. */
 static void test_moves(void **state)
 {
     (void)state;
@@ -489,7 +489,7 @@ static void test_spawn_and_epoch(void **state)
     ConnectionStats stats;
     connection_stats(connection, &stats);
     assert_int_equal(stats.refused, 1);
-    /* A seek back: another epoch, older ticks. A packet of the former comes late. */
+    /* A seek back: another epoch, earlier ticks. A packet of the old epoch arrives late. */
     u8 stale[STATE_PAYLOAD_BYTES_MAX];
     u32 stale_bytes = server->stale_bytes;
     memcpy(stale, server->stale, stale_bytes);
@@ -518,7 +518,7 @@ static void test_spawn_and_epoch(void **state)
     server_destroy(server);
 }
 
-/* Random and changed bytes on every channel, before and after the keys. */
+/* Random and modified bytes on every channel, before and after the key exchange. */
 static void test_hostile(void **state)
 {
     (void)state;
@@ -531,7 +531,7 @@ static void test_hostile(void **state)
             junk[b] = (u8)random_u64(10, (u64)i * sizeof junk + b);
         }
         server->link->ops->send(server->link, server->peer, i % CHANNEL_COUNT, junk, bytes);
-        /* Sealed properly and wrong inside. */
+        /* Correctly sealed, with invalid contents. */
         if (server->seal.ready) {
             u8 sealed[sizeof junk + SEAL_OVERHEAD_BYTES];
             u32 size = seal_encrypt(&server->seal, i % CHANNEL_COUNT, junk, bytes, sealed);
@@ -550,9 +550,9 @@ static void test_hostile(void **state)
     server_destroy(server);
 }
 
-/* The server falls silent: the client dials again and is the same user. */
-/* Presences come by a channel that may reorder: an old one does not undo a newer one. */
-static void test_presences_that_overtake(void **state)
+/* The server falls silent: the client reconnects and is the same user. */
+/* Presences use a channel that may reorder: an old one does not undo a newer one. */
+static void test_reordered_presences(void **state)
 {
     (void)state;
     Server *server = server_create(perfect);
@@ -628,7 +628,7 @@ static void test_refused(void **state)
     server_destroy(server);
 }
 
-/* Pictures of the inside are shown with the states of their tick, not when they come. */
+/* Debug pictures are shown with the states of their tick, not on arrival. */
 static void test_pictures_wait_for_their_tick(void **state)
 {
     (void)state;
@@ -659,7 +659,7 @@ static void test_pictures_wait_for_their_tick(void **state)
     assert_true(changes >= 35); /* of 40 */
     connection_debug_subscribe(connection, 0);
     assert_null(connection_debug(connection));
-    run(server, connection, 500); /* those under way are not kept */
+    run(server, connection, 500); /* those under way are dropped */
     assert_null(connection_debug(connection));
     assert_int_equal(server->watched, 0);
     connection_destroy(connection);
@@ -675,7 +675,7 @@ int main(void)
         cmocka_unit_test(test_spawn_and_epoch),
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_reconnect),
-        cmocka_unit_test(test_presences_that_overtake),
+        cmocka_unit_test(test_reordered_presences),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_pictures_wait_for_their_tick),
     };

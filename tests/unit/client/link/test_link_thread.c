@@ -1,6 +1,6 @@
 /*
- * test_link_thread.c: a link with a thread of its own, over sockets on loopback, whose owner polls
- * as rarely as a slow computer draws.
+ * test_link_thread.c: a link with its own thread, over sockets on loopback, whose owner polls as
+ * rarely as a slow computer draws.
  */
 #include "client/link/link_thread.h"
 
@@ -26,7 +26,7 @@ static u64 now_ms(void)
     return clock_now_ns() / MS;
 }
 
-/* The server's next event of a kind, at most 5 s. */
+/* The server's next event of a kind, within 5 s. */
 static bool server_awaits(Ends *ends, LinkEventKind want, LinkEvent *event)
 {
     for (u64 end = now_ms() + 5000; now_ms() < end;) {
@@ -51,7 +51,7 @@ static void ends_open(Ends *ends)
     snprintf(address, sizeof address, "127.0.0.1:%u", link_enet_port(ends->server));
     ends->client = link_thread_create(link_enet_connect(address, &error), clock_now_ns, &error);
     assert_non_null(ends->client);
-    /* The thread joins by itself: nobody polls the client here. */
+    /* The thread joins by itself: the client is not polled here. */
     assert_true(server_awaits(ends, LINK_CONNECTED, &event));
     ends->peer = event.peer;
     u64 end = now_ms() + 5000;
@@ -67,7 +67,7 @@ static void ends_close(Ends *ends)
     ends->server->ops->destroy(ends->server);
 }
 
-/* Each packet has the time at which it came, not that of the poll that finds it. */
+/* Each packet has its time of arrival, not that of the poll that finds it. */
 static void test_arrivals(void **state)
 {
     PL_UNUSED(state);
@@ -110,7 +110,7 @@ static void test_arrivals(void **state)
         assert_true(arrived_ns[i] >= sent_ns[i]);
         prompt += arrived_ns[i] - sent_ns[i] < 8 * MS;
     }
-    /* A computer that is busy with other things may now and then be late, a poll always is. */
+    /* On a busy computer the thread may be late now and then; a poll always is. */
     if (prompt < PACKETS / 2) {
         fail_msg("expected most of %d packets within 8 ms, got %u", PACKETS, prompt);
     }
@@ -140,7 +140,7 @@ static void test_both_ways(void **state)
     ends_close(&ends);
 }
 
-/* Its file descriptor can be waited on: readable when something came, until it was taken. */
+/* Its file descriptor can be waited on: readable from an arrival until it is taken. */
 static void test_waiting(void **state)
 {
     PL_UNUSED(state);
@@ -166,7 +166,7 @@ static void test_waiting(void **state)
     ends_close(&ends);
 }
 
-/* What nobody asked for is given back. */
+/* Untaken packets are freed. */
 static void test_unread(void **state)
 {
     PL_UNUSED(state);

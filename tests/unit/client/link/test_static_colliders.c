@@ -1,6 +1,6 @@
 /*
- * test_static_colliders.c: bodies on their way against planes, boxes and slopes whose answers are
- * plain geometry. Poses are the test's own instead of a timeline's.
+ * test_static_colliders.c: moving bodies against planes, boxes and slopes with known answers from
+ * geometry. Poses are the test's own instead of a timeline's.
  */
 #include "client/link/static_colliders.h"
 
@@ -14,7 +14,7 @@
 
 enum {
     BODIES = 4,
-    MOVER = 0, /* the body on its way; the others stand */
+    MOVER = 0, /* the moving body; the others are static */
 };
 
 static ShownPose poses[BODIES];
@@ -94,7 +94,7 @@ static void assert_near(Vec3 got, f32 x, f32 y, f32 z)
     }
 }
 
-/* Where it may go of the way, and in *velocity how fast it still goes. */
+/* Returns how far along the motion it may go; *velocity: its speed then. */
 static Vec3 held(const Fixture *f, Quat rotation, Vec3 from, Vec3 to, Vec3 *velocity)
 {
     *velocity = vec3_sub(to, from);
@@ -102,7 +102,7 @@ static Vec3 held(const Fixture *f, Quat rotation, Vec3 from, Vec3 to, Vec3 *velo
     return to;
 }
 
-/* A ball that falls aslant ends on the plane, and goes on along it. */
+/* A ball that falls at an angle stops at the plane and continues along it. */
 static void test_fall(void **state)
 {
     Fixture *f = *state;
@@ -112,14 +112,14 @@ static void test_fall(void **state)
     Vec3 to = held(f, quat_identity(), vec3(0, 1, 0), vec3(2, -1, 1), &velocity);
     assert_near(to, 2, 0.5f, 1);
     assert_near(velocity, 2, 0, 1);
-    /* Nothing is in its way: nothing changes. */
+    /* Nothing in its way: nothing changes. */
     to = held(f, quat_identity(), vec3(0, 1, 0), vec3(2, 0.6f, 1), &velocity);
     assert_near(to, 2, 0.6f, 1);
     to = held(f, quat_identity(), vec3(0, 0.5f, 0), vec3(0, 3, 0), &velocity);
     assert_near(to, 0, 3, 0);
 }
 
-/* What lies on the ground slides along it, and is not lifted if it was a little in it. */
+/* A body on the ground slides along it, and is not lifted if it penetrated slightly. */
 static void test_slide(void **state)
 {
     Fixture *f = *state;
@@ -132,7 +132,7 @@ static void test_slide(void **state)
 }
 
 /* A box on its edge reaches √2/2 of its width down. */
-static void test_turned_box(void **state)
+static void test_rotated_box(void **state)
 {
     Fixture *f = *state;
     Vec3 velocity;
@@ -142,7 +142,7 @@ static void test_turned_box(void **state)
     assert_near(to, 0, sqrtf(0.5f), 0);
 }
 
-/* A slope of 30°: the ball stays its radius away from it, and keeps its speed along it. */
+/* A slope of 30°: the ball stays one radius away from it and keeps its tangential velocity. */
 static void test_slope(void **state)
 {
     Fixture *f = *state;
@@ -154,8 +154,8 @@ static void test_slope(void **state)
     assert_near(velocity, -sqrtf(0.75f), -0.5f, 0);
 }
 
-/* A wall on the way, farther than the end of the table before it: the ground below it counts too.
- */
+/* A wall in the path, beyond the end of the table in front of it: the ground below it counts
+ * too. */
 static void test_wall_and_table(void **state)
 {
     Fixture *f = *state;
@@ -168,7 +168,7 @@ static void test_wall_and_table(void **state)
     assert_near(velocity, 0, 0, 0);
 }
 
-/* What came late stands from then on, what went no longer does, and what has no shape falls. */
+/* Static bodies may appear late and disappear; a body without a shape falls through. */
 static void test_changes(void **state)
 {
     Fixture *f = *state;
@@ -180,7 +180,7 @@ static void test_changes(void **state)
     static_colliders_update(f->colliders, &f->entities, pose_of, NULL);
     assert_near(held(f, quat_identity(), vec3(0, 1, 0), end, &velocity), 0, -1, 0);
     arrived[1] = true;
-    for (u32 i = 0; i < 60; i++) { /* asked for again now and then */
+    for (u32 i = 0; i < 60; i++) { /* polled again now and then */
         static_colliders_update(f->colliders, &f->entities, pose_of, NULL);
     }
     assert_near(held(f, quat_identity(), vec3(0, 1, 0), end, &velocity), 0, 0.5f, 0);
@@ -199,7 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_fall, setup, teardown),
         cmocka_unit_test_setup_teardown(test_slide, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_turned_box, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rotated_box, setup, teardown),
         cmocka_unit_test_setup_teardown(test_slope, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wall_and_table, setup, teardown),
         cmocka_unit_test_setup_teardown(test_changes, setup, teardown),

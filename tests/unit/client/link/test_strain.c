@@ -1,7 +1,6 @@
 /*
- * test_strain.c: a cloth whose parts are shown for different times is drawn no longer than it is;
- * one that is stretched, and shown for one time, is left as it is. What is of one time is the
- * test's own to say.
+ * test_strain.c: a cloth whose parts are shown at different times is drawn no longer than it is;
+ * one that is really stretched, and shown at one time, is left as it is. The test sets the times.
  */
 #include "client/link/strain.h"
 
@@ -94,9 +93,9 @@ static f32 longest(const Fixture *f)
     return most / EDGE_M;
 }
 
-/* Chunks of four rows, each at another time of a cloth that falls: where they meet, edges are
- * thrice as long. */
-static void test_parts_of_other_times(void **state)
+/* Chunks of four rows, each at another time of a falling cloth: edges between them are three times
+ * as long. */
+static void test_parts_at_different_times(void **state)
 {
     Fixture *f = *state;
     for (u32 i = BEFORE; i < POINTS; i++) {
@@ -109,7 +108,7 @@ static void test_parts_of_other_times(void **state)
     assert_true(longest(f) < 1.15f);
 }
 
-/* Half as long again in truth: what is known of it allows as much elsewhere. */
+/* Really stretched by half: the strain known of it is allowed elsewhere. */
 static void test_a_stretched_cloth(void **state)
 {
     Fixture *f = *state;
@@ -130,7 +129,7 @@ static void test_a_stretched_cloth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_parts_of_other_times, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_parts_at_different_times, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_stretched_cloth, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

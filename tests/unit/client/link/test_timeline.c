@@ -1,6 +1,6 @@
 /*
  * test_timeline.c: the shown motion against the true one over seeded bad networks. The receiver is
- * replaced here by a list of states, so that arrivals are exactly what each test says.
+ * replaced by a list of states, so that each test controls arrivals exactly.
  */
 #include "client/link/timeline.h"
 
@@ -72,7 +72,7 @@ typedef struct Fixture {
     u16 sequence;
 } Fixture;
 
-/* One packet with everything that changed up to its tick. */
+/* One packet with all changes up to its tick. */
 static void arrive(Fixture *f, u64 tick, f64 speed, u64 now_ns)
 {
     SnapshotHeader header = {
@@ -108,7 +108,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Another stream: nothing of the one before is known. */
+/* Another stream: nothing of the previous one is known. */
 static void stream_anew(Fixture *f)
 {
     f->receiver.count = 0;
@@ -143,14 +143,14 @@ typedef struct Network {
 } Network;
 
 typedef struct Judder {
-    f64 speed_error;        /* largest, share of the true speed */
+    f64 speed_error;        /* largest, as a share of the true speed */
     f64 position_error_m;   /* largest against the true motion at the shown tick */
     f64 acceleration_error; /* largest, m/s² above the true one */
     f64 delay_s, starved;
     bool went_back;
 } Judder;
 
-/* Plays `seconds` of a motion over the network at 60 pictures a second; measures after 3 s. */
+/* Plays `seconds` of a motion over the network at 60 frames a second; measures after 3 s. */
 static Judder play(Fixture *f, Motion *motion, Network network, f64 seconds)
 {
     enum {
@@ -209,7 +209,7 @@ static Judder play(Fixture *f, Motion *motion, Network network, f64 seconds)
     return judder;
 }
 
-/* A perfect network: one interval and a little of delay, and the true motion. */
+/* A perfect network: little more than one interval of delay, and the true motion. */
 static void test_uniform_perfect(void **state)
 {
     Judder judder = play(*state, motion_uniform, (Network){0.05, 0.0, 0.0, 1}, 20.0);
@@ -238,14 +238,13 @@ static void test_uniform_jitter_and_loss(void **state)
     assert_true(judder.starved < 0.05);
     assert_true(judder.position_error_m < 0.005);
     assert_true(judder.speed_error < 0.08);
-    /* Two pictures of a 2 m/s motion are apart from even by 2 mm at most: nothing that an eye calls
-     * a jerk. */
+    /* Two frames of a 2 m/s motion deviate from even spacing by at most 2 mm: no visible jerk. */
     assert_true(judder.acceleration_error < 8.0);
 }
 
-/* Six pictures a second, each of which knows when the packets since the one before came: the clock
- * of the stream does not suffer from it. */
-static void test_few_pictures(void **state)
+/* Six frames a second, with the arrival times of the packets in between: the stream's clock is as
+ * accurate as ever. */
+static void test_low_frame_rate(void **state)
 {
     Fixture *f = *state;
     u64 base_ns = 5000000000ull;
@@ -264,7 +263,7 @@ static void test_few_pictures(void **state)
     assert_true(timeline_starved(f->timeline) < 0.03);
 }
 
-/* A curved motion: the cubic follows it over lost states too. */
+/* A curved motion: the cubic follows it even across lost states. */
 static void test_swing(void **state)
 {
     Judder judder = play(*state, motion_swing, (Network){0.04, 0.05, 0.1, 4}, 30.0);
@@ -299,7 +298,7 @@ static f64 stream(Fixture *f, f64 *now, u64 first, u64 last, Motion *motion)
     return *now;
 }
 
-/* Paused, the newest frame is shown exactly; going on, the tick never goes back. */
+/* Paused, the newest frame is shown exactly; after resuming, the tick never goes back. */
 static void test_pause(void **state)
 {
     Fixture *f = *state;
@@ -328,7 +327,7 @@ static void test_pause(void **state)
         assert_true(timeline_tick(f->timeline) >= tick);
         tick = timeline_tick(f->timeline);
     }
-    /* Back at its place: one interval and a little behind. */
+    /* Back to its delay: little more than one interval behind. */
     assert_true(tick > 183 - 6 && tick < 185);
 }
 
@@ -339,7 +338,7 @@ static f32 shown_x(Fixture *f)
     return shown.position.x;
 }
 
-/* The pause is told with the tick that is known already. */
+/* The pause is announced with the tick that is already known. */
 static void test_pause_same_tick(void **state)
 {
     Fixture *f = *state;
@@ -360,7 +359,7 @@ static void test_pause_same_tick(void **state)
     assert_true(tick > 176 && tick < 182);
 }
 
-/* A body that slides to rest: no overshoot, exact at rest; it then leaves at the right tick. */
+/* A body that slides to rest: no overshoot, exact at rest; it then departs at the right tick. */
 static void test_rest(void **state)
 {
     Fixture *f = *state;
@@ -401,7 +400,7 @@ static void test_rest(void **state)
     }
 }
 
-/* A box that falls onto the ground is never drawn inside it by more than was rounded away. */
+/* A box that falls onto the ground is never drawn inside it by more than the rounding. */
 static void test_landing(void **state)
 {
     Fixture *f = *state;
@@ -420,7 +419,7 @@ static void test_landing(void **state)
     }
 }
 
-/* Another generation in the slot is another body: nothing is drawn between the two. */
+/* Another generation in the slot is another body: no interpolation between the two. */
 static void test_generation(void **state)
 {
     Fixture *f = *state;
@@ -437,7 +436,7 @@ static void test_generation(void **state)
     assert_true(shown_x(f) == 10.0f);
 }
 
-/* When nothing comes any more the body goes on for a quarter of a second and stops there. */
+/* When packets stop, the body moves on for a quarter of a second and stops there. */
 static void test_starved(void **state)
 {
     Fixture *f = *state;
@@ -449,14 +448,15 @@ static void test_starved(void **state)
     run_to(f, &now, now + 1.0);
     assert_true(shown_x(f) == x);
     assert_true(timeline_starved(f->timeline) > 0.3);
-    /* The stream is back after 3 s: no going back, and the true place within half a second. */
+    /* The stream is back after 3 s: no motion backwards, and the true position within half a
+     * second. */
     f64 tick = timeline_tick(f->timeline);
     stream(f, &now, 382, 412, motion_uniform);
     assert_true(timeline_tick(f->timeline) > tick);
     assert_true(timeline_tick(f->timeline) > 400.0);
 }
 
-/* A chunk that comes after it was needed changes nothing but what it must. */
+/* A chunk that arrives too late to be used causes no jump. */
 static void test_late_chunk(void **state)
 {
     Fixture *f = *state;
@@ -471,7 +471,8 @@ static void test_late_chunk(void **state)
     assert_true(fabsf(shown_x(f) - x) < 0.002f);
 }
 
-/* A seek back is a new stream: its first tick is shown at once. Forwards the stream goes on. */
+/* A seek back starts a new stream: its first tick is shown at once. A seek forwards continues the
+ * stream. */
 static void test_seek(void **state)
 {
     Fixture *f = *state;
@@ -487,7 +488,7 @@ static void test_seek(void **state)
     assert_true(timeline_tick(f->timeline) > 5050 && timeline_tick(f->timeline) < 5065);
 }
 
-/* A server that announces full speed and keeps half: the clock finds out. */
+/* A server that announces full speed and runs at half: the clock adapts. */
 static void test_slow_server(void **state)
 {
     Fixture *f = *state;
@@ -509,7 +510,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_uniform_perfect, setup, teardown),
         cmocka_unit_test_setup_teardown(test_uniform_jitter, setup, teardown),
         cmocka_unit_test_setup_teardown(test_uniform_jitter_and_loss, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_few_pictures, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_low_frame_rate, setup, teardown),
         cmocka_unit_test_setup_teardown(test_swing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pause, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pause_same_tick, setup, teardown),

@@ -1,8 +1,7 @@
 /*
- * test_timeline_bodies.c: bodies of many points over streams that stand, that bring their chunks in
- * turn and that begin piece by piece: however it comes, all that is shown of a body is of one time,
- * and no edge of it is longer than the body's ever was. The receiver is replaced by lists of
- * states.
+ * test_timeline_bodies.c: bodies of many points over streams that stall, that send their chunks in
+ * turn or that start piece by piece: in every case all points of a body are shown at one time, and
+ * no edge is longer than it ever was. The receiver is replaced by lists of states.
  */
 #include "client/link/timeline.h"
 
@@ -19,11 +18,11 @@
 
 enum {
     SIDE = 40,   /* points of a side of the cloth, which covers 26 chunks */
-    BEFORE = 37, /* free points before it in the field */
+    BEFORE = 37, /* free points in front of it in the field */
     POINTS = BEFORE + SIDE * SIDE + 30,
     CHUNKS_MAX = 32,
     TICK_RATE = 60,
-    SNAPSHOT = 2, /* ticks from one to the next */
+    SNAPSHOT = 2, /* ticks between snapshots */
 };
 
 #define EDGE_M 0.03f
@@ -66,9 +65,9 @@ static const FieldDesc point_field = {
 
 static const TimelineBody cloth = {0, BEFORE, SIDE *SIDE};
 
-/* A cloth that keeps its edges while it waves wildly: each row is a chain of links of EDGE_M whose
- * angles swing, with a haste of 1 so fast that points have 3 m/s; the rows stand EDGE_M apart. Its
- * middle moves. */
+/* A cloth that waves wildly with constant edge lengths: each row is a chain of links of EDGE_M
+ * whose angles swing, at a rate of 1 so fast that points have 3 m/s; the rows are EDGE_M apart. Its
+ * centre moves. */
 static void cloth_at(f64 tick, f64 haste, QPoint *points)
 {
     f64 t = tick / TICK_RATE;
@@ -90,7 +89,7 @@ typedef struct Fixture {
     SnapshotReceiver receiver;
     Timeline *timeline;
     u16 sequence;
-    f64 haste; /* of the cloth */
+    f64 haste; /* rate of the cloth's swing */
     QPoint points[POINTS];
     ShownPoint shown[POINTS];
 } Fixture;
@@ -143,7 +142,7 @@ static void arrive(Fixture *f, u64 tick, u8 flags, f64 now_s)
     timeline_arrival(f->timeline, &header, (u64)(now_s * 1e9));
 }
 
-/* The longest edge of what is shown, as a share of EDGE_M; 0: it is not. */
+/* The longest shown edge, as a share of EDGE_M; 0: not shown. */
 static f32 longest(Fixture *f)
 {
     f32 most = 0.0f;
@@ -165,7 +164,7 @@ static f32 longest(Fixture *f)
     return most / EDGE_M;
 }
 
-/* How far the shown middle is from where it is at the shown tick, ticks. */
+/* Distance of the shown centre from its true position at the shown tick, in ticks of motion. */
 static f64 behind(Fixture *f)
 {
     f64 x = (f64)f->shown[BEFORE].position.x;
@@ -174,17 +173,17 @@ static f64 behind(Fixture *f)
 
 typedef struct Seen {
     f32 longest;
-    f64 behind_last, first_s, step_most; /* m between two pictures */
+    f64 behind_last, first_s, step_most; /* m between two frames */
 } Seen;
 
-/* How a stream brings its chunks: those for which `wanted` says so. Nothing comes from..to. */
+/* How a stream sends its chunks: those selected by `wanted`. Nothing is sent from..to. */
 typedef struct Stream {
-    u32 turn; /* one of so many chunks goes in a snapshot: 1: all */
+    u32 turn; /* one in so many chunks per snapshot; 1: all */
     f64 loss; /* of snapshots */
     f64 jitter_s;
     f64 stall_from, stall_to;
-    bool lost; /* what was sent meanwhile */
-    u32 rests; /* this chunk is never sent again after the first time, + 1; 0: none */
+    bool lost; /* whether what was sent meanwhile is lost */
+    u32 rests; /* this chunk is sent only once, + 1; 0: none */
     bool limited;
 } Stream;
 
@@ -235,10 +234,10 @@ static Seen play(Fixture *f, Stream stream, f64 seconds)
     return seen;
 }
 
-/* Of the true cloth and of what lies between two states of it, with the quantum. */
+/* Limit of the true cloth and of interpolations between two of its states, with the quantum. */
 #define EDGE_MOST 1.08f
 
-static void test_even(void **state)
+static void test_steady(void **state)
 {
     Seen seen = play(*state, (Stream){.turn = 1}, 4.0);
     assert_true(seen.longest < EDGE_MOST);
@@ -246,7 +245,7 @@ static void test_even(void **state)
     assert_true(seen.first_s >= 0.0 && seen.first_s < 0.1);
 }
 
-/* The server stands for 0.6 s: the cloth stands, and comes back without a jump. */
+/* The server stalls for 0.6 s: the cloth stops, and resumes without a jump. */
 static void test_stall(void **state)
 {
     Seen seen = play(*state, (Stream){.turn = 1, .stall_from = 2.0, .stall_to = 2.6}, 6.0);
@@ -254,18 +253,18 @@ static void test_stall(void **state)
     assert_true(fabs(seen.behind_last) < 0.5);
 }
 
-/* For so long that time jumps: the cloth goes through what it missed within moments. */
+/* So long that time jumps: the cloth catches up within moments. */
 static void test_long_stall(void **state)
 {
     Stream stream = {.turn = 1, .stall_from = 2.0, .stall_to = 3.0, .lost = true};
     Seen seen = play(*state, stream, 8.0);
     assert_true(seen.longest < EDGE_MOST);
     assert_true(fabs(seen.behind_last) < 0.5);
-    assert_true(seen.step_most < 0.2); /* 1.5 m in all */
+    assert_true(seen.step_most < 0.2); /* 1.5 m in total */
 }
 
-/* The states of where it stood are gone when the network brings all at once: it is elsewhere then,
- * and whole. */
+/* The states of where it stopped are gone when the network delivers all at once: it is then
+ * elsewhere, and intact. */
 static void test_flood(void **state)
 {
     Seen seen = play(*state, (Stream){.turn = 1, .stall_from = 2.0, .stall_to = 4.0}, 8.0);
@@ -277,12 +276,12 @@ static void test_jitter_and_loss(void **state)
 {
     Seen seen = play(*state, (Stream){.turn = 1, .loss = 0.15, .jitter_s = 0.06}, 12.0);
     assert_true(seen.longest < EDGE_MOST);
-    /* 1.5 m/s at 1.5 times the pace is 37 mm a picture. */
+    /* 1.5 m/s at 1.5 times the rate is 37 mm a frame. */
     assert_true(seen.step_most < 0.045);
 }
 
-/* A narrow line: chunks come in turn, each every 0.2 s. Between its states so far apart each is
- * shown on straight ways, which differ little if the waves are slow. */
+/* A narrow line: chunks are sent in turn, each every 0.2 s. Between states so far apart motion is
+ * linear, which deviates little if the waves are slow. */
 static void test_in_turn(void **state)
 {
     Fixture *f = *state;
@@ -297,8 +296,7 @@ static void test_in_turn(void **state)
     assert_true(seen.step_most < 0.045);
 }
 
-/* One chunk is not heard of any more, on a line that says nothing of what rests: the others go on
- * all the same. */
+/* One chunk is never heard of again, on a line that does not announce rest: the others go on. */
 static void test_one_rests(void **state)
 {
     Fixture *f = *state;
@@ -306,8 +304,8 @@ static void test_one_rests(void **state)
     assert_true(fabs(behind(f)) < 1.0);
 }
 
-/* What is not of a body goes on as ever, and bodies may come and go. */
-static void test_others(void **state)
+/* Points of no body are unaffected, and bodies may appear and disappear. */
+static void test_other_points(void **state)
 {
     Fixture *f = *state;
     play(f, (Stream){.turn = 1}, 1.0);
@@ -333,14 +331,14 @@ static void test_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_even, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_steady, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stall, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_stall, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flood, setup, teardown),
         cmocka_unit_test_setup_teardown(test_jitter_and_loss, setup, teardown),
         cmocka_unit_test_setup_teardown(test_in_turn, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_rests, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_points, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

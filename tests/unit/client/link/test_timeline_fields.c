@@ -1,6 +1,6 @@
 /*
- * test_timeline_fields.c: grids, points and chunks that are not in every snapshot, against motion
- * that is known. The receiver is replaced by lists of states.
+ * test_timeline_fields.c: grids, points and chunks that are missing from some snapshots, against
+ * known motion. The receiver is replaced by lists of states.
  */
 #include "client/link/timeline.h"
 
@@ -120,8 +120,8 @@ static const FieldDesc density_field = {.kind = FIELD_GRID3,
                                         .quantum = 0.02f,
                                         .spacing = {1, 1, 1}};
 
-/* Cell i rises by (i % 7 + 1) codes a tick; a second channel falls. Four chunks with clipped edges.
- */
+/* Cell i rises by (i % 7 + 1) codes a tick; a second channel falls. Four chunks with clipped
+ * edges. */
 static void test_grid2(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void test_grid2(void **state)
     f32 values[20 * 18], second[20 * 18];
     f32 alone;
     assert_false(timeline_grid(f->timeline, 0, 0, values));
-    assert_true(values[0] == -1.0f); /* nothing has come */
+    assert_true(values[0] == -1.0f); /* nothing has arrived */
     assert_false(timeline_cell(f->timeline, 0, 0, 0, &alone));
     for (u64 tick = 2; tick <= 60; tick += 2) {
         u16 cells[20 * 18][2];
@@ -156,14 +156,14 @@ static void test_grid2(void **state)
             assert_true(fabs((f64)second[i] - (60000.0 - 100.0 * shown) / 65535.0) < 1e-5);
         }
     }
-    /* Beyond the newest state the grid stays as it is. */
+    /* Beyond the newest state the grid is constant. */
     for (u32 i = 0; i < 60; i++) {
         picture(f);
     }
     timeline_grid(f->timeline, 0, 0, values);
     assert_true(fabsf(values[6] - (-1.0f + 0.01f * (100.0f + 60.0f * 7.0f))) < 1e-4f);
 
-    /* The stream begins anew: the old one is shown until there is more, chunk by chunk. */
+    /* The stream restarts: the old one is shown until the new one has data, chunk by chunk. */
     TimelineShown *former = timeline_shown(f->timeline);
     assert_non_null(former);
     Timeline *next = timeline_create(&f->receiver, 60, 30);
@@ -173,7 +173,7 @@ static void test_grid2(void **state)
     assert_true(timeline_grid(next, 0, 0, second));
     assert_memory_equal(second, values, sizeof values);
     timeline_destroy(next);
-    /* But not one that was never whole. */
+    /* But not a chunk that was never complete. */
     former = timeline_shown(f->timeline);
     next = timeline_create(&f->receiver, 60, 30);
     timeline_inherit(next, former);
@@ -206,7 +206,7 @@ static void test_grid3(void **state)
     fixture_destroy(f);
 }
 
-/* ---- points that miss snapshots ---- */
+/* ---- points missing from snapshots ---- */
 
 static const FieldDesc point_field = {.kind = FIELD_POINTS,
                                       .channels = 1,
@@ -232,7 +232,7 @@ static f64 shown_x(const Fixture *f, u32 i)
     return (f64)point.position.x;
 }
 
-/* Points move as fast as they are shown to: what streaks and foam are drawn from. */
+/* Points have their shown velocities, from which streaks and foam are drawn. */
 static void test_points_have_velocities(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void test_points_have_velocities(void **state)
     for (u64 tick = 2; tick <= 90; tick += 2) {
         QPoint points[100];
         points_at(points, 2.0 / 60.0 * (f64)tick);
-        points[9].generation = (u16)(tick / 2); /* another one in each state */
+        points[9].generation = (u16)(tick / 2); /* another point in each state */
         for (u32 chunk = 0; chunk < 2; chunk++) {
             put_chunk(&f->receiver, tick, chunk, points);
         }
@@ -265,7 +265,7 @@ typedef struct Trip {
 } Trip;
 
 /* Chunk 1 moves at 2 m/s and is in every `every`-th snapshot; `limited`: those without it say so.
- * From tick 120 on it stands, of which nothing more is told if `silent`. */
+ * From tick 120 on it rests, which is not announced if `silent`. */
 static Trip trip(u32 every, u8 flags, u64 stop, u64 last_tick)
 {
     Fixture *f = fixture_create(&point_field);
@@ -302,19 +302,19 @@ static Trip trip(u32 every, u8 flags, u64 stop, u64 last_tick)
     return result;
 }
 
-/* Under a small budget a chunk comes in every third snapshot: it moves on all the same. */
+/* Under a small budget a chunk is sent in every third snapshot: it still moves continuously. */
 static void test_limited(void **state)
 {
     (void)state;
     Trip t = trip(3, SNAPSHOT_LIMITED, 1000, 400);
     print_message("every third: largest step %.4f m, acceleration %.2f m/s^2\n", t.step_max,
                   t.acceleration_max);
-    /* 2 m/s is 0.0333 m a picture. */
+    /* 2 m/s is 0.0333 m a frame. */
     assert_true(t.step_max < 0.037);
     assert_true(t.acceleration_max < 4.0);
 }
 
-/* In complete snapshots silence means rest: it stops where it was last seen, at once. */
+/* In complete snapshots silence means rest: it stops at once where it was last seen. */
 static void test_silent(void **state)
 {
     (void)state;
@@ -324,8 +324,8 @@ static void test_silent(void **state)
     assert_true(fabs(t.end - place) < 0.001);
 }
 
-/* In cut snapshots it may be moving on: after a quarter of a second of silence it is where it was
- * last seen, without a jump. */
+/* In truncated snapshots it may still be moving: after a quarter of a second of silence it is where
+ * it was last seen, without a jump. */
 static void test_silent_limited(void **state)
 {
     (void)state;
@@ -336,7 +336,7 @@ static void test_silent_limited(void **state)
     assert_true(fabs(t.end - place) < 0.001);
 }
 
-/* Nothing comes for a while: the picture goes on, holds, says so, and comes back without a snap. */
+/* An outage: the shown world moves on, holds, reports it, and resumes without a jump. */
 static void test_outage(void **state)
 {
     (void)state;
@@ -365,7 +365,7 @@ static void test_outage(void **state)
                 assert_true(x >= x1 - 1e-4);
                 step_max = fmax(step_max, x - x1);
                 acceleration_max = fmax(acceleration_max, fabs(x - 2 * x1 + x2) * 3600.0);
-                /* Behind by more than the delay of before. */
+                /* Behind by more than the earlier delay. */
                 back_s = fabs(x - 2.0 * (t - 0.04)) > 0.1 ? t - 3.0 - outages_s[k] : back_s;
             }
             x2 = x1;
@@ -383,7 +383,7 @@ static void test_outage(void **state)
     }
 }
 
-/* ---- a stream after another ---- */
+/* ---- consecutive streams ---- */
 
 static const FieldDesc value_field = {
     .kind = FIELD_SCALARS, .channels = 1, .name = "values", .capacity = 5};
@@ -393,7 +393,7 @@ static const FieldDesc body_field = {.kind = FIELD_POSES,
                                      .capacity = CHUNK_POSES + 3,
                                      .quantum = 0.001f};
 
-/* What `before` showed goes on in another fixture of the same field. */
+/* Continues the state shown by `before` in another fixture of the same field. */
 static Fixture *fixture_follow(Fixture *before, const FieldDesc *field)
 {
     TimelineShown *shown = timeline_shown(before->timeline);
@@ -404,7 +404,7 @@ static Fixture *fixture_follow(Fixture *before, const FieldDesc *field)
     return f;
 }
 
-/* After a seek the ground is there before anything of it came again. */
+/* After a seek the ground is shown before it is received again. */
 static void test_ground_after_seek(void **state)
 {
     (void)state;
@@ -429,7 +429,7 @@ static void test_ground_after_seek(void **state)
     for (u32 i = 0; i < PL_COUNT(poses); i++) {
         poses[i].position[0] += 500;
     }
-    put_chunk(&f->receiver, 90, 0, poses); /* the other chunk comes later */
+    put_chunk(&f->receiver, 90, 0, poses); /* the other chunk arrives later */
     arrive(f, 90, 0);
     for (u32 i = 0; i < 10; i++) {
         picture(f);
@@ -440,14 +440,14 @@ static void test_ground_after_seek(void **state)
     fixture_destroy(f);
 }
 
-/* Values keep what they were until new ones come, and say so. */
+/* Values are kept until new ones arrive, and are marked as old. */
 static void test_values_after_seek(void **state)
 {
     (void)state;
     f32 sent[5] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f}, shown[5] = {7.0f, 7.0f, 7.0f, 7.0f, 7.0f};
     Fixture *f = fixture_create(&value_field);
     assert_false(timeline_scalars(f->timeline, 0, shown));
-    assert_true(shown[3] == 7.0f); /* left as it is: whoever asks knows better than 0 */
+    assert_true(shown[3] == 7.0f); /* left unchanged: the caller has a better value than 0 */
     put(&f->receiver, 600, sent);
     arrive(f, 600, 0);
     picture(f);

@@ -1,6 +1,5 @@
 /*
- * test_billboard_image.c: the sheet of billboards: tiles apart from each other, each image of its
- * own.
+ * test_billboard_image.c: the sheet of billboards: separate tiles, each with its own image.
  */
 #include "client/view/billboard_image.h"
 
@@ -39,7 +38,7 @@ static void test_tiles(void **state)
     for (u32 image = 0; image < BILLBOARD_IMAGE_COUNT; image++) {
         u32 first, count;
         billboard_tiles((BillboardImage)image, &first, &count);
-        assert_int_equal(first, used); /* none has another's tile */
+        assert_int_equal(first, used); /* none shares another's tile */
         used += count;
         for (u32 tile = first; tile < first + count; tile++) {
             for (u32 i = 0; i < SHEET_TILE; i++) {
@@ -60,8 +59,8 @@ static void test_tiles(void **state)
         }
     }
     assert_true(used <= SHEET_TILES * SHEET_TILES);
-    /* A dot is full in the middle, a ring is not; a snowflake looks the same turned by 60 degrees:
-     * here by 180. */
+    /* A dot is opaque in the middle, a ring is not; a snowflake is symmetric under rotation by 60
+     * degrees: here by 180. */
     u32 middle = SHEET_TILE / 2, ring, flake, unused;
     billboard_tiles(BILLBOARD_RING, &ring, &unused);
     billboard_tiles(BILLBOARD_SNOWFLAKE, &flake, &unused);

@@ -1,7 +1,7 @@
 /*
- * test_field_picture.c: heights, voxels and bare points as a client of a host draws them: the
- * surface where it must be and lit by its slopes, the fog where the blob is, balls where points
- * are. With PLENUM_PICTURE=FILE.png in the environment the picture is kept for looking at.
+ * test_field_picture.c: heights, voxels and bare points as a client draws them: the surface in
+ * place and shaded by its slopes, the fog where the blob is, balls where points are. With
+ * PLENUM_PICTURE=FILE.png in the environment the picture is kept for inspection.
  */
 #include "client/link/shown.h"
 #include "tests/support/field_source.h"
@@ -22,8 +22,8 @@ static f64 time_of(const Shot *shot)
     return shot->tick / FIELD_SOURCE_HZ;
 }
 
-/* Over the lake, away from what stands before it: blue at the surface, and the sky beyond its far
- * edge; slopes that face the sun (towards +x) are brighter than those that do not. */
+/* Over the lake, clear of the objects in front of it: blue at the surface, and sky beyond its far
+ * edge; slopes that face the sun (towards +x) are brighter than others. */
 static void must_show_lake(const Shot *shot)
 {
     f64 towards = 0.0, away = 0.0;
@@ -36,7 +36,7 @@ static void must_show_lake(const Shot *shot)
             fail_msg("lake at %g: %u %u %u", (f64)x, c[0], c[1], c[2]);
         }
         f64 phase = cos(1.5 * (f64)x + 0.7 * (f64)z - 3.0 * time_of(shot));
-        if (phase < -0.5) { /* falls along x: turned to the sun */
+        if (phase < -0.5) { /* falls along x: facing the sun */
             towards += c[2];
             facing++;
         } else if (phase > 0.5) {
@@ -46,7 +46,7 @@ static void must_show_lake(const Shot *shot)
     }
     assert_true(facing > 5 && turned > 5);
     assert_true(towards / facing > away / turned + 8.0);
-    /* The near edge is where the surface ends: a hand's breadth before it there is sky. */
+    /* The surface ends at its near edge: 10 cm in front of it there is sky. */
     f32 edge = -3.5f + 0.2f * 35.0f, x = -2.0f;
     f32 high = field_wave(x, edge, time_of(shot));
     assert_int_equal(shot_hue(shot_pixel(shot, vec3(x, high + 0.02f, edge - 0.1f))), 2);
@@ -87,7 +87,7 @@ static void test_fields_are_drawn(void **state)
     for (u32 i = 0; i < FIELD_SWARM_POINTS; i += 10) {
         assert_int_equal(shot_hue(shot_pixel(shot, field_swarm(i, time_of(shot)))), 1);
     }
-    /* What has not all come is not drawn at all, nor what has no appearance. */
+    /* Incomplete fields are not drawn at all, nor those without an appearance. */
     Entity entities[FIELD_SOURCE_FIELDS];
     memcpy(entities, shot->picture.entities, sizeof entities);
     entities[FIELD_SWARM].appearance.kind = APPEARANCE_NONE;
@@ -143,7 +143,7 @@ static Shot *fog_create(FieldSet *fields, Entity *entity, f32 *values, u32 side)
     return shot;
 }
 
-/* The middle of the picture, seen from there. */
+/* The centre of the picture, seen from there. */
 static const u8 *seen_from(View *view, Shot *shot, Vec3 eye)
 {
     shot->picture.camera = (Camera){eye, vec3_zero(), vec3(0, 1, 0), 0.8f, 0.1f, 200.0f, 0};
@@ -151,9 +151,9 @@ static const u8 *seen_from(View *view, Shot *shot, Vec3 eye)
     return shot_pixel(shot, vec3_zero());
 }
 
-/* The fog hides what is behind it by as much as it holds on the way, whichever side it is seen
- * from; what is nearer hides what is farther; a finer grid of the same looks the same. */
-static void test_fog_hides_by_what_it_holds(void **state)
+/* The fog attenuates what is behind it by its optical depth, from whichever side it is seen; nearer
+ * fog hides farther fog; a finer grid of the same fog looks the same. */
+static void test_fog_attenuates_by_its_depth(void **state)
 {
     (void)state;
     static const Vec3 eyes[4] = {{0, 0.3f, 6}, {-6, 0.2f, 0.5f}, {1, 0.2f, -6}, {4, -4, 3}};
@@ -167,7 +167,7 @@ static void test_fog_hides_by_what_it_holds(void **state)
         Entity entity = {0};
         u32 side = sides[s], cells = side * side * side;
         Shot *shot = fog_create(&fields, &entity, values, side);
-        f32 share = 16.0f / (f32)side; /* of what a voxel of the coarse grid holds */
+        f32 share = 16.0f / (f32)side; /* of the depth of a voxel of the coarse grid */
         for (u32 i = 0; i < cells; i++) {
             values[cells + i] = i / (side * side) >= side / 2 ? 1.0f : 0.0f;
         }
@@ -192,7 +192,7 @@ static void test_fog_hides_by_what_it_holds(void **state)
         }
         assert_int_equal(shot_hue(seen_from(view, shot, vec3(0, 0.3f, 6))), 0);
         assert_int_equal(shot_hue(seen_from(view, shot, vec3(0.1f, 0.3f, -6))), 3);
-        assert_int_equal(shot_hue(seen_from(view, shot, vec3(1, 0.3f, 1))), 0); /* from within */
+        assert_int_equal(shot_hue(seen_from(view, shot, vec3(1, 0.3f, 1))), 0); /* from inside */
         free(shot->rgb);
         free(shot);
     }
@@ -204,7 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields_are_drawn),
-        cmocka_unit_test(test_fog_hides_by_what_it_holds),
+        cmocka_unit_test(test_fog_attenuates_by_its_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

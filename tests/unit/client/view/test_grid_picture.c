@@ -1,8 +1,8 @@
 /*
- * test_grid_picture.c: clear water and lit fog as they are drawn, at the resolution of stills and
- * at that of windows of CPU renderers: Beer's law and Snell's law in water, an eye below it, waves
- * that gather light; self-shadow, extinction and heat of fog. With PLENUM_PICTURES=FOLDER in the
- * environment the pictures are kept for looking at.
+ * test_grid_picture.c: clear water and lit fog as drawn, at the resolution of stills and at that of
+ * windows of CPU renderers: Beer's law and Snell's law in water, an eye below it, waves that focus
+ * light; self-shadowing, extinction and heat of fog. With PLENUM_PICTURES=FOLDER in the environment
+ * the pictures are kept for inspection.
  */
 #include "client/view/fog_form.h"
 #include "client/view/water_form.h"
@@ -19,7 +19,7 @@
 
 #include "tests/support/near.h"
 
-/* The GL driver keeps memory until the process ends: not our leak. */
+/* The GL driver holds memory until the process ends: not our leak. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -31,7 +31,7 @@ enum {
     HEIGHT = 360,
 };
 
-static Drawn *view; /* of all tests: a process has one OpenGL context */
+static Drawn *view; /* shared by all tests: a process has one OpenGL context */
 static bool coarse;
 
 static int fine_open(void **state)
@@ -72,7 +72,7 @@ enum {
     SIDE = 96
 };
 
-/* Water of this level over 4 m x 4 m of ground; heights may be changed before the picture. */
+/* Water of this level over 4 m x 4 m of ground; heights may be changed before drawing. */
 static f32 *water(Drawn *d, f32 level)
 {
     f32 *values, gap = 4.0f / SIDE;
@@ -109,8 +109,8 @@ static Vec3 light_at(const Drawn *d, Vec3 point, i32 half)
     return vec3_scale(sum, 1.0f / (f32)count);
 }
 
-/* Pool with boxes, one of them out of the water, and a train of waves. */
-static void test_pool_to_look_at(void **state)
+/* Pool with boxes, one of them above the water, and a train of waves. */
+static void test_pool_for_inspection(void **state)
 {
     (void)state;
     drawn_clear(view);
@@ -129,7 +129,8 @@ static void test_pool_to_look_at(void **state)
     take(view, "below");
 }
 
-/* Light from the ground through depths d, 2 d and 3 d is a + b exp(-s z), s with both ways. */
+/* Light from the ground through depths d, 2 d and 3 d is a + b exp(-s z), where s covers both
+ * ways. */
 static void test_depth_dims_by_beers_law(void **state)
 {
     (void)state;
@@ -152,9 +153,9 @@ static void test_depth_dims_by_beers_law(void **state)
     }
 }
 
-/* The bottom is seen raised: a spot at depth D under a ray of angle a (in air) shows where the
+/* The bottom appears raised: a point at depth D under a ray of angle a (in air) appears where the
  * refracted ray meets the bottom, D (tan a - tan b) nearer than the straight one, sin a = 1.333 sin
- * b. The dark edge between two boxes on the ground tells where. */
+ * b. The dark edge between two boxes on the ground marks the point. */
 static void test_bottom_is_raised_by_snells_law(void **state)
 {
     (void)state;
@@ -180,7 +181,7 @@ static void test_bottom_is_raised_by_snells_law(void **state)
         /* Where this ray meets the surface (or its level), z. */
         seen[wet] = (f64)away - (f64)high / tan(down);
     }
-    /* Dry: the straight ray through (z = 0, bottom). Wet: solve Snell for the same spot. */
+    /* Dry: the straight ray through (z = 0, bottom). Wet: solve Snell's law for the same point. */
     f64 low = 0.0, top = (f64)away;
     for (u32 i = 0; i < 60; i++) { /* z of the surface point, from 0 to the eye */
         f64 z = 0.5 * (low + top), air = ((f64)away - z), water_side = z;
@@ -194,8 +195,8 @@ static void test_bottom_is_raised_by_snells_law(void **state)
     expect_near("wet", seen[1], low, 0.035);
 }
 
-/* A crest gathers light below it, a trough spreads it. */
-static void test_waves_gather_light(void **state)
+/* A crest focuses light below it, a trough spreads it. */
+static void test_waves_focus_light(void **state)
 {
     (void)state;
     drawn_clear(view);
@@ -248,7 +249,7 @@ static void test_heights_between_cells(void **state)
 
 /* ---- fog ---- */
 
-/* Light through a slab of fog of even density under a slanting sun: exp(-thickness / cos). */
+/* Light through a slab of uniform fog under a slanting sun: exp(-thickness / cos). */
 static void test_light_fades_through_fog(void **state)
 {
     (void)state;
@@ -275,7 +276,7 @@ static void test_light_fades_through_fog(void **state)
         assert_true(fog_form_fill(&form, &shown, &appearance, sun, 64));
         expect_near("densest", (f64)form.densest, 0.5, 1e-6);
         for (u32 k = 4; k < N; k += 7) {
-            /* Of a place: the way to the nearest face that its ray to the sun leaves by. */
+            /* At a point: the path to the nearest face through which its ray to the sun leaves. */
             const u32 at[3] = {k, (7 * k) % N, (11 * k + 5) % N};
             const f32 way[3] = {sun.x, sun.y, sun.z};
             f32 leave = 1e9f;
@@ -294,7 +295,7 @@ static void test_light_fades_through_fog(void **state)
     fog_form_finish(&form);
 }
 
-/* A ball of smoke under the sun is brighter on its side; what it hides follows clear_m whatever the
+/* A ball of smoke under the sun is brighter on its sunny side; its opacity follows clear_m at any
  * resolution; hot fog glows red, and hotter fog whiter. */
 static void test_smoke_and_fire(void **state)
 {
@@ -348,10 +349,10 @@ static void test_smoke_and_fire(void **state)
 static int run(const char *name, int (*open)(void **))
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pool_to_look_at),
+        cmocka_unit_test(test_pool_for_inspection),
         cmocka_unit_test(test_depth_dims_by_beers_law),
         cmocka_unit_test(test_bottom_is_raised_by_snells_law),
-        cmocka_unit_test(test_waves_gather_light),
+        cmocka_unit_test(test_waves_focus_light),
         cmocka_unit_test(test_smoke_and_fire),
     };
     print_message("%s\n", name);

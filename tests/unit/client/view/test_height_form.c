@@ -1,6 +1,7 @@
 /*
  * test_height_form.c: surfaces of heights: every vertex on the heights, triangles that cover the
- * whole grid once and face up, normals of a wave as its derivatives say, whatever is left out.
+ * whole grid once and face up, normals equal to the derivatives of a wave, at every level of
+ * decimation.
  */
 #include "client/view/height_form.h"
 
@@ -42,7 +43,7 @@ static void check_surface(u32 columns, u32 rows, u32 side_max)
         assert_true(cells[i].x == p.x && cells[i].y == p.z);
         Vec3 want = vec3_normalize_or(
             vec3(-0.65f * cosf(1.3f * p.x), 1.0f, 0.18f * sinf(0.9f * p.z)), vec3_zero());
-        assert_true(vec3_distance(n, want) < 0.03f); /* at edges from one side only */
+        assert_true(vec3_distance(n, want) < 0.03f); /* one-sided differences at edges */
     }
     f64 area = 0.0;
     for (u32 i = 0; i < index_count; i += 3) {
@@ -72,7 +73,7 @@ static void test_surfaces(void **state)
     check_surface(2, 300, 100);
 }
 
-/* One row is no surface. */
+/* A single row has no surface. */
 static void test_a_row(void **state)
 {
     (void)state;

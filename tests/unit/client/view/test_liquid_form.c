@@ -1,6 +1,6 @@
 /*
- * test_liquid_form.c: what of a liquid's points is drawn: decimated ones stand for all, those
- * inside are left out, spray and what moves against its surroundings is white.
+ * test_liquid_form.c: which of a liquid's points are drawn: decimated ones represent all, those
+ * inside are left out, spray and points that move against their surroundings are white.
  */
 #include "client/view/liquid_form.h"
 #include "protocol/codec/chunk.h"
@@ -57,8 +57,8 @@ static f64 volume_of(const LiquidForm *form)
     return sum;
 }
 
-/* As PROTOCOL.md says: the points whose index in their chunk is no multiple of 2^t are free. */
-static void test_decimation_is_seen(void **state)
+/* As in PROTOCOL.md: points whose index in their chunk is not a multiple of 2^t are free. */
+static void test_decimation_is_detected(void **state)
 {
     (void)state;
     ShownPoint *points = cube();
@@ -87,8 +87,8 @@ static void test_decimation_is_seen(void **state)
     free(points);
 }
 
-/* An entity that begins within a chunk, and slots that are not in use yet, are not decimated. */
-static void test_gaps_are_no_decimation(void **state)
+/* An entity that begins within a chunk, and slots not yet in use, are not decimation. */
+static void test_gaps_are_not_decimation(void **state)
 {
     (void)state;
     enum {
@@ -106,7 +106,7 @@ static void test_gaps_are_no_decimation(void **state)
                 assert_int_equal(shifts[i], 0);
             }
         }
-        for (u32 i = 0; i < COUNT; i++) { /* of the index in the field, not in the entity */
+        for (u32 i = 0; i < COUNT; i++) { /* by index in the field, not in the entity */
             points[i].generation = (first + i) % 4 == 0;
         }
         decimation_find(points, first, COUNT, shifts);
@@ -122,7 +122,7 @@ static void test_gaps_are_no_decimation(void **state)
     }
 }
 
-/* Light that passes clear_m of it has the liquid's colour. */
+/* Light through clear_m of the liquid has its colour. */
 static void test_absorption_is_the_color(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static f32 depth_in_cube(Vec3 p)
     return least;
 }
 
-/* All points near the surface may be seen, most of those far inside need not be drawn, none is
+/* All points near the surface may be visible, most of those far inside need not be drawn, none is
  * lost; a liquid at rest has no foam. */
 static void test_points_inside_are_left_out(void **state)
 {
@@ -156,7 +156,7 @@ static void test_points_inside_are_left_out(void **state)
     ShownPoint *points = cube();
     Entity entity = liquid_of(POINTS);
     LiquidForm form = {0};
-    for (u32 round = 0; round < 2; round++) { /* the nodes of the first are forgotten */
+    for (u32 round = 0; round < 2; round++) { /* the nodes of the first round are discarded */
         liquid_form_begin(&form);
         liquid_form_add(&form, points, &entity, color, color2);
         liquid_form_foam(&form, far_away);
@@ -167,7 +167,7 @@ static void test_points_inside_are_left_out(void **state)
         for (u32 i = 0; i < form.count; i++) {
             f32 depth = depth_in_cube(form.points[i].position);
             if (i >= body->outer) {
-                assert_true(depth > 1.5f * radius); /* not of the outermost layer */
+                assert_true(depth > 1.5f * radius); /* not in the outermost layer */
             }
             deep += depth > 9.0f * radius;
             left_out += depth > 9.0f * radius && i >= body->outer;
@@ -180,8 +180,8 @@ static void test_points_inside_are_left_out(void **state)
     free(points);
 }
 
-/* An eye within the liquid sees what is about it. */
-static void test_divers_see_all(void **state)
+/* An eye inside the liquid sees its surroundings. */
+static void test_eyes_inside_see_all(void **state)
 {
     (void)state;
     ShownPoint *points = cube();
@@ -195,8 +195,8 @@ static void test_divers_see_all(void **state)
     free(points);
 }
 
-/* However close they lie: a layer that was pressed flat is seen from both sides. */
-static void test_flat_layers_are_seen(void **state)
+/* However close the points are: a layer pressed flat is visible from both sides. */
+static void test_flat_layers_are_visible(void **state)
 {
     (void)state;
     ShownPoint *points = cube();
@@ -218,9 +218,9 @@ static void test_flat_layers_are_seen(void **state)
     free(points);
 }
 
-/* A liquid that moves as one is clear at any speed; two that meet turn white where they do; drops
- * that fly are white and small, resting ones are clear. */
-static void test_foam_is_where_it_is_mixed(void **state)
+/* A liquid that moves as a whole is clear at any speed; two that collide turn white where they
+ * meet; flying drops are white and small, resting ones are clear. */
+static void test_foam_is_where_flows_meet(void **state)
 {
     (void)state;
     ShownPoint *points = cube();
@@ -272,13 +272,13 @@ static void test_foam_is_where_it_is_mixed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decimation_is_seen),
-        cmocka_unit_test(test_gaps_are_no_decimation),
+        cmocka_unit_test(test_decimation_is_detected),
+        cmocka_unit_test(test_gaps_are_not_decimation),
         cmocka_unit_test(test_absorption_is_the_color),
         cmocka_unit_test(test_points_inside_are_left_out),
-        cmocka_unit_test(test_divers_see_all),
-        cmocka_unit_test(test_flat_layers_are_seen),
-        cmocka_unit_test(test_foam_is_where_it_is_mixed),
+        cmocka_unit_test(test_eyes_inside_see_all),
+        cmocka_unit_test(test_flat_layers_are_visible),
+        cmocka_unit_test(test_foam_is_where_flows_meet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

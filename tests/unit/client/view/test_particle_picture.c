@@ -1,8 +1,9 @@
 /*
- * test_particle_picture.c: liquids, grains and billboards as they are drawn, at the resolution of
- * stills and at that of windows of CPU renderers: Beer's law, refraction, what is before and behind
- * a liquid, edges of the window, decimated points; shadows and tones of grains; light, age and size
- * of sparks. With PLENUM_PICTURES=FOLDER in the environment the pictures are kept for looking at.
+ * test_particle_picture.c: liquids, grains and billboards as drawn, at the resolution of stills and
+ * at that of windows of CPU renderers: Beer's law, refraction, objects in front of, behind and
+ * inside a liquid, edges of the window, decimated points; shadows and tints of grains; light, age
+ * and size of sparks. With PLENUM_PICTURES=FOLDER in the environment the pictures are kept for
+ * inspection.
  */
 #include "shared/math/random.h"
 #include "tests/support/drawn.h"
@@ -18,7 +19,7 @@
 
 #include "tests/support/near.h"
 
-/* The GL driver keeps memory until the process ends: not our leak. */
+/* The GL driver holds memory until the process ends: not our leak. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -31,7 +32,7 @@ enum {
     POINTS = 40000
 };
 
-static Drawn *view; /* of all tests: a process has one OpenGL context */
+static Drawn *view; /* shared by all tests: a process has one OpenGL context */
 static bool coarse;
 
 static int fine_open(void **state)
@@ -78,7 +79,7 @@ static void look_down(Drawn *d, f32 high)
     d->picture.camera.target = vec3_zero();
 }
 
-/* Clear water without a colour of its own. */
+/* Clear colourless water. */
 static Entity *water(Drawn *d, f32 radius)
 {
     Entity *entity = drawn_points(d, APPEARANCE_LIQUID, radius, 0, 0);
@@ -88,7 +89,7 @@ static Entity *water(Drawn *d, f32 radius)
     return entity;
 }
 
-/* Mean light of a square of pixels around where a point is drawn. */
+/* Mean light of a square of pixels around a point's projection. */
 static Vec3 light_at(const Drawn *d, Vec3 point, i32 half)
 {
     const u8 *middle = drawn_pixel(d, point);
@@ -112,7 +113,7 @@ static f64 part(Vec3 v, u32 k)
     return (f64)(k == 0 ? v.x : k == 1 ? v.y : v.z);
 }
 
-/* Mean absolute difference of two pictures from row `from` to `to`, and where. */
+/* Mean absolute difference of two pictures from row `from` to `to`, and where it is largest. */
 static f64 changed(const Drawn *d, const u8 *other, f64 *mean_row)
 {
     f64 sum = 0.0, rows = 0.0;
@@ -133,8 +134,8 @@ static u8 *copy_of(const Drawn *d)
     return copy;
 }
 
-/* Light that comes up from the ground through depths d, 2 d and 3 d of a liquid is a + b exp(-s z):
- * differences have the ratio exp(s d) whatever the surface adds. */
+/* Light from the ground through depths d, 2 d and 3 d of a liquid is a + b exp(-s z): differences
+ * have the ratio exp(s d), whatever the surface adds. */
 static void test_thickness_dims_by_beers_law(void **state)
 {
     (void)state;
@@ -154,13 +155,13 @@ static void test_thickness_dims_by_beers_law(void **state)
             (part(light[0], k) - part(light[1], k)) / (part(light[1], k) - part(light[2], k));
         f64 measured = log(ratio) / 0.16, expected = -log(passes[k]) / 0.4;
         print_message("channel %u: absorption %.3f, Beer %.3f per m\n", k, measured, expected);
-        /* Eight bits tell less of what hardly absorbs. */
+        /* Eight bits resolve weak absorption less well. */
         expect_near("absorption", measured, expected, k == 0 ? 0.12 * expected : 0.5);
     }
 }
 
-/* Points at random places in a layer make a surface that is even. */
-static void test_a_flat_pool_is_even(void **state)
+/* Points at random positions in a layer make a flat surface. */
+static void test_a_flat_pool_is_flat(void **state)
 {
     (void)state;
     Drawn *d = begin();
@@ -182,7 +183,7 @@ static void test_a_flat_pool_is_even(void **state)
     expect_at_most("deviation in 255 levels", deviation, 3.0);
 }
 
-/* Mean of green along a part of a row, and its deviation from a mean over 24 pixels. */
+/* Mean of green along a part of a row, and its deviation from a moving mean over 24 pixels. */
 static void row_light(const Drawn *d, u32 y, f64 *mean, f64 *deviation)
 {
     enum {
@@ -212,7 +213,8 @@ static void test_no_seam_at_the_window(void **state)
     water(d, 0.025f);
     drawn_fill(d, vec3(-1.2f, 0, -0.8f), vec3(1.2f, 0.2f, 0.8f), 0.4f, 0);
     take(d, "seam");
-    /* Off the ground's lines and the glint: the top row beside one within, left of the middle. */
+    /* Away from the ground's lines and the glint: the top row beside one within, left of the
+     * middle. */
     f64 mean[2], deviation[2];
     row_light(d, 0, &mean[0], &deviation[0]);
     row_light(d, HEIGHT / 4, &mean[1], &deviation[1]);
@@ -222,8 +224,8 @@ static void test_no_seam_at_the_window(void **state)
     expect_at_most("roughness of the edge", deviation[0], 1.3 * deviation[1] + 0.3);
 }
 
-/* A red box on the ground, a green one that floats and a blue one before the pool, which is filled
- * with a liquid this clear; 0: dry. */
+/* A red box on the ground, a floating green one and a blue one in front of the pool, filled with a
+ * liquid of this clarity; 0: dry. */
 static void take_boxes(Drawn *d, f32 clear_m, const char *name)
 {
     drawn_clear(d);
@@ -239,7 +241,7 @@ static void take_boxes(Drawn *d, f32 clear_m, const char *name)
     take(d, name);
 }
 
-/* How many pixels are red, and their mean row. */
+/* Number of red pixels, and their mean row. */
 static u32 red_pixels(const Drawn *d, f64 *row)
 {
     u32 count = 0;
@@ -255,7 +257,7 @@ static u32 red_pixels(const Drawn *d, f64 *row)
     return count;
 }
 
-/* The top of the floating box, and what is in front. */
+/* The top of the floating box, and the box in front. */
 static void must_be_as_dry(const Drawn *d, const u8 *dry)
 {
     const Vec3 places[2] = {vec3(0.35f, 0.59f, 0.1f), vec3(-0.3f, 0.5f, 0.95f)};
@@ -267,9 +269,9 @@ static void must_be_as_dry(const Drawn *d, const u8 *dry)
     }
 }
 
-/* The red box seems higher through clear water than without; in an opaque liquid it is gone. What
- * stands before the liquid or out of it looks as ever. */
-static void test_what_is_behind_before_and_within(void **state)
+/* The red box appears higher through clear water than without; in an opaque liquid it disappears.
+ * Objects in front of or above the liquid are unchanged. */
+static void test_objects_behind_in_front_and_inside(void **state)
 {
     (void)state;
     f64 row[3];
@@ -292,7 +294,7 @@ static void test_what_is_behind_before_and_within(void **state)
     free(dry);
 }
 
-/* Pixels that differ from the ground by more than a little, and their mean light. */
+/* Pixels that differ noticeably from the ground, and their mean light. */
 static u32 covered(const Drawn *d, const u8 *bare, Vec3 *mean)
 {
     u32 count = 0;
@@ -308,7 +310,7 @@ static u32 covered(const Drawn *d, const u8 *bare, Vec3 *mean)
     return count;
 }
 
-/* One of 2, 4 and 8 points left, as narrow links have them: the same pool. */
+/* With one of 2, 4 or 8 points left, as on narrow links: the same pool. */
 static void test_decimated_liquids_look_the_same(void **state)
 {
     (void)state;
@@ -322,7 +324,7 @@ static void test_decimated_liquids_look_the_same(void **state)
     water(d, 0.016f);
     drawn_fill(d, vec3(-0.6f, 0, -0.4f), vec3(0.6f, 0.1f, 0.4f), 0.4f, 0);
     for (u32 t = 0; t < 4; t++) {
-        /* Slots lie in no order: a chunk is spread over the pool. */
+        /* Slots are in no spatial order: a chunk is spread over the pool. */
         for (u32 i = 0; i < d->point_count && t == 0; i++) {
             u32 other = (u32)(random_u64(3, i) % d->point_count);
             ShownPoint point = d->points[i];
@@ -344,8 +346,8 @@ static void test_decimated_liquids_look_the_same(void **state)
     free(bare);
 }
 
-/* A hand on a liquid does not paint it; on request its points are balls. */
-static void test_hands_do_not_paint_liquids(void **state)
+/* Grabbing a liquid does not paint it; on request its points are drawn as balls. */
+static void test_grabs_do_not_paint_liquids(void **state)
 {
     (void)state;
     Drawn *d = begin();
@@ -365,7 +367,7 @@ static void test_hands_do_not_paint_liquids(void **state)
     free(before);
 }
 
-/* Far away in fog there is nothing to see but fog. */
+/* Far away in fog only fog is visible. */
 static void test_fog_hides_liquids(void **state)
 {
     (void)state;
@@ -382,7 +384,7 @@ static void test_fog_hides_liquids(void **state)
     free(with);
 }
 
-/* A heap casts a shadow, lies in the shadow of what is above it, and its grains differ. */
+/* A heap casts a shadow, is shaded by what is above it, and its grains differ. */
 static void test_grains_are_lit(void **state)
 {
     (void)state;
@@ -411,7 +413,7 @@ static void test_grains_are_lit(void **state)
     f64 bright = part(light_at(d, vec3(0, 0.4f, 0), 12), 1);
     Vec3 roof = vec3_add_scaled(vec3(0, 0.4f, 0), 0.6f / sun.y, sun);
     drawn_box(d, roof, vec3(0.25f, 0.02f, 0.25f), 0x808080);
-    d->picture.camera.eye = vec3(-1.6f, 2.4f, -0.6f); /* past the roof */
+    d->picture.camera.eye = vec3(-1.6f, 2.4f, -0.6f); /* past the edge of the roof */
     take(d, "grains_shaded");
     expect_within("sand in shadow", part(light_at(d, vec3(0, 0.4f, 0), 6), 1) / bright, 0.1, 0.75);
 }
@@ -424,7 +426,7 @@ static Entity *spark(Drawn *d, f32 age, Vec3 velocity)
     return entity;
 }
 
-/* What a spark adds to the picture, and its extents, in pixels. */
+/* The light that a spark adds to the picture, and its extents in pixels. */
 static f64 added(const Drawn *d, const u8 *bare, u32 *wide, u32 *high)
 {
     f64 sum = 0.0;
@@ -454,8 +456,8 @@ static u8 *night(Drawn *d)
     return copy_of(d);
 }
 
-/* Own light brightens, less with age as opacity falls, twice the sparks twice as much; size grows
- * with age, and length with speed. */
+/* Emission brightens, less with age as opacity falls, twice as many sparks twice as much; size
+ * grows with age, and length with speed. */
 static void test_sparks_glow_age_and_stretch(void **state)
 {
     (void)state;
@@ -502,8 +504,8 @@ static void test_sparks_glow_age_and_stretch(void **state)
     free(bare);
 }
 
-/* Smoke covers what is bright behind it; the nearer covers the farther in whatever order they come;
- * nothing hides what stands before it. */
+/* Smoke covers a bright background; nearer puffs cover farther ones in whatever order they arrive;
+ * objects in front are not covered. */
 static void test_smoke_covers_from_far_to_near(void **state)
 {
     (void)state;
@@ -516,7 +518,7 @@ static void test_smoke_covers_from_far_to_near(void **state)
         d->picture.camera.target = vec3(0, 0.5f, 0);
         drawn_box(d, vec3(0.16f, 0.5f, 0.6f), vec3(0.03f, 0.4f, 0.03f), 0x20A020);
         for (u32 k = 0; k < 2; k++) {
-            bool red = (k == 0) == (turned == 0); /* red is near */
+            bool red = (k == 0) == (turned == 0); /* red is nearer */
             drawn_points(d, APPEARANCE_BILLBOARDS, 0.3f, red ? 0xE01010 : 0x1010E0,
                          red ? 0xE01010 : 0x1010E0);
             for (u32 i = 0; i < 6; i++) {
@@ -535,11 +537,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_thickness_dims_by_beers_law),
-        cmocka_unit_test(test_a_flat_pool_is_even),
+        cmocka_unit_test(test_a_flat_pool_is_flat),
         cmocka_unit_test(test_no_seam_at_the_window),
-        cmocka_unit_test(test_what_is_behind_before_and_within),
+        cmocka_unit_test(test_objects_behind_in_front_and_inside),
         cmocka_unit_test(test_decimated_liquids_look_the_same),
-        cmocka_unit_test(test_hands_do_not_paint_liquids),
+        cmocka_unit_test(test_grabs_do_not_paint_liquids),
         cmocka_unit_test(test_fog_hides_liquids),
         cmocka_unit_test(test_grains_are_lit),
         cmocka_unit_test(test_sparks_glow_age_and_stretch),

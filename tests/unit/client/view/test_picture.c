@@ -1,7 +1,8 @@
 /*
- * test_picture.c: pictures drawn offscreen of a world built by hand: colours where things are,
- * shadows where the sun does not reach, rays and projections that agree, PNG files that survive.
- * With PLENUM_PICTURE=FILE.png in the environment the big picture is kept for looking at.
+ * test_picture.c: pictures drawn offscreen of a world built by hand: objects in their colours and
+ * places, shadows where the sun does not reach, consistent rays and projections, PNG files that
+ * read back. With PLENUM_PICTURE=FILE.png in the environment the big picture is kept for
+ * inspection.
  */
 #include "client/view/view.h"
 #include "shared/base/clock.h"
@@ -20,7 +21,7 @@
 
 #include "tests/support/near.h"
 
-/* The GL driver keeps memory until the process ends: not our leak. */
+/* The GL driver holds memory until the process ends: not our leak. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -230,8 +231,8 @@ static const u8 *pixel(const World *world, const u8 *rgb, Vec3 point)
     return rgb + 3 * ((u32)y * WIDTH + (u32)x);
 }
 
-/* The nearest thing that a ray hits, which the picture must show there: an index of entities,
- * ENTITIES if it is the sky. */
+/* The nearest thing hit by a ray, which the picture must show there: an index of entities, or
+ * ENTITIES for the sky. */
 static u32 seen_at(const World *world, f32 x, f32 y)
 {
     Ray ray = camera_ray(&world->picture.camera, WIDTH, HEIGHT, x, y);
@@ -250,8 +251,7 @@ static u32 seen_at(const World *world, f32 x, f32 y)
     return seen;
 }
 
-/* Cosine between the pixel and a colour, both linear: light makes it brighter or darker, not
- * another hue. */
+/* Cosine between the pixel and a colour, both linear: lighting changes brightness, not hue. */
 static f32 likeness(const u8 *pixel, const f32 wanted[4])
 {
     f32 c[4];
@@ -260,11 +260,11 @@ static f32 likeness(const u8 *pixel, const f32 wanted[4])
     return vec3_dot(vec3_normalize_or(a, vec3_zero()), vec3_normalize_or(b, vec3_zero()));
 }
 
-/* What the picture has of what rays hit. */
+/* How far the picture agrees with rays. */
 typedef struct Seen {
-    u32 tried, right; /* pixels of things */
+    u32 tried, right; /* pixels of objects */
     u32 sky, blue;    /* pixels of the sky, and those between its two colours */
-    u32 things;       /* of which a pixel is right */
+    u32 things;       /* objects with a correct pixel */
     bool thing_right[ENTITIES];
 } Seen;
 
@@ -290,7 +290,7 @@ static Seen compare_with_rays(const World *world, const u8 *rgb)
     return seen;
 }
 
-/* Mean difference of the pixels of a thing in two pictures, 0 to 255. */
+/* Mean difference of an object's pixels in two pictures, 0 to 255. */
 static f32 thing_changed(const World *world, u32 thing, const u8 *a, const u8 *b)
 {
     u32 count = 0, sum = 0;
@@ -307,8 +307,8 @@ static f32 thing_changed(const World *world, u32 thing, const u8 *a, const u8 *b
     return (f32)sum / (f32)count;
 }
 
-/* Everything at once: each thing in its colour where rays hit it, sky about them, marks over them,
- * and what a hand is on stands out. */
+/* Everything at once: each object in its colour where rays hit it, sky around them, marks over
+ * them, and the hovered object highlighted. */
 static void test_big_picture(void **state)
 {
     (void)state;
@@ -355,7 +355,7 @@ static void test_big_picture(void **state)
     free(world);
 }
 
-static void test_colors_where_things_are(void **state)
+static void test_objects_have_their_colors(void **state)
 {
     (void)state;
     World *world = world_create();
@@ -371,7 +371,7 @@ static void test_colors_where_things_are(void **state)
             fail_msg("thing %u: expected mostly channel %u, got %u %u %u", i, i, c[0], c[1], c[2]);
         }
     }
-    /* A slot that is free or reused by another entity shows nothing. */
+    /* A slot that is free or reused by another entity draws nothing. */
     world->poses[1].flags = 0;
     world->poses[2].generation = 2;
     u8 *without = shoot(view, world, NULL);
@@ -390,7 +390,7 @@ static bool is_red(const u8 *c)
     return c[0] > c[1] + 25 && c[0] > c[2] + 25;
 }
 
-/* What is red in the picture is what rays hit: shares of pixels where the two disagree. */
+/* Red pixels are those that rays hit: the share of pixels where the two disagree. */
 static f32 silhouette_error(View *view, World *world)
 {
     u8 *rgb = shoot(view, world, getenv("PLENUM_SILHOUETTE"));
@@ -418,14 +418,14 @@ static void must_match(View *view, Shape shape, const u8 *scene, u32 scene_bytes
     World *world = world_create();
     u8 *bytes = malloc(scene_bytes);
     memcpy(bytes, scene, scene_bytes);
-    world->scene.bytes = bytes; /* says which surfaces are meant */
+    world->scene.bytes = bytes; /* the bytes identify the surfaces */
     world->scene.byte_count = scene_bytes;
     Quat rotation = quat_normalize((Quat){0.8f, 0.3f, -0.4f, 0.2f});
     bool ground = shape.kind == SHAPE_TERRAIN;
     put(world, shape, vec3(0, ground ? 0.3f : 1.6f, 0), ground ? quat_identity() : rotation,
         0xD02020, PATTERN_PLAIN);
     color(world->entities[1].appearance.color2, 0xD02020);
-    static u64 version = 100; /* as a connection counts: each world has others */
+    static u64 version = 100; /* as a connection counts: unique to each world */
     world->picture.entity_version = version += 10;
     for (u32 i = 0; i < 2; i++) {
         world->picture.camera.side = i ? 0.3f : 0.0f; /* a panel at the right shifts the lens */
@@ -474,7 +474,7 @@ static void test_every_shape_is_drawn_where_rays_hit_it(void **state)
     must_match(view, (Shape){.kind = SHAPE_CYLINDER, .radius = 0.7f, .half_height = 0.9f}, one, 4);
     must_match(view, (Shape){.kind = SHAPE_CONE, .radius = 0.9f, .half_height = 0.9f}, one, 4);
     must_match(view, (Shape){.kind = SHAPE_HULL, .geometry = hull}, one, 4);
-    /* Another scene whose first geometry is another. */
+    /* Another scene with another first geometry. */
     must_match(view, (Shape){.kind = SHAPE_HULL, .geometry = other}, two, 4);
     must_match(view, (Shape){.kind = SHAPE_MESH, .geometry = mesh}, one, 4);
     must_match(view, (Shape){.kind = SHAPE_TERRAIN, .geometry = terrain}, two, 4);
@@ -562,7 +562,7 @@ static void test_marks_are_drawn(void **state)
     u8 *rgb = shoot(view, world, NULL);
     const u8 *c = pixel(world, rgb, vec3(0, 1, 0));
     assert_true(c[0] > 220 && c[1] < 40 && c[2] > 220);
-    /* Behind the eye: nothing, and nothing breaks. */
+    /* Behind the eye: no result, and no failure. */
     world->marks[0].from = vec3_scale(world->picture.camera.eye, 2.0f);
     world->marks[0].to = vec3_scale(world->picture.camera.eye, 3.0f);
     free(shoot(view, world, NULL));
@@ -585,7 +585,7 @@ static void test_ray_and_project_agree(void **state)
         assert_float_equal(px, x, 0.05f);
         assert_float_equal(py, y, 0.05f);
     }
-    /* What covers a quarter at the right leaves three: their middle looks at the target. */
+    /* A panel over the right quarter leaves three quarters: their centre looks at the target. */
     Ray middle = camera_ray(&camera, WIDTH, HEIGHT, WIDTH * 0.375f, HEIGHT / 2.0f);
     Vec3 towards = vec3_normalize_or(vec3_sub(camera.target, camera.eye), vec3_zero());
     assert_true(vec3_distance(middle.direction, towards) < 1e-5f);
@@ -628,7 +628,7 @@ int main(void)
         cmocka_unit_test(test_ray_and_project_agree),
         cmocka_unit_test(test_png_round_trip),
         cmocka_unit_test(test_big_picture),
-        cmocka_unit_test(test_colors_where_things_are),
+        cmocka_unit_test(test_objects_have_their_colors),
         cmocka_unit_test(test_every_shape_is_drawn_where_rays_hit_it),
         cmocka_unit_test(test_tints_replace_colors),
         cmocka_unit_test(test_cloth_has_two_sides),

@@ -1,5 +1,5 @@
-/* test_soft_form.c: surfaces have the normals of what they approximate, tubes keep their radius
- * along bends, and what is drawn follows the points. */
+/* test_soft_form.c: surfaces have the normals of the shapes they approximate, tubes keep their
+ * radius along bends, and the drawn mesh follows the points. */
 #include "client/view/soft_form.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After what it needs. */
+/* cmocka.h comes after what it needs. */
 #include <cmocka.h>
 
 static ShownPoint *shown(const SoftMesh *mesh, Vec3 shift)
@@ -51,7 +51,7 @@ static void drop(Drawn *drawn)
     soft_form_finish(&drawn->form);
 }
 
-/* Six times the volume that the triangles enclose, about `centre`. */
+/* Six times the volume enclosed by the triangles, about `centre`. */
 static f64 enclosed(const Drawn *drawn, Vec3 centre)
 {
     f64 sum = 0.0;
@@ -91,8 +91,8 @@ static void test_a_sphere_is_smooth_and_swells_by_its_thickness(void **state)
     soft_mesh_finish(&mesh);
 }
 
-/* A box has six flat faces: each vertex at an edge is drawn once for each of them, and all of it
- * goes outwards without a gap. */
+/* A box has six flat faces: each vertex at an edge is drawn once per face, and the thickened
+ * surface stays closed. */
 static void test_a_box_keeps_its_edges(void **state)
 {
     (void)state;
@@ -104,7 +104,7 @@ static void test_a_box_keeps_its_edges(void **state)
     ShownPoint *points = shown(&mesh, vec3_zero());
     Drawn drawn;
     draw(&drawn, &mesh, &appearance, points, mesh.point_count);
-    /* Of its 64 points 8 are corners with three sides, 24 on edges with two. */
+    /* Of its 64 points 8 are corners of three faces, 24 on edges of two. */
     assert_int_equal(drawn.form.twin_count, 8 * 2 + 24);
     assert_int_equal(drawn.form.vertex_count, 64 + 40);
     for (u32 i = 0; i < drawn.form.index_count; i++) {
@@ -121,8 +121,8 @@ static void test_a_box_keeps_its_edges(void **state)
     soft_mesh_finish(&mesh);
 }
 
-/* A quarter of a circle of 1 m: each vertex lies 3 cm from it, and the volume is that of the tube
- * with half a sphere at each end. */
+/* A quarter circle of 1 m: each vertex is 3 cm from it, and the volume is that of the tube with a
+ * half sphere at each end. */
 static void test_a_bent_rope_is_a_tube(void **state)
 {
     (void)state;
@@ -153,8 +153,8 @@ static void test_a_bent_rope_is_a_tube(void **state)
     soft_mesh_finish(&mesh);
 }
 
-/* Three sticks meet in point 0, one more holds two of their ends apart and is only a limit. */
-static void test_limbs_end_where_they_branch_and_limits_are_not_seen(void **state)
+/* Three sticks meet at point 0; one more is only a limit that keeps two of their ends apart. */
+static void test_limbs_end_at_branches_and_limits_are_not_drawn(void **state)
 {
     (void)state;
     Vec3 places[5] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {2, 0, 0}};
@@ -174,7 +174,7 @@ static void test_limbs_end_where_they_branch_and_limits_are_not_seen(void **stat
     drop(&drawn);
 }
 
-/* A skin of one triangle over a tetrahedron moves as its points do. */
+/* A skin of one triangle over a tetrahedron moves with its points. */
 static void test_a_skin_follows(void **state)
 {
     (void)state;
@@ -204,8 +204,8 @@ static void test_a_skin_follows(void **state)
     drop(&drawn);
 }
 
-/* Worlds of other programs may say anything. */
-static void test_what_has_no_form_is_refused(void **state)
+/* Worlds from other programs may contain anything. */
+static void test_invalid_meshes_are_refused(void **state)
 {
     (void)state;
     SoftForm form;
@@ -225,9 +225,9 @@ int main(void)
         cmocka_unit_test(test_a_sphere_is_smooth_and_swells_by_its_thickness),
         cmocka_unit_test(test_a_box_keeps_its_edges),
         cmocka_unit_test(test_a_bent_rope_is_a_tube),
-        cmocka_unit_test(test_limbs_end_where_they_branch_and_limits_are_not_seen),
+        cmocka_unit_test(test_limbs_end_at_branches_and_limits_are_not_drawn),
         cmocka_unit_test(test_a_skin_follows),
-        cmocka_unit_test(test_what_has_no_form_is_refused),
+        cmocka_unit_test(test_invalid_meshes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,7 @@ static const EnergyBound energy_bounds[] = {
     {"column_collapse", 10, 10},
     {"sand_pile", 400, 400},
     {"sand_water", 4, 4},
-    {"sand_wheel", 18, 1},
+    {"sand_wheel", 18, 8},
     {"pool_toys", 9000, 9000},
     {"water_fountain", 970, 970},
     {"water_wheel", 3600, 3600},

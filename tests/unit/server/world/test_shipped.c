@@ -157,7 +157,7 @@ static const EnergyBound energy_bounds[] = {
     {"pool_toys", 9000, 9000},
     {"water_fountain", 970, 970},
     {"water_wheel", 3600, 3600},
-    {"liquids", 450, 1},
+    {"liquids", 1500, 1},
 };
 
 static const EnergyBound *energy_bound(const char *name)

@@ -71,7 +71,7 @@ typedef struct Appearance {
     union {
         f32 clear_m; /* LIQUID, WATER, SMOKE: see color; LIQUID: 0: 1 m; WATER: 0: opaque; SMOKE: m
                         of full density that let 1/e of the light pass */
-        f32 spread;  /* SPRITES, GRAINS, BILLBOARDS: [0, 1], radii are random_point_size × radius */
+        f32 spread; /* SPRITES, GRAINS, BILLBOARDS: [0, 1], radii are random_point_size × radius */
     };
     /* BILLBOARDS */
     BillboardImage image;

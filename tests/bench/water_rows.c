@@ -264,7 +264,7 @@ static void plain_step(Plain *p, f32 rate)
 
 void bench_shallow_plain512(Bench *bench)
 {
-    Plain p;
+    Plain p = {0};
     f32 **all[] = {&p.h, &p.q, &p.r, &p.bed, &p.dh, &p.dq, &p.dr, &p.h2, &p.q2, &p.r2};
     for (u32 n = 0; n < PL_COUNT(all); n++) {
         *all[n] = bench_get(CELLS, sizeof(f32));

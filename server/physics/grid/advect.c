@@ -198,7 +198,7 @@ static f32 sample_one(const AirGrid *grid, const Limits *limits, const f32 *cell
 static f32x8 sample_apart(const AirGrid *grid, const Limits *limits, const f32 *cells,
                           const i32 at[3], const f32x8 s[3], Range *range)
 {
-    f32x8 out;
+    f32x8 out = f32x8_set(0.0f);
     for (i32 l = 0; l < SIMD_LANES; l++) {
         const i32 here[3] = {at[0] + l, at[1], at[2]};
         const f32 one[3] = {s[0][l], s[1][l], s[2][l]};

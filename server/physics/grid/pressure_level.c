@@ -106,7 +106,7 @@ typedef struct Transfer {
 SIMD_INLINE f32x8 fold(const f32 *r, i32 row, i32 slab, bool deep)
 {
     const f32x8 three = f32x8_set(3.0f);
-    f32x8 sums[4];
+    f32x8 sums[4] = {f32x8_set(0.0f)};
     for (i32 k = 0; k < (deep ? 4 : 1); k++) {
         const f32 *at = r + k * slab;
         sums[k] = (air_load(at) + air_load(at + 3 * row)) +

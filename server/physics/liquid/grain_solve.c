@@ -51,7 +51,7 @@ typedef struct GrainSide {
 
 SIMD_INLINE GrainSide side_of(const Liquid *liquid, const u32 *item)
 {
-    GrainSide side;
+    GrainSide side = {{f32x8_set(0.0f)}, {f32x8_set(0.0f)}};
     gather_fours(liquid->motion, item, side.v);
     gather_fours(liquid->contacts->spin, item, side.s);
     return side;

@@ -570,11 +570,16 @@ static void test_no_prediction_of_liquids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest),     cmocka_unit_test(test_soft_mesh),
-        cmocka_unit_test(test_grab),        cmocka_unit_test(test_prediction),
-        cmocka_unit_test(test_prediction_of_soft_bodies), cmocka_unit_test(test_heights),
-        cmocka_unit_test(test_voxels),      cmocka_unit_test(test_balls),
-        cmocka_unit_test(test_liquid),      cmocka_unit_test(test_no_prediction_of_liquids),
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_soft_mesh),
+        cmocka_unit_test(test_grab),
+        cmocka_unit_test(test_prediction),
+        cmocka_unit_test(test_prediction_of_soft_bodies),
+        cmocka_unit_test(test_heights),
+        cmocka_unit_test(test_voxels),
+        cmocka_unit_test(test_balls),
+        cmocka_unit_test(test_liquid),
+        cmocka_unit_test(test_no_prediction_of_liquids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

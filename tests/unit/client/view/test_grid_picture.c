@@ -145,8 +145,12 @@ static void test_depth_dims_by_beers_law(void **state)
     }
     const f64 passes[3] = {0.4, 0.7, 0.85};
     for (u32 k = 0; k < 3; k++) {
-        const f32 *a = &light[0].x, *b = &light[1].x, *c = &light[2].x;
-        f64 ratio = (f64)(a[k] - b[k]) / (f64)(b[k] - c[k]);
+        f32 of[3];
+        for (u32 i = 0; i < 3; i++) {
+            const f32 channels[3] = {light[i].x, light[i].y, light[i].z};
+            of[i] = channels[k];
+        }
+        f64 ratio = (f64)(of[0] - of[1]) / (f64)(of[1] - of[2]);
         f64 measured = log(ratio) / 0.2, expected = 1.6 * -log(passes[k]) / 0.5;
         print_message("channel %u: %.3f per m, Beer %.3f\n", k, measured, expected);
         expect_near("absorption", measured, expected, k == 0 ? 0.2 * expected : 0.7);

@@ -29,6 +29,9 @@ typedef struct FogQuality {
 static const FogQuality quality_plain = {128.0f, 0.8f, SIDE_MAX, 1},
                         quality_coarse = {28.0f, 1.3f, SIDE_MAX_COARSE, 2};
 
+/* Light of a black body changes within a part of a texel: steps are shorter by this. */
+static const f32 flame_fine = 3.0f;
+
 /* Of one entity; kept for its texture and memory. */
 typedef struct Fog {
     FogForm form;
@@ -45,19 +48,19 @@ struct DrawFog {
     FogQuality quality;
     f32 lens[2];
     GLuint vao, program, spread;
-    GLint low, size, color, color2, glow, march, lens_at, divisor;
+    GLint low, size, first, last, color, color2, glow, march, lens_at, divisor, pixel;
     GLuint framebuffer, coarse; /* of less resolution */
     u32 width, height;          /* of it, texels */
 };
 
 static const char fog_vertex[] =
-    "uniform vec3 low, size;\n"
+    "uniform vec3 first, last;\n"
     "out vec3 v_world;\n"
     "void main() {\n"
     /* The cube as one strip of triangles. */
     "    int bit = 1 << gl_VertexID;\n"
     "    vec3 corner = vec3((0x287a & bit) != 0, (0x02af & bit) != 0, (0x31e3 & bit) != 0);\n"
-    "    v_world = low + size * corner;\n"
+    "    v_world = mix(first, last, corner);\n"
     "    gl_Position = view_proj * vec4(v_world, 1.0);\n"
     "    gl_Position.z = 0.0;\n" /* never clipped by the far plane */
     "}\n";
@@ -66,22 +69,22 @@ static const char fog_vertex[] =
 static const char fog_fragment[] =
     "uniform sampler3D voxels;\n"
     "uniform sampler2D scene_depths;\n"
-    "uniform vec3 low, size, color, color2, glow;\n"
+    "uniform vec3 low, size, first, last, color, color2, glow;\n"
     "uniform vec4 march;\n" /* extinction 1/m, step m, steps at most, fire */
     "uniform vec2 lens;\n"
     "uniform float divisor;\n"
     "in vec3 v_world;\n"
     "out vec4 o_color;\n"
     "vec3 black_body(float h) {\n"
-    "    return vec3(1.0, 0.02 + 0.52 * h, 0.18 * h * h * h) * (6.0 * h * h * h);\n"
+    "    return vec3(1.0, 0.02 + 0.52 * h, 0.18 * h * h * h) * (14.0 * h * h * h * h * h);\n"
     "}\n"
     "void main() {\n"
     "    vec3 d = normalize(v_world - eye.xyz), per = 1.0 / (d + vec3(equal(d, vec3(0.0))) * "
     "1e-6);\n"
-    "    vec3 a = (low - eye.xyz) * per, b = (low + size - eye.xyz) * per;\n"
-    "    vec3 first = min(a, b), last = max(a, b);\n"
-    "    float from = max(max(max(first.x, first.y), first.z), 0.0);\n"
-    "    float to = min(min(last.x, last.y), last.z);\n"
+    "    vec3 a = (first - eye.xyz) * per, b = (last - eye.xyz) * per;\n"
+    "    vec3 near = min(a, b), far = max(a, b);\n"
+    "    float from = max(max(max(near.x, near.y), near.z), 0.0);\n"
+    "    float to = min(min(far.x, far.y), far.z);\n"
     "    ivec2 at = ivec2(gl_FragCoord.xy * divisor);\n"
     "    float scene = texelFetch(scene_depths, at, 0).r;\n"
     "    float z = lens.y / (scene * 2.0 - 1.0 - lens.x);\n"
@@ -120,10 +123,17 @@ static const char spread_vertex[] = "out vec2 v_uv;\n"
                                     "    gl_Position = vec4(v_uv * 2.0 - 1.0, 0.0, 1.0);\n"
                                     "}\n";
 
-static const char spread_fragment[] = "uniform sampler2D picture;\n"
-                                      "in vec2 v_uv;\n"
-                                      "out vec4 o_color;\n"
-                                      "void main() { o_color = texture(picture, v_uv); }\n";
+/* A tent over 3 × 3 texels: neighbours began at other places of a step. */
+static const char spread_fragment[] =
+    "uniform sampler2D picture;\n"
+    "uniform vec2 pixel;\n"
+    "in vec2 v_uv;\n"
+    "out vec4 o_color;\n"
+    "void main() {\n"
+    "    vec4 d = vec4(pixel, -pixel) * 0.5;\n"
+    "    o_color = 0.25 * (texture(picture, v_uv + d.xy) + texture(picture, v_uv + d.zy) +\n"
+    "                      texture(picture, v_uv + d.xw) + texture(picture, v_uv + d.zw));\n"
+    "}\n";
 
 static void sampler_unit(GLuint program, const char *name, GLint unit)
 {
@@ -143,6 +153,8 @@ static int programs_init(DrawFog *draw, u32 chunks, ErrorText *error)
     }
     draw->low = glGetUniformLocation(draw->program, "low");
     draw->size = glGetUniformLocation(draw->program, "size");
+    draw->first = glGetUniformLocation(draw->program, "first");
+    draw->last = glGetUniformLocation(draw->program, "last");
     draw->color = glGetUniformLocation(draw->program, "color");
     draw->color2 = glGetUniformLocation(draw->program, "color2");
     draw->glow = glGetUniformLocation(draw->program, "glow");
@@ -152,6 +164,7 @@ static int programs_init(DrawFog *draw, u32 chunks, ErrorText *error)
     sampler_unit(draw->program, "voxels", UNIT_VOXELS);
     sampler_unit(draw->program, "scene_depths", UNIT_SCENE_DEPTH);
     sampler_unit(draw->spread, "picture", UNIT_COARSE);
+    draw->pixel = glGetUniformLocation(draw->spread, "pixel");
     return 0;
 }
 
@@ -314,16 +327,25 @@ static void fog_show(const DrawFog *draw, const Fog *fog)
     const FogForm *form = &fog->form;
     Vec3 size =
         vec3_mul(form->spacing, vec3((f32)form->dims[0], (f32)form->dims[1], (f32)form->dims[2]));
+    const u32 *first = form->first, *last = form->last;
+    Vec3 from = vec3_add(
+        form->low, vec3_mul(form->spacing, vec3((f32)first[0], (f32)first[1], (f32)first[2])));
+    Vec3 to = vec3_add(
+        form->low,
+        vec3_mul(form->spacing, vec3((f32)(last[0] + 1), (f32)(last[1] + 1), (f32)(last[2] + 1))));
     f32 texel = f32_min(f32_min(form->spacing.x, form->spacing.y), form->spacing.z);
     glActiveTexture(GL_TEXTURE0 + UNIT_VOXELS);
     glBindTexture(GL_TEXTURE_3D, fog->texture);
     glUniform3f(draw->low, form->low.x, form->low.y, form->low.z);
     glUniform3f(draw->size, size.x, size.y, size.z);
+    glUniform3f(draw->first, from.x, from.y, from.z);
+    glUniform3f(draw->last, to.x, to.y, to.z);
     glUniform3fv(draw->color, 1, fog->color);
     glUniform3fv(draw->color2, 1, fog->color2);
     glUniform3fv(draw->glow, 1, fog->highlight);
-    glUniform4f(draw->march, form->extinction, draw->quality.step * texel, draw->quality.steps_max,
-                fog->fire);
+    f32 fine = fog->fire > 0.0f ? flame_fine : 1.0f;
+    glUniform4f(draw->march, form->extinction, draw->quality.step * texel / fine,
+                draw->quality.steps_max * sqrtf(fine), fog->fire);
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 14);
 }
 
@@ -354,6 +376,7 @@ static void coarse_end(DrawFog *draw, const Surface *surface)
     glActiveTexture(GL_TEXTURE0 + UNIT_COARSE);
     glBindTexture(GL_TEXTURE_2D, draw->coarse);
     glUseProgram(draw->spread);
+    glUniform2f(draw->pixel, 1.0f / (f32)draw->width, 1.0f / (f32)draw->height);
     glDrawArrays(GL_TRIANGLES, 0, 3);
 }
 

@@ -8,6 +8,8 @@
 static const f32 opacity_most = 0.99f;
 /* Part of full density that the heat of an empty voxel counts for: flames need no smoke. */
 static const f32 empty_weight = 1e-3f;
+/* What gives no light that anyone sees. */
+static const f32 heat_least = 0.02f;
 /* Light passing this length of full density falls to 1/e, if nothing says more. */
 static const f32 clear_default_m = 1.0f;
 
@@ -88,6 +90,14 @@ static f32 extinction_of(const Appearance *appearance, f32 voxel_m, f32 density)
     return -logf(1.0f - f32_min(density * alpha, opacity_most)) / f32_max(voxel_m, 1e-6f);
 }
 
+static void bounds_add(FogForm *form, const u32 at[3])
+{
+    for (u32 k = 0; k < 3; k++) {
+        form->first[k] = u32_min(form->first[k], at[k] > 0 ? at[k] - 1 : 0);
+        form->last[k] = u32_max(form->last[k], u32_min(at[k] + 1, form->dims[k] - 1));
+    }
+}
+
 static void fill_densities(FogForm *form, const ShownGrid *shown, const Appearance *appearance,
                            u32 step)
 {
@@ -97,6 +107,8 @@ static void fill_densities(FogForm *form, const ShownGrid *shown, const Appearan
     f32 full = extinction_of(appearance, voxel_m, 1.0f);
     form->extinction = full > 0.0f ? full : 1.0f / clear_default_m;
     form->densest = 0.0f;
+    memcpy(form->first, form->dims, sizeof form->first);
+    memset(form->last, 0, sizeof form->last);
     size_t i = 0;
     for (u32 z = 0; z < form->dims[2]; z++) {
         for (u32 y = 0; y < form->dims[1]; y++) {
@@ -109,6 +121,10 @@ static void fill_densities(FogForm *form, const ShownGrid *shown, const Appearan
                 form->densest = f32_max(form->densest, thick / form->extinction);
                 if (appearance->glow > 0.0f) {
                     form->densest = f32_max(form->densest, heat);
+                }
+                if (to_texel(thick / form->extinction) > 0 ||
+                    (appearance->glow > 0.0f && heat > heat_least)) {
+                    bounds_add(form, (const u32[3]){x, y, z});
                 }
                 form->texels[i] = (FogTexel){.extinction = to_texel(thick / form->extinction),
                                              .heat = to_texel(heat)};
@@ -207,7 +223,9 @@ bool fog_form_fill(FogForm *form, const ShownGrid *shown, const Appearance *appe
     form->low = vec3_add_scaled(grid->origin, -0.5f, grid->spacing);
     form->spacing = vec3_scale(grid->spacing, (f32)step);
     fill_densities(form, shown, appearance, step);
-    if (form->densest > 0.0f) {
+    if (form->first[0] > form->last[0]) {
+        form->densest = 0.0f;
+    } else {
         fill_light(form, vec3_normalize_or(sun, vec3(0.0f, 1.0f, 0.0f)));
     }
     return true;

@@ -16,13 +16,14 @@ typedef struct FogTexel {
 } FogTexel;
 
 typedef struct FogForm {
-    u32 dims[3];       /* texels along x, y, z */
-    Vec3 low, spacing; /* m: lowest corner of the first texel; size of a texel */
-    f32 extinction;    /* 1/m, greatest that a texel can hold */
-    f32 densest;       /* greatest share of it that one holds; 0: nothing to see */
-    FogTexel *texels;  /* [dims[0] · dims[1] · dims[2]], x fastest, then y; owned */
-    f32 *thickness;    /* 1/m, scratch */
-    f32 *arriving;     /* two slices, scratch */
+    u32 dims[3];           /* texels along x, y, z */
+    u32 first[3], last[3]; /* texels that hold something, and their neighbours */
+    Vec3 low, spacing;     /* m: lowest corner of the first texel; size of a texel */
+    f32 extinction;        /* 1/m, greatest that a texel can hold */
+    f32 densest;           /* greatest share of it that one holds; 0: nothing to see */
+    FogTexel *texels;      /* [dims[0] · dims[1] · dims[2]], x fastest, then y; owned */
+    f32 *thickness;        /* 1/m, scratch */
+    f32 *arriving;         /* two slices, scratch */
     size_t capacity, slice_capacity;
 } FogForm;
 

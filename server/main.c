@@ -10,11 +10,11 @@
 #include <string.h>
 
 typedef struct ServerOptions {
-    const char *listen, *config, *record, *http, *probe, *open_role, *key, *log;
-    u32 snapshot_rate, threads, clients_max, memory_mib;
+    const char *listen, *config, *record, *checkpoint, *http, *probe, *open_role, *key, *log;
+    u32 snapshot_rate, threads, clients_max, memory_mib, checkpoint_s;
     u64 ticks;
     f64 speed;
-    bool paused, fast, hash, verify, allow_outside;
+    bool paused, fast, hash, verify, allow_outside, resume;
 } ServerOptions;
 
 static int exit_code_of(int error)
@@ -48,9 +48,10 @@ static int parse(ServerOptions *options, OptionState *state, int argc, char **ar
     };
     const OptionTable table = {
         .program = "plenum-server",
-        .synopsis = "[options] SCENE.json | SESSION.plrec",
-        .about = "Serves one shared physical world: simulates a scene, or plays a recording to all "
-                 "clients together.",
+        .synopsis = "[options] SCENE.json | WORLD.plworld | SESSION.plrec",
+        .about =
+            "Serves one shared physical world: simulates a scene, goes on with a saved world, or "
+            "plays a recording to all clients together.",
         .rows = rows,
         .count = PL_COUNT(rows),
         .operands_min = 1,
@@ -127,6 +128,9 @@ static Source *source_open(const ServerOptions *options, const char *operand, Er
         .speed = options->speed,
         .allow_outside = options->allow_outside,
         .record_path = options->record,
+        .checkpoint_folder = options->checkpoint,
+        .checkpoint_s = options->checkpoint_s,
+        .resume = options->resume,
         .hash = options->hash,
         .probe = options->probe,
     };
@@ -134,7 +138,16 @@ static Source *source_open(const ServerOptions *options, const char *operand, Er
         error_set(error, ERROR_USAGE, "%s: relaying another server is not supported yet", operand);
         return NULL;
     }
+    if (options->resume && options->checkpoint == NULL) {
+        error_set(error, ERROR_USAGE, "--resume: needs --checkpoint DIR to find the world in");
+        return NULL;
+    }
     if (ends_with(operand, ".plrec")) {
+        if (options->checkpoint != NULL) {
+            error_set(error, ERROR_USAGE, "--checkpoint: %s is a recording and does not change",
+                      operand);
+            return NULL;
+        }
         if (options->record != NULL) {
             error_set(error, ERROR_USAGE, "--record: %s is already a recording", operand);
             return NULL;
@@ -186,6 +199,7 @@ int main(int argc, char **argv)
                              .snapshot_rate = 30,
                              .threads = 1,
                              .clients_max = 64,
+                             .checkpoint_s = 60,
                              .speed = 1.0,
                              .log = "info"};
     const char *operand = NULL;

@@ -4,6 +4,7 @@
  */
 #include "protocol/field/field_ops.h"
 #include "protocol/record/recording.h"
+#include "protocol/record/world_file.h"
 #include "protocol/scene/scene.h"
 #include "protocol/session/token.h"
 #include "server/author/reference.h"
@@ -192,14 +193,49 @@ static void print_field(const FieldDesc *field)
     printf("\n");
 }
 
+static void print_time(u64 unix_s, const char *build)
+{
+    time_t created = (time_t)unix_s;
+    struct tm utc;
+    char when[64] = "?";
+    if (gmtime_r(&created, &utc) != NULL) {
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    }
+    printf("made        %s by %s\n", when, build);
+}
+
+static int show_world(const char *path, ErrorText *error)
+{
+    WorldFile file;
+    if (world_file_read(path, 0, &file, error) != ERROR_OK) {
+        return fail(error);
+    }
+    Scene *scene = scene_from_bytes(file.scene, (u32)file.scene_bytes, error);
+    printf("world       %s, version %d\n", path, WORLD_FILE_VERSION);
+    printf("scene       %s\n", scene != NULL ? scene->name : error->text);
+    print_time(file.created_unix_s, file.build);
+    printf("tick        %" PRIu64 ": %.2f s at %u Hz\n", file.tick,
+           (f64)file.tick / (f64)u32_max(file.tick_rate, 1), file.tick_rate);
+    printf("bytes       scene %" PRIu64 ", state %" PRIu64 ", users %" PRIu64 "\n",
+           file.scene_bytes, file.image_bytes, file.note_bytes);
+    scene_destroy(scene);
+    world_file_release(&file);
+    return EXIT_OK;
+}
+
 static int show_recording(int argc, char **argv, ErrorText *error)
 {
     int code;
     const char *path = file_operand(
         argc, argv, "plenum-tool info",
-        "Prints the contents of a recording and whether it is complete.", &code, error);
+        "Prints the contents of a recording, or of a saved world, and whether it is complete.",
+        &code, error);
     if (path == NULL) {
         return code;
+    }
+    size_t length = strlen(path), tail = strlen(".plworld");
+    if (length >= tail && strcmp(path + length - tail, ".plworld") == 0) {
+        return show_world(path, error);
     }
     RecordingReader *reader = recording_reader_create(path, error);
     if (reader == NULL) {
@@ -208,16 +244,10 @@ static int show_recording(int argc, char **argv, ErrorText *error)
     const RecordingHead *head = recording_reader_head(reader);
     const RecordingInfo *info = recording_reader_info(reader);
     Scene *scene = scene_from_bytes(head->world.scene, head->world.scene_bytes, error);
-    time_t created = (time_t)head->created_unix_s;
-    struct tm utc;
-    char when[64] = "?";
-    if (gmtime_r(&created, &utc) != NULL) {
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
-    }
     f64 seconds = (f64)info->ticks / head->tick_rate;
     printf("recording   %s, version %u\n", path, head->version);
     printf("scene       %s\n", scene != NULL ? scene->name : error->text);
-    printf("made        %s by %s\n", when, head->build);
+    print_time(head->created_unix_s, head->build);
     printf("ticks       %" PRIu64 " to %" PRIu64 ", %" PRIu64 " of them at %u Hz: %.2f s\n",
            info->first_tick, info->last_tick, info->ticks, head->tick_rate, seconds);
     printf("bytes       %" PRIu64 ", %.1f a tick, %.1f kB/s\n", info->bytes,
@@ -377,7 +407,7 @@ static const struct {
 } commands[] = {
     {"check", check_scene, "SCENE.json", "load a scene like the server, print a summary"},
     {"schema", print_schema, "", "print the options of scenes: ranges, defaults"},
-    {"info", show_recording, "FILE.plrec", "print the contents of a recording"},
+    {"info", show_recording, "FILE", "print the contents of a recording or a saved world"},
     {"dump", dump_world, "FILE", "a world of a recording or scene at a tick (see dump --help)"},
     {"keygen", make_keys, "NAME", "create a key pair for tokens: NAME.key and NAME.pub"},
     {"token", make_token, "--key FILE OUT", "sign a connect token (see token --help)"},

@@ -229,6 +229,12 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
     metric(&page, "tick", "counter", "", "Newest world tick.", (f64)host->status.tick);
     metric(&page, "tick_late_total", "counter", "", "Ticks that started late.",
            (f64)host->status.late_ticks);
+    metric(&page, "checkpoints_total", "counter", "", "Checkpoints written.",
+           (f64)host->status.checkpoints);
+    metric(&page, "checkpoints_failed_total", "counter", "", "Checkpoints that were not.",
+           (f64)host->status.checkpoints_failed);
+    metric(&page, "checkpoint_tick", "gauge", "", "World tick of the newest checkpoint; 0: none.",
+           (f64)host->status.checkpoint_tick);
     metric(&page, "tick_seconds", "summary", "{quantile=\"0.5\"}", tick_help,
            (f64)histogram_quantile(&host->tick_us, 0.5) * 1e-6);
     metric(&page, "tick_seconds", "", "{quantile=\"0.99\"}", NULL,

@@ -17,6 +17,9 @@ typedef struct SourceStatus {
     bool finished;  /* --ticks reached, or a damaged recording: the host drains and exits */
     Error error;    /* reason, if finished by an error */
     u64 late_ticks; /* ticks that started late since the start */
+    u64 checkpoints, checkpoints_failed; /* written, and not, since the start */
+    u64 checkpoint_tick;                 /* of the newest; 0: none */
+    bool checkpoint_failing;             /* the last one could not be written */
 } SourceStatus;
 
 typedef struct Source Source;
@@ -42,6 +45,12 @@ typedef struct SourceOps {
     void (*debug_subscribe)(Source *source, u32 mask);
     /* The newest debug picture not taken yet, one block to be freed by the caller, or NULL. */
     DebugPicture *(*debug)(Source *source);
+    /* Keeps a copy of what the host wants to find again with the next checkpoints. NULL: not
+     * supported. */
+    void (*keep)(Source *source, const u8 *note, u32 bytes);
+    /* What was kept with the checkpoint that the source goes on from: borrowed, until it is
+     * started; 0 bytes: none. NULL: not supported. */
+    const u8 *(*kept)(Source *source, u32 *bytes);
 } SourceOps;
 
 struct Source {
@@ -55,14 +64,17 @@ typedef struct SourceWorldOptions {
     u64 memory_max_bytes; /* a scene that needs more is refused; 0: no limit */
     bool paused;
     f64 speed;
-    bool allow_outside;      /* the scene may name files outside its folder */
-    const char *record_path; /* NULL: none */
-    bool hash;               /* print "hash TICK HEX" at the end */
-    const char *probe;       /* print "probe TICK NAME VALUE" every world second; NULL none */
+    bool allow_outside;            /* the scene may name files outside its folder */
+    const char *record_path;       /* NULL: none */
+    const char *checkpoint_folder; /* NULL: none */
+    u32 checkpoint_s;              /* real seconds between checkpoints; 0: 60 */
+    bool resume;                   /* go on from the checkpoint there, if there is one */
+    bool hash;                     /* print "hash TICK HEX" at the end */
+    const char *probe;             /* print "probe TICK NAME VALUE" every world second; NULL none */
     const struct MatterList *kinds; /* additional kinds of matter (world.h), borrowed; NULL none */
 } SourceWorldOptions;
 
-/* A live world on its own thread. */
+/* A live world on its own thread, of a scene or of a saved world (.plworld). */
 Source *source_world_create(const char *scene_path, const SourceWorldOptions *options,
                             ErrorText *error);
 /* A recording, played in real time. */

@@ -6,16 +6,9 @@
  * frames come out. The world, the recorder and the worker pool belong to the simulation thread
  * alone.
  */
-#include "protocol/record/recording.h"
-#include "protocol/stream/entity_list.h"
-#include "server/author/scene_load.h"
-#include "server/host/frame_queue.h"
-#include "server/host/source.h"
-#include "server/world/world.h"
+#include "server/host/source_world_internal.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
-#include "shared/base/stats.h"
-#include "shared/base/version.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,8 +21,6 @@ enum {
     /* Events carried over from frames that a slow host did not take; beyond it impacts (sounds
      * and marks) are dropped. */
     EVENTS_CARRIED_MAX = 16384,
-    /* One slot is reserved for a reset. */
-    INPUTS_WAITING_MAX = INPUTS_PER_TICK_MAX - 1,
     STEPS_MAX = 3600,
 };
 
@@ -42,53 +33,6 @@ enum {
 #define FLUSH_NS          500000000ull
 #define WARN_NS           5000000000ull
 #define DEBUG_INTERVAL_NS ((u64)DEBUG_INTERVAL_MS * 1000000)
-
-typedef struct WorldSource {
-    Source source;
-    SourceWorldOptions options;
-    char probe[NAME_BYTES_MAX];
-    Scene *scene;
-
-    /* ---- the simulation's ---- */
-    Jobs *jobs;
-    World *world;
-    RecordingWriter *recorder;
-    Input *inputs;      /* [INPUTS_PER_TICK_MAX] of the current tick */
-    u64 deadline_ns;    /* when the next tick is due */
-    u64 flushed_ns;     /* when the recording was last flushed */
-    u64 slowed_ns;      /* when world time was last dropped; 0 never */
-    u64 warned_ns;      /* time of the last log message about it */
-    u64 given_up_ns;    /* world time dropped since then */
-    MovingAverage cost; /* ms per tick */
-    u64 looked_ns;      /* time of the last debug picture */
-
-    pthread_t thread;
-    bool started;
-    void (*wake)(void *context);
-    void *wake_context;
-
-    pthread_mutex_t mutex;
-    pthread_cond_t changed; /* signals a request or a taken frame */
-    /* ---- below: under the mutex ---- */
-    Input *queue; /* [INPUTS_WAITING_MAX] */
-    u32 queued;
-    bool reset;     /* an operator requested a reset */
-    u32 reset_user; /* its user */
-    bool stop, paused;
-    u32 steps; /* ticks to run although paused */
-    f64 speed;
-    FrameQueue made;
-    SourceStatus status;
-    u32 debug_mask;
-    bool debug_mask_changed;
-    DebugPicture *picture; /* not taken yet */
-
-    /* ---- the host's ---- */
-    FieldSet *fields;
-    EntityList entities; /* as of the frame taken last */
-    MessageWorld described;
-    ScalarInfo *scalars; /* parameters, then probes */
-} WorldSource;
 
 static WorldSource *from(Source *source)
 {
@@ -197,6 +141,52 @@ static void sim_print_probe(const WorldSource *s)
     }
 }
 
+/* ---- checkpoints ---- */
+
+/* Takes an image of the world for the thread that writes it. */
+static void sim_checkpoint(WorldSource *s)
+{
+    u8 *image;
+    size_t bytes;
+    s->checkpoint_ns = clock_now_ns();
+    s->checkpoint_tick = world_tick_number(s->world);
+    if (world_save(s->world, &image, &bytes) != ERROR_OK) {
+        log_error("checkpoint: no memory for an image of the world");
+        return;
+    }
+    pthread_mutex_lock(&s->mutex);
+    u32 note_bytes = s->note_bytes;
+    u8 *note = note_bytes > 0 ? malloc(note_bytes) : NULL;
+    if (note != NULL) {
+        memcpy(note, s->note, note_bytes);
+    }
+    pthread_mutex_unlock(&s->mutex);
+    checkpointer_give(s->checkpointer, s->checkpoint_tick, image, bytes, note,
+                      note != NULL ? note_bytes : 0);
+    free(note);
+}
+
+/* A checkpoint if one is due; `idle`: the world stands still, which no later one needs to. */
+static void sim_check_checkpoint(WorldSource *s, bool idle)
+{
+    if (s->checkpointer == NULL || world_tick_number(s->world) == s->checkpoint_tick) {
+        return;
+    }
+    u64 every_ns = (u64)u32_max(s->options.checkpoint_s, 1) * NS_PER_S;
+    bool due = idle || clock_now_ns() - s->checkpoint_ns >= every_ns;
+    if (due && checkpointer_is_idle(s->checkpointer)) {
+        sim_checkpoint(s);
+    }
+    CheckpointStats stats;
+    checkpointer_stats(s->checkpointer, &stats);
+    pthread_mutex_lock(&s->mutex);
+    s->status.checkpoints = stats.written;
+    s->status.checkpoints_failed = stats.failed;
+    s->status.checkpoint_tick = stats.tick;
+    s->status.checkpoint_failing = stats.failing;
+    pthread_mutex_unlock(&s->mutex);
+}
+
 /* ---- one tick ---- */
 
 /* Moves the waiting inputs into s->inputs and returns their number. */
@@ -280,6 +270,7 @@ static int sim_tick(WorldSource *s)
     world_tick(s->world, s->inputs, count);
     sim_debug_view(s);
     int result = sim_publish(s, count);
+    sim_check_checkpoint(s, false);
     u64 now_ns = clock_now_ns();
     average_add(&s->cost, (f64)(now_ns - began_ns) * 1e-6);
     bool slowed = s->slowed_ns != 0 && now_ns - s->slowed_ns < NS_PER_S;
@@ -321,6 +312,7 @@ static Order sim_next_order(WorldSource *s, f64 *speed)
         } else if (s->paused && !waited) {
             pthread_mutex_unlock(&s->mutex);
             sim_flush(s);
+            sim_check_checkpoint(s, true);
             waited = true;
             pthread_mutex_lock(&s->mutex);
         } else {
@@ -399,6 +391,11 @@ static void sim_finish(WorldSource *s, int result)
                world_hash(s->world));
         fflush(stdout);
     }
+    if (s->checkpointer != NULL) {
+        sim_checkpoint(s);
+        checkpointer_destroy(s->checkpointer);
+        s->checkpointer = NULL;
+    }
     if (s->recorder != NULL) {
         if (recording_writer_destroy(s->recorder) < 0) {
             log_error("%s: could not be completed", s->options.record_path);
@@ -415,7 +412,7 @@ static void sim_finish(WorldSource *s, int result)
 static void *sim_main(void *argument)
 {
     WorldSource *s = argument;
-    s->flushed_ns = clock_now_ns();
+    s->flushed_ns = s->checkpoint_ns = clock_now_ns();
     int result = sim_publish(s, 0);
     f64 speed = 1.0;
     while (result == 0) {
@@ -501,7 +498,7 @@ static u32 source_input(Source *source, const Input *inputs, u32 count)
         if (replaces_move(s, &inputs[taken])) {
             continue;
         }
-        if (s->queued == INPUTS_WAITING_MAX) {
+        if (s->queued == WORLD_INPUTS_WAITING_MAX) {
             break;
         }
         s->queue[s->queued++] = inputs[taken];
@@ -587,6 +584,30 @@ static DebugPicture *source_debug(Source *source)
     return picture;
 }
 
+static void source_keep(Source *source, const u8 *note, u32 bytes)
+{
+    WorldSource *s = from(source);
+    u8 *copy = malloc(u32_max(bytes, 1));
+    if (copy == NULL || bytes > WORLD_FILE_NOTE_BYTES_MAX) {
+        free(copy);
+        return;
+    }
+    memcpy(copy, note, bytes);
+    pthread_mutex_lock(&s->mutex);
+    u8 *old = s->note;
+    s->note = copy;
+    s->note_bytes = bytes;
+    pthread_mutex_unlock(&s->mutex);
+    free(old);
+}
+
+static const u8 *source_kept(Source *source, u32 *bytes)
+{
+    WorldSource *s = from(source);
+    *bytes = (u32)s->from.note_bytes;
+    return s->from.note;
+}
+
 static void source_destroy(Source *source)
 {
     WorldSource *s = from(source);
@@ -601,6 +622,9 @@ static void source_destroy(Source *source)
     if (s->recorder != NULL) {
         recording_writer_destroy(s->recorder);
     }
+    checkpointer_destroy(s->checkpointer);
+    world_file_release(&s->from);
+    free(s->note);
     world_destroy(s->world);
     jobs_destroy(s->jobs);
     scene_destroy(s->scene);
@@ -617,105 +641,6 @@ static void source_destroy(Source *source)
 
 /* ---- creation ---- */
 
-/* Keeps the parts of the description that do not depend on the world, which the other thread
- * will own. */
-static int keep_description(WorldSource *s, const MessageWorld *world, ErrorText *error)
-{
-    s->described = *world;
-    s->fields = field_set_acquire(world_fields(s->world));
-    u32 count = world->parameter_count + world->probe_count;
-    s->scalars = calloc(u32_max(count, 1), sizeof *s->scalars);
-    if (s->scalars == NULL ||
-        entity_list_set(&s->entities, s->fields, world->entities, world->entity_count) != 0) {
-        return error_set(error, ERROR_MEMORY, "out of memory for the world's description");
-    }
-    for (u32 i = 0; i < world->parameter_count; i++) {
-        s->scalars[i] = world->parameters[i];
-    }
-    for (u32 i = 0; i < world->probe_count; i++) {
-        s->scalars[world->parameter_count + i] = world->probes[i];
-    }
-    s->described.fields = s->fields->fields;
-    s->described.field_count = s->fields->count;
-    s->described.parameters = s->scalars;
-    s->described.probes = s->scalars + world->parameter_count;
-    return 0;
-}
-
-static int check_probe(WorldSource *s, const MessageWorld *world, ErrorText *error)
-{
-    const char *name = s->options.probe;
-    f64 value;
-    if (name == NULL) {
-        return 0;
-    }
-    snprintf(s->probe, sizeof s->probe, "%s", name);
-    if (strlen(name) < sizeof s->probe && world_probe(s->world, name, &value)) {
-        return 0;
-    }
-    char known[256] = "none";
-    for (u32 i = 0, used = 0; i < world->probe_count && used < sizeof known; i++) {
-        used += (u32)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                              world->probes[i].name);
-    }
-    return error_set(error, ERROR_NOT_FOUND,
-                     "--probe: '%s' is not a probe of this scene; it has %s", name, known);
-}
-
-static int open_recording(WorldSource *s, const MessageWorld *world, ErrorText *error)
-{
-    if (s->options.record_path == NULL) {
-        return 0;
-    }
-    RecordingHead head = {
-        .tick_rate = s->scene->tick_rate, .created_unix_s = clock_unix_s(), .world = *world};
-    snprintf(head.build, sizeof head.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
-    s->recorder = recording_writer_create(s->options.record_path, &head, error);
-    return s->recorder != NULL ? 0 : ERROR_IO;
-}
-
-static int build(WorldSource *s, const char *scene_path, ErrorText *error)
-{
-    s->queue = calloc(INPUTS_WAITING_MAX, sizeof *s->queue);
-    s->inputs = calloc(INPUTS_PER_TICK_MAX, sizeof *s->inputs);
-    if (s->queue == NULL || s->inputs == NULL) {
-        return error_set(error, ERROR_MEMORY, "out of memory for the input queue");
-    }
-    s->scene = s->options.allow_outside ? scene_load_anywhere(scene_path, error)
-                                        : scene_load(scene_path, error);
-    if (s->scene == NULL) {
-        return ERROR_FORMAT;
-    }
-    for (u32 i = 0; i < s->scene->warning_count; i++) {
-        log_warn("%s", s->scene->warnings[i].text);
-    }
-    u64 needed = world_memory_estimate(s->scene, s->options.kinds),
-        most = s->options.memory_max_bytes;
-    if (most > 0 && needed > most) {
-        return error_set(error, ERROR_LIMIT,
-                         "%s: needs about %llu MiB of memory, the limit is %llu: reduce the scene "
-                         "or raise --memory",
-                         scene_path, (unsigned long long)(needed >> 20),
-                         (unsigned long long)(most >> 20));
-    }
-    s->jobs = jobs_create(u32_max(s->options.threads, 1));
-    if (s->jobs == NULL) {
-        return error_set(error, ERROR_STATE, "cannot start %u threads", s->options.threads);
-    }
-    s->world = world_create_with(s->scene, s->options.kinds, s->jobs, error);
-    if (s->world == NULL) {
-        error_prefix(error, "%s", scene_path);
-        return ERROR_FORMAT;
-    }
-    MessageWorld world;
-    world_describe(s->world, &world);
-    int result = keep_description(s, &world, error);
-    if (result == 0) {
-        result = check_probe(s, &world, error);
-    }
-    return result == 0 ? open_recording(s, &world, error) : result;
-}
-
 Source *source_world_create(const char *scene_path, const SourceWorldOptions *options,
                             ErrorText *error)
 {
@@ -729,6 +654,8 @@ Source *source_world_create(const char *scene_path, const SourceWorldOptions *op
         .debug_subscribe = source_debug_subscribe,
         .debug = source_debug,
         .status = source_status,
+        .keep = source_keep,
+        .kept = source_kept,
     };
     WorldSource *s = calloc(1, sizeof *s);
     if (s == NULL) {
@@ -742,7 +669,7 @@ Source *source_world_create(const char *scene_path, const SourceWorldOptions *op
     s->cost.weight = 0.05;
     pthread_mutex_init(&s->mutex, NULL);
     pthread_cond_init(&s->changed, NULL);
-    if (build(s, scene_path, error) != 0) {
+    if (world_source_open(s, scene_path, error) != 0) {
         source_destroy(&s->source);
         return NULL;
     }

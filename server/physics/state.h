@@ -24,7 +24,7 @@ typedef struct State {
     bool failed;
     u8 *data; /* [bytes] STATE_SAVE writes, STATE_LOAD reads */
     size_t bytes, used;
-    u64 hash;
+    u64 hash;          /* STATE_HASH: of the bytes; STATE_COUNT: of their layout */
     const char *part;  /* name of the current or failed part, for errors */
     struct Jobs *jobs; /* STATE_LOAD: workers for rebuilding derived data; may be NULL */
 } State;
@@ -35,7 +35,8 @@ static inline void state_bytes(State *state, void *at, size_t bytes)
         return;
     }
     switch (state->mode) {
-    case STATE_COUNT:
+    case STATE_COUNT: /* the sequence of sizes: the layout */
+        state->hash = (state->hash ^ bytes) * 0x100000001b3ull;
         break;
     case STATE_HASH:
         state->hash = hash_bytes(at, bytes, state->hash);

@@ -11,12 +11,12 @@
 
 enum {
     IMAGE_MAGIC = 0x47494c50,
-    IMAGE_VERSION = 13
+    IMAGE_VERSION = 14
 }; /* "PLIG" */
 
 typedef struct ImageHead {
     u32 magic, version;
-    u64 scene_hash, body_hash;
+    u64 scene_hash, layout_hash, body_hash;
 } ImageHead;
 
 /* An image may contain an invalid enumeration value, so it is compared as a number. */
@@ -113,10 +113,18 @@ u64 world_hash(const World *world)
     return state.hash;
 }
 
+u64 world_layout_hash(World *world)
+{
+    State count = {.mode = STATE_COUNT};
+    serialize(world, &count);
+    return count.hash;
+}
+
 static ImageHead image_head(const World *world)
 {
     ImageHead head = {IMAGE_MAGIC, IMAGE_VERSION,
-                      hash_bytes(world->scene->bytes, world->scene->byte_count, 0), 0};
+                      hash_bytes(world->scene->bytes, world->scene->byte_count, 0),
+                      world->layout_hash, 0};
     return head;
 }
 
@@ -180,6 +188,10 @@ static int check_head(const World *world, const u8 *image, size_t bytes, ErrorTe
     }
     if (head.scene_hash != own.scene_hash) {
         return error_set(error, ERROR_MISMATCH, "world image: of another scene");
+    }
+    if (head.layout_hash != own.layout_hash) {
+        return error_set(error, ERROR_VERSION,
+                         "world image: of another build, whose state has another layout");
     }
     if (head.body_hash != hash_bytes(image + sizeof head, bytes - sizeof head, 0)) {
         return error_set(error, ERROR_FORMAT, "world image: damaged");

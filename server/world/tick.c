@@ -23,6 +23,7 @@ World *world_create_with(const Scene *scene, const MatterList *kinds, Jobs *jobs
         world_destroy(world);
         return NULL;
     }
+    world->layout_hash = world_layout_hash(world);
     return world;
 }
 

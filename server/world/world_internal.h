@@ -50,6 +50,7 @@ struct World {
     FieldSet *fields;
     u32 parameters_field, probes_field;
     EntityList entities;
+    u64 layout_hash; /* of the sizes of all parts of its state as built: see world_layout_hash */
     u64 entities_hash, entities_hash_version; /* cache of save.c: of that version of the list */
     u32 next_entity;
     u16 generation; /* changes with each build */
@@ -117,6 +118,10 @@ void tune_declare(World *world);
 void tune_apply(World *world);
 /* 0, ERROR_RANGE or ERROR_NOT_FOUND. */
 int tune_set(World *world, u32 parameter, const f32 values[4]);
+
+/* save.c: hash over the sizes of all parts of the state in order. That of a world as built differs
+ * between builds that lay out their state differently. */
+u64 world_layout_hash(World *world);
 
 /* validate.c: whether these parts are consistent, as a tick requires. */
 bool world_clocks_hold(const World *world);

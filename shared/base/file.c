@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -101,4 +103,74 @@ int file_create(const char *path, u32 mode, ErrorText *error)
                          path);
     }
     return error_set(error, ERROR_IO, "%s: cannot create: %s", path, strerror(errno));
+}
+
+/* ---- replacing ---- */
+
+static bool write_all(int fd, const FilePart *part)
+{
+    const char *at = part->bytes;
+    size_t left = part->count;
+    while (left > 0) {
+        ssize_t put = write(fd, at, left);
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put <= 0) {
+            errno = put == 0 ? ENOSPC : errno;
+            return false;
+        }
+        at += put;
+        left -= (size_t)put;
+    }
+    return true;
+}
+
+/* The name is on the disk too once its folder is synced. */
+static bool folder_sync(const char *path)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash == NULL) {
+        snprintf(folder, sizeof folder, ".");
+    } else {
+        slash[slash == folder ? 1 : 0] = '\0';
+    }
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool done = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return done;
+}
+
+int file_replace(const char *path, const FilePart *parts, u32 count, u32 mode, ErrorText *error)
+{
+    char fresh[PATH_MAX];
+    int length = snprintf(fresh, sizeof fresh, "%s.new", path);
+    if (length < 0 || (size_t)length >= sizeof fresh) {
+        return error_set(error, ERROR_LIMIT, "%s: the name is too long", path);
+    }
+    unlink(fresh);
+    int fd = file_create(fresh, mode, error);
+    if (fd < 0) {
+        return fd;
+    }
+    bool done = true;
+    for (u32 i = 0; i < count && done; i++) {
+        done = write_all(fd, &parts[i]);
+    }
+    done = done && fsync(fd) == 0;
+    int why = errno;
+    done = close(fd) == 0 && done;
+    if (done && (rename(fresh, path) != 0 || !folder_sync(path))) {
+        why = errno;
+        done = false;
+    }
+    if (!done) {
+        unlink(fresh);
+        return error_set(error, ERROR_IO, "%s: cannot write: %s", path, strerror(why));
+    }
+    return ERROR_OK;
 }

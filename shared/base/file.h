@@ -1,6 +1,7 @@
 /*
  * file.h: files that users name. Reading refuses what is not a file of bounded size (a FIFO would
- * block for ever, a device never ends); creating never overwrites and never follows a link.
+ * block for ever, a device never ends); creating never overwrites and never follows a link;
+ * replacing leaves the old or the new file, whatever happens.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_FILE_H
@@ -18,6 +19,16 @@ char *file_read(const char *path, size_t most, size_t *bytes, ErrorText *error);
 /* Creates a file that did not exist, for writing and appending; `mode` as for open(2). Returns its
  * descriptor or a negative Error. */
 int file_create(const char *path, u32 mode, ErrorText *error);
+
+/* A part of a file's content, borrowed. */
+typedef struct FilePart {
+    const void *bytes;
+    size_t count;
+} FilePart;
+/* Writes a file anew: the parts go to "PATH.new", are synced, and take the place of what was at
+ * `path`. A crash or a full disk at any moment leaves the old file or the new one, whole; what is
+ * left of "PATH.new" by a crash is removed. Blocks until the disk has it. 0 or a negative Error. */
+int file_replace(const char *path, const FilePart *parts, u32 count, u32 mode, ErrorText *error);
 PL_END_C
 
 #endif

@@ -16,8 +16,8 @@ enum {
     SAVED_AT = 40,
     TICKS = 3,
     EDITS_MAX = 24,
-    CHECKSUM_AT = 16, /* after magic, version and hash of the scene */
-    BODY_AT = 24,
+    CHECKSUM_AT = 24, /* after magic, version, hashes of the scene and of the layout */
+    BODY_AT = 32,
     EXTRA = 64 /* bytes that edits may put in */
 };
 

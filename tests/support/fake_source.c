@@ -180,8 +180,13 @@ static void fake_destroy(Source *source)
 
 Source *fake_source_create(void)
 {
-    static const SourceOps ops = {fake_destroy, fake_start,  fake_take, fake_describe, fake_input,
-                                  fake_control, fake_status, NULL,      NULL};
+    static const SourceOps ops = {.destroy = fake_destroy,
+                                  .start = fake_start,
+                                  .take = fake_take,
+                                  .describe = fake_describe,
+                                  .input = fake_input,
+                                  .control = fake_control,
+                                  .status = fake_status};
     FakeSource *s = calloc(1, sizeof *s);
     ErrorText error = {0};
     FieldDesc field = {.kind = FIELD_POSES,

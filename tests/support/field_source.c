@@ -206,9 +206,13 @@ static void field_destroy(Source *source)
 
 Source *field_source_create(const u64 *start_ns, const u64 *now_ns)
 {
-    static const SourceOps ops = {field_destroy,  field_start, field_take,
-                                  field_describe, field_input, field_control,
-                                  field_status,   NULL,        NULL};
+    static const SourceOps ops = {.destroy = field_destroy,
+                                  .start = field_start,
+                                  .take = field_take,
+                                  .describe = field_describe,
+                                  .input = field_input,
+                                  .control = field_control,
+                                  .status = field_status};
     FieldSource *s = calloc(1, sizeof *s);
     ErrorText error = {0};
     CHECK(s != NULL);

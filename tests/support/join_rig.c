@@ -102,8 +102,13 @@ static void join_destroy(Source *source)
 
 static JoinSource *join_source(const JoinRig *rig, const Scene *scene, const MatterList *kinds)
 {
-    static const SourceOps ops = {join_destroy, join_start,  join_take, join_describe, join_input,
-                                  join_control, join_status, NULL,      NULL};
+    static const SourceOps ops = {.destroy = join_destroy,
+                                  .start = join_start,
+                                  .take = join_take,
+                                  .describe = join_describe,
+                                  .input = join_input,
+                                  .control = join_control,
+                                  .status = join_status};
     ErrorText error = {0};
     JoinSource *s = calloc(1, sizeof *s);
     CHECK(s != NULL);

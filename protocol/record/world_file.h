@@ -1,0 +1,48 @@
+/*
+ * world_file.h: .plworld files: a world at a tick, to go on from: its scene, the image of its state
+ * and what else its keeper wants to find again. One zstd frame behind a head with checksums; a file
+ * is replaced as a whole, so that a crash leaves the old one or the new one.
+ * Layer: protocol/record.
+ */
+#ifndef PLENUM_PROTOCOL_RECORD_WORLD_FILE_H
+#define PLENUM_PROTOCOL_RECORD_WORLD_FILE_H
+
+#include "shared/base/error.h"
+
+PL_BEGIN_C
+
+enum {
+    WORLD_FILE_VERSION = 1,
+    WORLD_FILE_BUILD_BYTES = 64,
+    WORLD_FILE_SCENE_BYTES_MAX = 256 << 20,
+    WORLD_FILE_NOTE_BYTES_MAX = 1 << 20,
+};
+/* Images of the largest worlds stay far below. */
+#define WORLD_FILE_IMAGE_BYTES_MAX ((u64)4 << 30)
+
+typedef struct WorldFile {
+    u64 tick;
+    u32 tick_rate;
+    u64 created_unix_s;
+    char build[WORLD_FILE_BUILD_BYTES]; /* version and compiler of the server that saved it */
+    const u8 *scene;                    /* [scene_bytes] Scene.bytes */
+    const u8 *image;                    /* [image_bytes] of world_save */
+    const u8 *note;                     /* [note_bytes] of the keeper: who may return */
+    u64 scene_bytes, image_bytes, note_bytes;
+    u8 *owned; /* of a file that was read: holds all three */
+} WorldFile;
+
+/* Compresses and writes; replaces what was there, atomically. Blocks until the disk has it. 0 or a
+ * negative Error with a text. */
+int world_file_write(const char *path, const WorldFile *file, ErrorText *error);
+/* Reads a file of at most `most` unpacked bytes (0: any that the limits allow). 0 or a negative
+ * Error with a text: ERROR_NOT_FOUND, ERROR_FORMAT if it is damaged or no such file, ERROR_VERSION,
+ * ERROR_LIMIT. On success release it with world_file_release. */
+int world_file_read(const char *path, u64 most, WorldFile *file, ErrorText *error);
+/* The same from memory. */
+int world_file_decode(const u8 *bytes, size_t count, u64 most, WorldFile *file, ErrorText *error);
+void world_file_release(WorldFile *file); /* a zero-initialized one is fine */
+
+PL_END_C
+
+#endif

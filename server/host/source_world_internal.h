@@ -1,0 +1,82 @@
+/*
+ * source_world_internal.h: the state of a live world as a Source, shared by source_world.c (its
+ * thread) and source_world_open.c (its creation).
+ * Layer: server/host, private.
+ */
+#ifndef PLENUM_SERVER_HOST_SOURCE_WORLD_INTERNAL_H
+#define PLENUM_SERVER_HOST_SOURCE_WORLD_INTERNAL_H
+
+#include "protocol/record/recording.h"
+#include "protocol/record/world_file.h"
+#include "protocol/stream/entity_list.h"
+#include "server/host/checkpoint.h"
+#include "server/host/frame_queue.h"
+#include "server/host/source.h"
+#include "server/world/world.h"
+#include "shared/base/stats.h"
+
+#include <pthread.h>
+
+enum {
+    /* One slot is reserved for a reset. */
+    WORLD_INPUTS_WAITING_MAX = INPUTS_PER_TICK_MAX - 1
+};
+
+typedef struct WorldSource {
+    Source source;
+    SourceWorldOptions options;
+    char probe[NAME_BYTES_MAX];
+    Scene *scene;
+
+    /* ---- the simulation's ---- */
+    Jobs *jobs;
+    World *world;
+    RecordingWriter *recorder;
+    Checkpointer *checkpointer;
+    u64 checkpoint_ns;   /* when the last checkpoint was taken */
+    u64 checkpoint_tick; /* and of which tick */
+    Input *inputs;       /* [INPUTS_PER_TICK_MAX] of the current tick */
+    u64 deadline_ns;     /* when the next tick is due */
+    u64 flushed_ns;      /* when the recording was last flushed */
+    u64 slowed_ns;       /* when world time was last dropped; 0 never */
+    u64 warned_ns;       /* time of the last log message about it */
+    u64 given_up_ns;     /* world time dropped since then */
+    MovingAverage cost;  /* ms per tick */
+    u64 looked_ns;       /* time of the last debug picture */
+
+    pthread_t thread;
+    bool started;
+    void (*wake)(void *context);
+    void *wake_context;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t changed; /* signals a request or a taken frame */
+    /* ---- below: under the mutex ---- */
+    Input *queue; /* [WORLD_INPUTS_WAITING_MAX] */
+    u32 queued;
+    bool reset;     /* an operator requested a reset */
+    u32 reset_user; /* its user */
+    bool stop, paused;
+    u32 steps; /* ticks to run although paused */
+    f64 speed;
+    FrameQueue made;
+    SourceStatus status;
+    u32 debug_mask;
+    bool debug_mask_changed;
+    DebugPicture *picture; /* not taken yet */
+    u8 *note;              /* [note_bytes] goes into checkpoints */
+    u32 note_bytes;
+
+    /* ---- the host's ---- */
+    FieldSet *fields;
+    EntityList entities; /* as of the frame taken last */
+    MessageWorld described;
+    ScalarInfo *scalars; /* parameters, then probes */
+    WorldFile from;      /* the saved world that this one goes on from */
+} WorldSource;
+
+/* Fills the simulation's and the host's part from a scene or a saved world. 0 or a negative Error
+ * with a text; the caller destroys the source then. */
+int world_source_open(WorldSource *s, const char *path, ErrorText *error);
+
+#endif

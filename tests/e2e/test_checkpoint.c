@@ -1,0 +1,144 @@
+/*
+ * test_checkpoint.c: a world that is kept on disk goes on bit for bit in another process, after an
+ * orderly end, after a kill at any moment, and from the checkpoint before where the newest is
+ * damaged; what cannot be used is refused by name.
+ */
+#include "shared/base/base.h"
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCENE "tests/e2e/scenes/drag.json"
+
+/* Runs a server to tick `ticks` as fast as it can; copies its line "hash TICK HEX". */
+static void run_to(const char *ticks, const char *folder, const char *resume, const char *what,
+                   char line[64])
+{
+    Process server;
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--fast", "--hash",
+                  "--ticks", ticks, what, folder != NULL ? "--checkpoint" : NULL, folder, resume,
+                  NULL);
+    int code = process_wait(&server, 120.0);
+    if (code != 0) {
+        char *text = file_text(server.err);
+        fail_msg("exit code %d: %s", code, text);
+    }
+    assert_true(process_line(&server, "hash ", line, 64, 1.0));
+}
+
+static void expect_refusal(const char *folder, const char *resume, const char *what, int code,
+                           const char *words)
+{
+    Process server;
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--fast", "--ticks", "3",
+                  what, "--checkpoint", folder, resume, NULL);
+    assert_int_equal(process_wait(&server, 60.0), code);
+    char *text = file_text(server.err);
+    assert_non_null(text);
+    if (strstr(text, words) == NULL) {
+        fail_msg("expected \"%s\" in: %s", words, text);
+    }
+    free(text);
+}
+
+static const char *file_in(const char *folder, const char *name)
+{
+    static char path[PATH_BYTES_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* Flips a bit in the middle. */
+static void damage(const char *path)
+{
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    long at = ftell(file) / 2;
+    fseek(file, at, SEEK_SET);
+    int c = fgetc(file);
+    fseek(file, at, SEEK_SET);
+    fputc(c ^ 4, file);
+    fclose(file);
+}
+
+static void test_goes_on_bit_for_bit(void **state)
+{
+    PL_UNUSED(state);
+    char whole[64], half[64], rest[64], again[64];
+    const char *folder = test_path("kept"), *scene = source_path(SCENE);
+    run_to("300", NULL, NULL, scene, whole);
+    run_to("140", folder, NULL, scene, half);
+    assert_string_not_equal(whole, half);
+    /* The saved world is itself something to serve. */
+    run_to("300", NULL, NULL, file_in(folder, "checkpoint.plworld"), again);
+    assert_string_equal(whole, again);
+    run_to("300", folder, "--resume", scene, rest);
+    assert_string_equal(whole, rest);
+    Process tool;
+    process_start(&tool, "plenum-tool", "info", file_in(folder, "checkpoint.plworld"), NULL);
+    assert_int_equal(process_wait(&tool, 30.0), 0);
+    char *text = file_text(tool.out);
+    assert_non_null(strstr(text, "tick        300"));
+    free(text);
+}
+
+static void test_survives_a_kill(void **state)
+{
+    PL_UNUSED(state);
+    const char *folder = test_path("killed"), *scene = source_path(SCENE);
+    Process server;
+    server_start(&server, "--checkpoint", folder, "--checkpoint-every", "1", scene, NULL);
+    for (u32 i = 0; i < 300 && access(file_in(folder, "checkpoint.plworld"), F_OK) != 0; i++) {
+        usleep(50000);
+    }
+    usleep(300000);
+    process_signal(&server, SIGKILL);
+    assert_int_equal(process_wait(&server, 30.0), 128 + SIGKILL);
+    /* What a kill in the middle of writing leaves. */
+    file_write(file_in(folder, "checkpoint.plworld.new"), "half a wor");
+    char rest[64], whole[64];
+    run_to("400", folder, "--resume", scene, rest);
+    run_to("400", NULL, NULL, scene, whole);
+    assert_string_equal(whole, rest);
+    assert_int_not_equal(access(file_in(folder, "checkpoint.plworld.new"), F_OK), 0);
+}
+
+static void test_damage_and_strangers(void **state)
+{
+    PL_UNUSED(state);
+    char line[64], whole[64];
+    const char *folder = test_path("odd"), *scene = source_path(SCENE);
+    expect_refusal("/proc/plenum", NULL, scene, 3, "/proc/plenum");
+    run_to("100", folder, "--resume", scene, line); /* there is none yet */
+    run_to("200", folder, "--resume", scene, line);
+    expect_refusal(folder, "--resume", source_path("shared/scenes/empty.json"), 3, "another scene");
+    damage(file_in(folder, "checkpoint.plworld"));
+    run_to("300", folder, "--resume", scene, line); /* from the one before */
+    run_to("300", NULL, NULL, scene, whole);
+    assert_string_equal(whole, line);
+    damage(file_in(folder, "checkpoint.plworld")); /* the one before is damaged already */
+    expect_refusal(folder, "--resume", scene, 3, "damaged");
+    Process server;
+    process_start(&server, "plenum-server", "--resume", scene, NULL);
+    assert_int_equal(process_wait(&server, 30.0), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_goes_on_bit_for_bit),
+        cmocka_unit_test(test_survives_a_kill),
+        cmocka_unit_test(test_damage_and_strangers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

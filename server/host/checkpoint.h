@@ -12,10 +12,10 @@
 
 typedef struct CheckpointStats {
     u64 written, failed;
-    u64 tick;      /* of the newest on disk; 0: none by this process */
-    u64 bytes;     /* of that, unpacked */
-    f64 write_ms;  /* time that it took */
-    bool failing;  /* the last one could not be written */
+    u64 tick;     /* of the newest on disk; 0: none by this process */
+    u64 bytes;    /* of that, unpacked */
+    f64 write_ms; /* time that it took */
+    bool failing; /* the last one could not be written */
 } CheckpointStats;
 
 typedef struct Checkpointer Checkpointer;

@@ -167,11 +167,21 @@ static void damaged_images_are_refused(void **unused)
     world_destroy(world);
 }
 
-/* The checksum lies after magic, version and scene hash; the body after it. */
+/* The checksum lies after magic, version, hashes of scene and layout; the body after it. */
 enum {
-    CHECKSUM_AT = 16,
-    BODY_AT = 24
+    CHECKSUM_AT = 24,
+    BODY_AT = 32
 };
+
+static bool is_saved_as(const World *world, const u8 *image, size_t bytes)
+{
+    u8 *again;
+    size_t again_bytes;
+    assert_int_equal(world_save(world, &again, &again_bytes), 0);
+    bool same = again_bytes == bytes && memcmp(again, image, bytes) == 0;
+    free(again);
+    return same;
+}
 
 /* Images that somebody made: the checksum is right, the state is not. */
 static void forged_images_do_no_harm(void **unused)
@@ -196,7 +206,12 @@ static void forged_images_do_no_harm(void **unused)
         memcpy(forged + CHECKSUM_AT, &sum, sizeof sum);
         if (try_image(world, forged, bytes, &hash)) {
             loaded[i % 2]++;
-            changed += hash != hashes[SAVED_AT - 1];
+            if (hash != hashes[SAVED_AT - 1]) {
+                changed++;
+            } else {
+                /* What the damage changed means nothing, or the hash would miss it. */
+                assert_true(is_saved_as(world, image, bytes));
+            }
             u32 many = i % 50 == 0 ? 5 : 1;
             for (u32 t = 0; t < many; t++) {
                 Input inputs[SCRIPT_INPUTS_MAX];
@@ -215,7 +230,7 @@ static void forged_images_do_no_harm(void **unused)
         f64 each = FORGERIES / 2.0;
         expect_within("share loaded, damage anywhere", loaded[0] / each, 0.6, 0.99);
         expect_within("share loaded, counts damaged", loaded[1] / each, 0.05, 0.9);
-        expect_within("share of another world", changed / (f64)(loaded[0] + loaded[1]), 0.995, 1.0);
+        expect_within("share of another world", changed / (f64)(loaded[0] + loaded[1]), 0.98, 1.0);
     }
     ErrorText error;
     assert_int_equal(world_load(world, image, bytes, &error), 0);

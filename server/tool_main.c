@@ -223,12 +223,51 @@ static int show_world(const char *path, ErrorText *error)
     return EXIT_OK;
 }
 
+/* The first of them are printed, all are counted. */
+enum {
+    DAMAGE_SHOWN_MAX = 20
+};
+
+static void print_damage(void *context, const RecordingDamage *damage)
+{
+    u32 *shown = context;
+    if ((*shown)++ >= DAMAGE_SHOWN_MAX) {
+        return;
+    }
+    printf("damaged     bytes %" PRIu64 " to %" PRIu64 ", after tick %" PRIu64 ": %s%s%s\n",
+           damage->offset, damage->offset + damage->bytes - 1, damage->tick_before, damage->what,
+           damage->block[0] != 0 ? " in block " : "", damage->block);
+}
+
+/* Reads every block; false if some are damaged. */
+static bool print_check(RecordingReader *reader, u32 tick_rate)
+{
+    RecordingCheck check;
+    u32 shown = 0;
+    (void)recording_reader_check(reader, print_damage, &shown, &check);
+    printf("notes       %" PRIu64 "\n", check.notes);
+    if (check.gaps > 0) {
+        printf("gaps        %" PRIu64 ", with %" PRIu64 " ticks that could not be recorded\n",
+               check.gaps, check.gap_ticks);
+    }
+    printf("read        %" PRIu64 " whole blocks, %" PRIu64
+           " ticks, key frames at most %.2f s apart\n",
+           check.blocks, check.ticks, (f64)check.key_interval_max / tick_rate);
+    if (check.damaged > 0) {
+        printf("damage      %" PRIu64 " places, %" PRIu64
+               " whole ticks behind them are unreadable\n",
+               check.damaged, check.ticks_lost);
+    }
+    return check.damaged == 0;
+}
+
 static int show_recording(int argc, char **argv, ErrorText *error)
 {
     int code;
     const char *path = file_operand(
         argc, argv, "plenum-tool info",
-        "Prints the contents of a recording, or of a saved world, and whether it is complete.",
+        "Reads every block of a recording, or a saved world, prints its contents, whether it is "
+        "complete and which parts are damaged.",
         &code, error);
     if (path == NULL) {
         return code;
@@ -264,8 +303,9 @@ static int show_recording(int argc, char **argv, ErrorText *error)
         printf(", %" PRIu64 " torn bytes left out\n", info->torn_bytes);
     }
     scene_destroy(scene);
+    bool whole = print_check(reader, head->tick_rate);
     recording_reader_destroy(reader);
-    return EXIT_OK;
+    return whole ? EXIT_OK : EXIT_CHECK_FAILED;
 }
 
 static int make_keys(int argc, char **argv, ErrorText *error)

@@ -1,7 +1,8 @@
 /*
  * recording.h: .plrec files: append-only blocks [type u32][length u32][tick u64][xxh3
- * u64][content], little-endian. HEAD first, then KEYF, DLTA, INPT, EVNT in tick order, INDX if
- * closed cleanly. A truncated file loses only its last block; the index can be rebuilt by scanning.
+ * u64][content], little-endian. HEAD first, then KEYF, DLTA, INPT, EVNT, NOTE, GAPS in tick order,
+ * INDX if closed cleanly. A truncated file loses only its last block; the index can be rebuilt by
+ * scanning. Notes may be added to a closed file: they follow its index, with a new one behind.
  * Layer: protocol/record.
  */
 #ifndef PLENUM_PROTOCOL_RECORD_RECORDING_H
@@ -22,20 +23,53 @@ typedef struct RecordingHead {
     MessageWorld world; /* scene, fields, entities at the first tick, parameters, probes */
 } RecordingHead;
 
-/* ---- writing: one thread, the simulation's or the host's ---- */
+/* What people did and said beside the world: no part of its state. */
+typedef enum RecordingNoteKind {
+    RECORDING_NOTE_BOOKMARK = 1, /* text: its name */
+    RECORDING_NOTE_CHAT = 2,     /* text: what was said */
+    RECORDING_NOTE_JOIN = 3,
+    RECORDING_NOTE_LEAVE = 4,
+    RECORDING_NOTE_KIND_COUNT
+} RecordingNoteKind;
+
+typedef struct RecordingNote {
+    u64 tick;
+    u32 kind;                  /* RecordingNoteKind */
+    u32 user;                  /* 0: none */
+    char name[NAME_BYTES_MAX]; /* the user's */
+    char text[TEXT_BYTES_MAX];
+} RecordingNote;
+
+/* Ticks that were not recorded: the disk was full or slow. Both included. */
+typedef struct RecordingGap {
+    u64 first_tick, last_tick;
+} RecordingGap;
+
+/* ---- writing: one thread, the recorder's ---- */
 
 typedef struct RecordingWriter RecordingWriter;
 RecordingWriter *recording_writer_create(const char *path, const RecordingHead *head,
                                          ErrorText *error);
 /* Appends one tick: its inputs (as applied by the world), hash, events and fields (a key frame
  * every few seconds, otherwise a delta against earlier frames). Ticks must ascend. 0 or a
- * negative Error (disk full); after an error the writer ignores calls. */
+ * negative Error. After ERROR_IO (disk full) the tick is kept in memory: give no more before
+ * recording_writer_flush succeeds. After any other error the writer ignores calls. */
 int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Input *inputs,
                           u32 input_count);
-/* Writes buffered data to the file; call at least once a second. */
+/* Append a note, or ticks that are missing before the next one; errors as above. */
+int recording_writer_note(RecordingWriter *writer, const RecordingNote *note);
+int recording_writer_gap(RecordingWriter *writer, RecordingGap gap);
+/* Writes buffered data to the file; call at least once a second. ERROR_IO: none of it is in the
+ * file; it may be tried again. */
 int recording_writer_flush(RecordingWriter *writer);
+/* errno of the last ERROR_IO. */
+int recording_writer_errno(const RecordingWriter *writer);
+/* The tick of the last frame that is in the file, 0 none. */
+u64 recording_writer_safe_tick(const RecordingWriter *writer);
 /* Writes the index, syncs and closes. NULL is fine. */
 int recording_writer_destroy(RecordingWriter *writer);
+/* Adds a note to a closed recording: it and a copy of the index are appended in one write. */
+int recording_append_note(const char *path, const RecordingNote *note, ErrorText *error);
 
 /* ---- reading ---- */
 
@@ -60,9 +94,50 @@ int recording_reader_seek(RecordingReader *reader, u64 tick);
  * NULL. */
 int recording_reader_next(RecordingReader *reader, Frame **frame, const Input **inputs,
                           u32 *input_count);
+/* Tick of the first key frame after `tick`; 0: none. Reading can go on there after damage. */
+u64 recording_reader_key_after(const RecordingReader *reader, u64 tick);
 /* The entities alive at the reader's position (for joins after a seek): writes up to max,
  * returns the count. */
 u32 recording_reader_entities(const RecordingReader *reader, Entity *entities, u32 max);
+
+/* ---- reading block by block ---- */
+
+/* What recording_reader_visit finds, in file order; NULL members are skipped. */
+typedef struct RecordingVisitor {
+    void *context;
+    /* Returns false to end the visit. Called at least once per second of a recording. */
+    bool (*go_on)(void *context);
+    void (*events)(void *context, u64 tick, const struct Event *events, u32 count);
+    void (*note)(void *context, const RecordingNote *note);
+    void (*gap)(void *context, RecordingGap gap);
+} RecordingVisitor;
+/* Visits notes, gaps and events without decoding frames. The reader's position stays. 0 or the
+ * error of the first damaged block, where it ends. */
+int recording_reader_visit(RecordingReader *reader, const RecordingVisitor *visitor);
+
+/* A range of bytes that cannot be read. */
+typedef struct RecordingDamage {
+    u64 offset, bytes;
+    u64 tick_before;  /* last tick read before it, 0 none */
+    const char *what; /* "wrong checksum", ...; static */
+    char block[5];    /* its type, if its header is readable */
+} RecordingDamage;
+
+typedef struct RecordingCheck {
+    u64 blocks;     /* whole ones */
+    u64 damaged;    /* number of damaged ranges */
+    u64 ticks;      /* readable */
+    u64 ticks_lost; /* whole, but deltas to damaged ones */
+    u64 notes, gaps;
+    u64 gap_ticks;        /* that the recorder lost */
+    u64 key_interval_max; /* ticks between key frames, at most */
+} RecordingCheck;
+/* Reads and decodes every block of the file, goes on behind damage, and compares the index with
+ * what it found. `damage` is called for each damaged range. 0, or a negative Error where the file
+ * cannot be read at all. The reader's position is lost: destroy it. */
+int recording_reader_check(RecordingReader *reader,
+                           void (*damage)(void *context, const RecordingDamage *damage),
+                           void *context, RecordingCheck *out);
 
 PL_END_C
 

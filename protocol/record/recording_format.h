@@ -11,8 +11,11 @@
  *   DLTA  world_hash u64, one bit per chunk (changed since the previous frame), whole bytes, then
  *         spans of the changed chunks (span.h), each preceded by a u32: bytes × 128 + plain × 64 +
  *         chunks − 1
+ *   NOTE  kind u32, user u32, bytes of the name u32, of the text u32, name, text
+ *   GAPS  first u64 and last u64 tick that is missing
  *   INDX  RecordingFileIndex, key marks, event marks, offset u64 of the INDX header
  * A tick is INPT and EVNT, if any, then its KEYF or DLTA, which completes it.
+ * NOTE and an INDX may follow an INDX; the last one counts.
  * Layer: protocol/record, private.
  */
 #ifndef PLENUM_PROTOCOL_RECORD_RECORDING_FORMAT_H
@@ -37,6 +40,8 @@ enum {
 #define BLOCK_DLTA BLOCK_TYPE('D', 'L', 'T', 'A')
 #define BLOCK_INPT BLOCK_TYPE('I', 'N', 'P', 'T')
 #define BLOCK_EVNT BLOCK_TYPE('E', 'V', 'N', 'T')
+#define BLOCK_NOTE BLOCK_TYPE('N', 'O', 'T', 'E')
+#define BLOCK_GAPS BLOCK_TYPE('G', 'A', 'P', 'S')
 #define BLOCK_INDX BLOCK_TYPE('I', 'N', 'D', 'X')
 
 typedef struct RecordingBlock {
@@ -54,6 +59,10 @@ typedef struct RecordingFileHead {
     char build[64];
 } RecordingFileHead;
 
+typedef struct RecordingFileNote {
+    u32 kind, user, name_bytes, text_bytes;
+} RecordingFileNote;
+
 /* Position of a tick's first block. */
 typedef struct RecordingMark {
     u64 tick;
@@ -69,8 +78,14 @@ typedef struct RecordingFileIndex {
 PL_STATIC_ASSERT(sizeof(RecordingBlock) == RECORDING_BLOCK_HEADER_BYTES, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileHead) == 88, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileIndex) == 48, "no padding on disk");
+PL_STATIC_ASSERT(sizeof(RecordingFileNote) == 16, "no padding on disk");
+PL_STATIC_ASSERT(sizeof(RecordingGap) == 16, "no padding on disk");
 
 PL_STATIC_ASSERT(FRAME_BYTES_MAX <= (int)RECORDING_BLOCK_BYTES_MAX, "a key holds a whole frame");
+
+enum {
+    RECORDING_NOTE_BYTES_MAX = sizeof(RecordingFileNote) + NAME_BYTES_MAX + TEXT_BYTES_MAX
+};
 
 #define RECORDING_MAGIC "PLREC\r\n\x1a"
 
@@ -81,6 +96,10 @@ typedef struct RecordingMarks {
 } RecordingMarks;
 bool recording_marks_push(RecordingMarks *marks, u64 tick, u64 offset);
 u64 recording_block_check(const RecordingBlock *block, const void *content);
+/* The content of a NOTE; `out` has RECORDING_NOTE_BYTES_MAX. Returns the bytes. */
+u32 recording_note_encode(const RecordingNote *note, u8 *out);
+/* 0 or ERROR_FORMAT. */
+int recording_note_decode(const RecordingBlock *block, const u8 *content, RecordingNote *out);
 /* True if an event changes the list of entities. */
 bool recording_event_is_entity(const Event *event);
 

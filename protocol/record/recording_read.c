@@ -2,8 +2,7 @@
  * recording_read.c: reads untrusted .plrec files: every length is checked before use, every block's
  * checksum is compared, and the recording ends at the first invalid block.
  */
-#include "protocol/record/recording_format.h"
-#include "protocol/stream/entity_list.h"
+#include "protocol/record/recording_internal.h"
 #include "shared/base/file.h"
 
 #include <errno.h>
@@ -13,36 +12,9 @@
 #include <unistd.h>
 #include <zstd.h>
 
-struct RecordingReader {
-    int fd;
-    u64 file_bytes;
-    u64 end;         /* first byte after the last complete tick */
-    u64 start;       /* first block after HEAD */
-    u64 offset;      /* next block to read */
-    u8 *head_memory; /* content of HEAD: the scene bytes may point into it */
-    u8 *head_storage;
-    RecordingHead head;
-    FieldSet *fields;
-    RecordingInfo info;
-    RecordingMarks keys, entity_events;
-    u8 *content; /* of the last block read */
-    size_t content_capacity;
-    u8 *raw; /* unpacked key frame */
-    size_t raw_capacity;
-    Frame *current; /* decoded last */
-    RecordingTrail trail;
-    bool pending;  /* current was decoded by a seek and not returned yet */
-    Input *inputs; /* of current */
-    u32 input_count, input_capacity;
-    Message events; /* of the tick being read; storage below */
-    u8 *events_storage;
-    EntityList entities; /* after the events of current */
-    u64 entities_tick;
-};
-
 /* ---- blocks ---- */
 
-static int read_at(const RecordingReader *reader, u64 offset, void *out, size_t bytes)
+int recording_read_at(const RecordingReader *reader, u64 offset, void *out, size_t bytes)
 {
     size_t done = 0;
     while (done < bytes) {
@@ -71,14 +43,12 @@ static int reserve(u8 **memory, size_t *capacity, size_t bytes)
     return 0;
 }
 
-/* Reads the block at `offset` with its content into reader->content. 0 or a negative Error:
- * ERROR_TRUNCATED where the file ends first, ERROR_FORMAT for a wrong checksum. */
-static int read_block(RecordingReader *reader, u64 offset, RecordingBlock *block)
+int recording_read_block(RecordingReader *reader, u64 offset, RecordingBlock *block)
 {
     if (offset + sizeof *block > reader->file_bytes) {
         return ERROR_TRUNCATED;
     }
-    int result = read_at(reader, offset, block, sizeof *block);
+    int result = recording_read_at(reader, offset, block, sizeof *block);
     if (result != 0) {
         return result;
     }
@@ -90,7 +60,7 @@ static int read_block(RecordingReader *reader, u64 offset, RecordingBlock *block
     }
     result = reserve(&reader->content, &reader->content_capacity, block->length + 1u);
     if (result == 0) {
-        result = read_at(reader, offset + sizeof *block, reader->content, block->length);
+        result = recording_read_at(reader, offset + sizeof *block, reader->content, block->length);
     }
     if (result == 0 && recording_block_check(block, reader->content) != block->check) {
         result = ERROR_FORMAT;
@@ -100,7 +70,7 @@ static int read_block(RecordingReader *reader, u64 offset, RecordingBlock *block
 
 /* ---- content ---- */
 
-static int decode_inputs(RecordingReader *reader, const RecordingBlock *block)
+int recording_take_inputs(RecordingReader *reader, const RecordingBlock *block)
 {
     BitReader bits;
     bit_reader_init(&bits, reader->content, block->length);
@@ -128,7 +98,7 @@ static int decode_inputs(RecordingReader *reader, const RecordingBlock *block)
     return 0;
 }
 
-static void drop_events(RecordingReader *reader)
+void recording_drop_events(RecordingReader *reader)
 {
     message_free(reader->events_storage);
     reader->events_storage = NULL;
@@ -136,13 +106,13 @@ static void drop_events(RecordingReader *reader)
     reader->events.events.count = 0;
 }
 
-static int decode_events(RecordingReader *reader, const RecordingBlock *block)
+int recording_take_events(RecordingReader *reader, const RecordingBlock *block)
 {
-    drop_events(reader);
+    recording_drop_events(reader);
     int result = message_decode(reader->content, block->length, &reader->events,
                                 &reader->events_storage, NULL);
     if (result == 0 && reader->events.kind != MESSAGE_EVENTS) {
-        drop_events(reader);
+        recording_drop_events(reader);
         result = ERROR_FORMAT;
     }
     return result;
@@ -188,8 +158,7 @@ static int unpack_key(RecordingReader *reader, const RecordingBlock *block, size
     return 0;
 }
 
-/* KEYF or DLTA: decodes the tick's frame, with its events, into current. */
-static int decode_frame(RecordingReader *reader, const RecordingBlock *block)
+int recording_take_frame(RecordingReader *reader, const RecordingBlock *block)
 {
     bool key = block->type == BLOCK_KEYF;
     bool orphan = !key && reader->current == NULL;
@@ -232,11 +201,11 @@ static int decode_frame(RecordingReader *reader, const RecordingBlock *block)
 static int advance(RecordingReader *reader)
 {
     reader->input_count = 0;
-    drop_events(reader);
+    recording_drop_events(reader);
     u64 tick = 0;
     while (reader->offset < reader->end) {
         RecordingBlock block;
-        int result = read_block(reader, reader->offset, &block);
+        int result = recording_read_block(reader, reader->offset, &block);
         if (result != 0) {
             return result;
         }
@@ -246,11 +215,11 @@ static int advance(RecordingReader *reader)
         }
         tick = block.tick;
         if (block.type == BLOCK_INPT) {
-            result = decode_inputs(reader, &block);
+            result = recording_take_inputs(reader, &block);
         } else if (block.type == BLOCK_EVNT) {
-            result = decode_events(reader, &block);
+            result = recording_take_events(reader, &block);
         } else if (frame) {
-            result = decode_frame(reader, &block);
+            result = recording_take_frame(reader, &block);
         } else if (block.type == BLOCK_INDX) {
             return ERROR_NOT_FOUND;
         } /* otherwise a block type of a later minor version: skipped */
@@ -275,9 +244,10 @@ static bool use_index(RecordingReader *reader)
     u64 offset;
     RecordingBlock block;
     if (reader->file_bytes < reader->start + sizeof block + sizeof(RecordingFileIndex) + 8 ||
-        read_at(reader, reader->file_bytes - 8, &offset, 8) != 0 || offset < reader->start ||
-        offset > reader->file_bytes - sizeof block || read_block(reader, offset, &block) != 0 ||
-        block.type != BLOCK_INDX || offset + sizeof block + block.length != reader->file_bytes) {
+        recording_read_at(reader, reader->file_bytes - 8, &offset, 8) != 0 ||
+        offset < reader->start || offset > reader->file_bytes - sizeof block ||
+        recording_read_block(reader, offset, &block) != 0 || block.type != BLOCK_INDX ||
+        offset + sizeof block + block.length != reader->file_bytes) {
         return false;
     }
     RecordingFileIndex index;
@@ -336,7 +306,7 @@ static int scan_block(RecordingReader *reader, const RecordingBlock *block, u64 
         return 0;
     }
     if (block->type == BLOCK_EVNT) {
-        int result = decode_events(reader, block);
+        int result = recording_take_events(reader, block);
         if (result != 0) {
             return result;
         }
@@ -346,7 +316,7 @@ static int scan_block(RecordingReader *reader, const RecordingBlock *block, u64 
                 tick->entity_mark = offset;
             }
         }
-        drop_events(reader);
+        recording_drop_events(reader);
         return 0;
     }
     if (block->type != BLOCK_KEYF && block->type != BLOCK_DLTA) {
@@ -381,11 +351,11 @@ static int rebuild_index(RecordingReader *reader)
     reader->end = reader->start;
     for (;;) {
         RecordingBlock block;
-        int result = read_block(reader, offset, &block);
+        int result = recording_read_block(reader, offset, &block);
         if (result == ERROR_MEMORY || result == ERROR_IO) {
             return result;
         }
-        if (result != 0 || block.type == BLOCK_INDX) {
+        if (result != 0) {
             break;
         }
         result = scan_block(reader, &block, offset, &tick);
@@ -407,7 +377,7 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
 {
     RecordingBlock block;
     RecordingFileHead file;
-    int result = read_block(reader, 0, &block);
+    int result = recording_read_block(reader, 0, &block);
     if (result != 0 || block.type != BLOCK_HEAD || block.length <= sizeof file ||
         memcmp(reader->content, RECORDING_MAGIC, sizeof file.magic) != 0) {
         return error_set(error, ERROR_FORMAT,
@@ -496,7 +466,7 @@ void recording_reader_destroy(RecordingReader *reader)
     if (reader->fd >= 0) {
         close(reader->fd);
     }
-    drop_events(reader);
+    recording_drop_events(reader);
     frame_release(reader->current);
     recording_trail_finish(&reader->trail);
     entity_list_finish(&reader->entities);
@@ -523,8 +493,7 @@ const RecordingInfo *recording_reader_info(const RecordingReader *reader)
 
 /* ---- moving ---- */
 
-/* Index of the last mark whose tick is at most `tick`; −1 if none. */
-static i64 last_mark(const RecordingMarks *marks, u64 tick)
+i64 recording_marks_last(const RecordingMarks *marks, u64 tick)
 {
     u32 low = 0, high = marks->count;
     while (low < high) {
@@ -552,19 +521,21 @@ static int entities_before(RecordingReader *reader, u64 tick)
         reader->entities_tick = 0;
     }
     bool from_start = reader->entities_tick == 0;
-    u32 next = from_start ? 0 : (u32)(last_mark(&reader->entity_events, reader->entities_tick) + 1);
+    u32 next = from_start
+                   ? 0
+                   : (u32)(recording_marks_last(&reader->entity_events, reader->entities_tick) + 1);
     for (; next < reader->entity_events.count; next++) {
         RecordingMark mark = reader->entity_events.items[next];
         if (mark.tick >= tick) {
             break;
         }
         RecordingBlock block;
-        int result = read_block(reader, mark.offset, &block);
+        int result = recording_read_block(reader, mark.offset, &block);
         if (result == 0 && block.type != BLOCK_EVNT) {
             result = ERROR_FORMAT;
         }
         if (result == 0) {
-            result = decode_events(reader, &block);
+            result = recording_take_events(reader, &block);
         }
         if (result != 0) {
             return result;
@@ -574,7 +545,7 @@ static int entities_before(RecordingReader *reader, u64 tick)
         }
         reader->entities_tick = mark.tick;
     }
-    drop_events(reader);
+    recording_drop_events(reader);
     return 0;
 }
 
@@ -585,7 +556,7 @@ int recording_reader_seek(RecordingReader *reader, u64 tick)
         reader->offset = reader->end;
         return entities_before(reader, tick);
     }
-    i64 key = last_mark(&reader->keys, tick);
+    i64 key = recording_marks_last(&reader->keys, tick);
     RecordingMark mark = reader->keys.items[key < 0 ? 0 : key];
     int result = entities_before(reader, mark.tick);
     if (result != 0) {
@@ -618,6 +589,12 @@ int recording_reader_next(RecordingReader *reader, Frame **frame, const Input **
         *input_count = reader->input_count;
     }
     return 0;
+}
+
+u64 recording_reader_key_after(const RecordingReader *reader, u64 tick)
+{
+    u32 next = (u32)(recording_marks_last(&reader->keys, tick) + 1);
+    return next < reader->keys.count ? reader->keys.items[next].tick : 0;
 }
 
 u32 recording_reader_entities(const RecordingReader *reader, Entity *entities, u32 max)

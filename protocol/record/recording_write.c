@@ -21,8 +21,10 @@ enum {
 
 struct RecordingWriter {
     int fd;
-    int failed; /* Error that stopped the recording, 0 none */
-    u8 *buffer; /* bytes not yet written */
+    int failed;    /* Error that stopped the recording, 0 none */
+    int io_errno;  /* of the last failed write */
+    u64 safe_tick; /* last tick of which the frame is in the file */
+    u8 *buffer;    /* bytes not yet written */
     size_t used, capacity;
     u64 offset;  /* file offset of the buffer's start */
     u8 *scratch; /* content of the current block */
@@ -79,6 +81,8 @@ static bool reserve(u8 **memory, size_t *capacity, size_t bytes)
     return true;
 }
 
+/* All of the buffer or nothing: what was written of it is cut off again, so that the file ends with
+ * a whole block and the rest can be tried later. */
 static int write_out(RecordingWriter *writer)
 {
     CHECK(writer->used <= writer->capacity);
@@ -89,13 +93,17 @@ static int write_out(RecordingWriter *writer)
             continue;
         }
         if (wrote <= 0) {
-            writer->failed = ERROR_IO;
-            return writer->failed;
+            writer->io_errno = wrote < 0 ? errno : ENOSPC;
+            if (done > 0 && ftruncate(writer->fd, (off_t)writer->offset) != 0) {
+                writer->failed = ERROR_IO; /* the file now ends with half a block: leave it there */
+            }
+            return ERROR_IO;
         }
         done += (size_t)wrote;
     }
     writer->offset += writer->used;
     writer->used = 0;
+    writer->safe_tick = writer->index.last_tick;
     return 0;
 }
 
@@ -117,7 +125,7 @@ static int put_block(RecordingWriter *writer, u32 type, u64 tick, const void *co
     memcpy(writer->buffer + writer->used, &block, sizeof block);
     memcpy(writer->buffer + writer->used + sizeof block, content, bytes);
     writer->used += sizeof block + bytes;
-    return writer->used >= BUFFER_FLUSH_BYTES ? write_out(writer) : 0;
+    return 0;
 }
 
 static int put_head(RecordingWriter *writer, const RecordingHead *head)
@@ -144,7 +152,10 @@ static int put_head(RecordingWriter *writer, const RecordingHead *head)
     memcpy(writer->scratch + sizeof file, world, bytes);
     message_free(world);
     put_block(writer, BLOCK_HEAD, head->world.tick, writer->scratch, sizeof file + bytes);
-    return writer->failed != 0 ? writer->failed : write_out(writer);
+    if (writer->failed == 0) {
+        writer->failed = write_out(writer); /* without a head there is no recording */
+    }
+    return writer->failed;
 }
 
 RecordingWriter *recording_writer_create(const char *path, const RecordingHead *head,
@@ -294,12 +305,36 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
     writer->index.first_tick = first ? frame->tick : writer->index.first_tick;
     writer->index.last_tick = frame->tick;
     writer->index.ticks++;
-    return 0;
+    return writer->used >= BUFFER_FLUSH_BYTES ? write_out(writer) : 0;
+}
+
+int recording_writer_note(RecordingWriter *writer, const RecordingNote *note)
+{
+    u8 content[RECORDING_NOTE_BYTES_MAX];
+    u32 bytes = recording_note_encode(note, content);
+    return writer->failed != 0 ? writer->failed
+                               : put_block(writer, BLOCK_NOTE, note->tick, content, bytes);
+}
+
+int recording_writer_gap(RecordingWriter *writer, RecordingGap gap)
+{
+    return writer->failed != 0 ? writer->failed
+                               : put_block(writer, BLOCK_GAPS, gap.last_tick, &gap, sizeof gap);
 }
 
 int recording_writer_flush(RecordingWriter *writer)
 {
     return writer->failed != 0 ? writer->failed : write_out(writer);
+}
+
+int recording_writer_errno(const RecordingWriter *writer)
+{
+    return writer->io_errno;
+}
+
+u64 recording_writer_safe_tick(const RecordingWriter *writer)
+{
+    return writer->safe_tick;
 }
 
 static void put_index(RecordingWriter *writer)
@@ -336,7 +371,7 @@ int recording_writer_destroy(RecordingWriter *writer)
         put_index(writer);
     }
     if (writer->failed == 0) {
-        write_out(writer);
+        writer->failed = write_out(writer);
     }
     if (writer->failed == 0 && fsync(writer->fd) != 0 && errno != EINVAL && errno != EROFS) {
         writer->failed = ERROR_IO; /* EINVAL: a pipe or device that cannot be synced */

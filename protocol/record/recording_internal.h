@@ -1,0 +1,53 @@
+/*
+ * recording_internal.h: the inside of a reader, for what reads a recording tick by tick
+ * (recording_read.c) and what reads it block by block (recording_walk.c).
+ * Layer: protocol/record, private.
+ */
+#ifndef PLENUM_PROTOCOL_RECORD_RECORDING_INTERNAL_H
+#define PLENUM_PROTOCOL_RECORD_RECORDING_INTERNAL_H
+
+#include "protocol/record/recording_format.h"
+#include "protocol/stream/entity_list.h"
+
+struct RecordingReader {
+    int fd;
+    u64 file_bytes;
+    u64 end;         /* first byte after the last complete tick */
+    u64 start;       /* first block after HEAD */
+    u64 offset;      /* next block to read */
+    u8 *head_memory; /* content of HEAD: the scene bytes may point into it */
+    u8 *head_storage;
+    RecordingHead head;
+    FieldSet *fields;
+    RecordingInfo info;
+    RecordingMarks keys, entity_events;
+    u8 *content; /* of the last block read */
+    size_t content_capacity;
+    u8 *raw; /* unpacked key frame */
+    size_t raw_capacity;
+    Frame *current; /* decoded last */
+    RecordingTrail trail;
+    bool pending;  /* current was decoded by a seek and not returned yet */
+    Input *inputs; /* of current */
+    u32 input_count, input_capacity;
+    Message events; /* of the tick being read; storage below */
+    u8 *events_storage;
+    EntityList entities; /* after the events of current */
+    u64 entities_tick;
+};
+
+/* Exactly `bytes` at `offset`. 0, ERROR_TRUNCATED at the file's end, ERROR_IO. */
+int recording_read_at(const RecordingReader *reader, u64 offset, void *out, size_t bytes);
+/* Reads the block at `offset` with its content into reader->content. 0 or a negative Error:
+ * ERROR_TRUNCATED where the file ends first, ERROR_FORMAT for a wrong checksum. */
+int recording_read_block(RecordingReader *reader, u64 offset, RecordingBlock *block);
+/* Decode the content just read: INPT into inputs, EVNT into events, KEYF or DLTA into current, with
+ * the events of its tick. 0 or a negative Error. */
+int recording_take_inputs(RecordingReader *reader, const RecordingBlock *block);
+int recording_take_events(RecordingReader *reader, const RecordingBlock *block);
+int recording_take_frame(RecordingReader *reader, const RecordingBlock *block);
+void recording_drop_events(RecordingReader *reader);
+/* Index of the last mark whose tick is at most `tick`; -1 if none. */
+i64 recording_marks_last(const RecordingMarks *marks, u64 tick);
+
+#endif

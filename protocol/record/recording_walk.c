@@ -1,0 +1,277 @@
+/* recording_walk.c: reads a recording block by block: its notes and events without its frames, or
+ * everything, going on behind what is damaged. */
+#include "protocol/record/recording_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- notes and events ---- */
+
+static int visit_block(RecordingReader *reader, const RecordingVisitor *visitor,
+                       const RecordingBlock *block)
+{
+    int result = 0;
+    if (block->type == BLOCK_EVNT && visitor->events != NULL) {
+        result = recording_take_events(reader, block);
+        if (result == 0) {
+            const MessageEvents *events = &reader->events.events;
+            visitor->events(visitor->context, block->tick, events->events, events->count);
+        }
+        recording_drop_events(reader);
+    } else if (block->type == BLOCK_NOTE && visitor->note != NULL) {
+        RecordingNote note;
+        result = recording_note_decode(block, reader->content, &note);
+        if (result == 0) {
+            visitor->note(visitor->context, &note);
+        }
+    } else if (block->type == BLOCK_GAPS && visitor->gap != NULL) {
+        RecordingGap gap;
+        if (block->length != sizeof gap) {
+            return ERROR_FORMAT;
+        }
+        memcpy(&gap, reader->content, sizeof gap);
+        visitor->gap(visitor->context, gap);
+    }
+    return result;
+}
+
+int recording_reader_visit(RecordingReader *reader, const RecordingVisitor *visitor)
+{
+    u64 offset = reader->start, asked_tick = 0;
+    /* A torn tail is no part of the recording, notes behind a first index are. */
+    u64 end = reader->info.clean ? reader->file_bytes : reader->end;
+    while (offset < end) {
+        RecordingBlock block;
+        int result = recording_read_at(reader, offset, &block, sizeof block);
+        if (result != 0 || block.length > RECORDING_BLOCK_BYTES_MAX) {
+            return result != 0 ? result : ERROR_FORMAT;
+        }
+        bool wanted =
+            block.type == BLOCK_EVNT || block.type == BLOCK_NOTE || block.type == BLOCK_GAPS;
+        if (wanted) {
+            result = recording_read_block(reader, offset, &block);
+            result = result == 0 ? visit_block(reader, visitor, &block) : result;
+        }
+        if (result != 0) {
+            return result;
+        }
+        if (visitor->go_on != NULL && block.tick >= asked_tick + reader->head.tick_rate) {
+            asked_tick = block.tick;
+            if (!visitor->go_on(visitor->context)) {
+                return 0;
+            }
+        }
+        offset += sizeof block + block.length;
+    }
+    return 0;
+}
+
+/* ---- damage ---- */
+
+enum {
+    SEARCH_BYTES = 64 << 10
+};
+
+typedef struct Walk {
+    RecordingReader *reader;
+    RecordingCheck *out;
+    void (*damage)(void *context, const RecordingDamage *damage);
+    void *context;
+    u64 tick;   /* last one read */
+    bool whole; /* deltas can be decoded: every block since the last key was read */
+    RecordingMarks keys, entity_events;
+    u64 tick_offset, tick_events, event_mark; /* of the tick being read */
+    u64 key_tick;
+} Walk;
+
+static bool type_is_known(u32 type)
+{
+    return type == BLOCK_HEAD || type == BLOCK_KEYF || type == BLOCK_DLTA || type == BLOCK_INPT ||
+           type == BLOCK_EVNT || type == BLOCK_NOTE || type == BLOCK_GAPS || type == BLOCK_INDX;
+}
+
+static void report(Walk *walk, u64 offset, u64 end, const char *what, u32 type)
+{
+    RecordingDamage damage = {
+        .offset = offset, .bytes = end - offset, .tick_before = walk->tick, .what = what};
+    if (type_is_known(type)) {
+        memcpy(damage.block, &type, sizeof type);
+    }
+    walk->out->damaged++;
+    walk->whole = false;
+    walk->damage(walk->context, &damage);
+}
+
+/* Offset of the first whole block at or behind `offset`; the file's size: none. */
+static u64 find_block(RecordingReader *reader, u64 offset)
+{
+    u8 window[SEARCH_BYTES];
+    while (offset + sizeof(RecordingBlock) <= reader->file_bytes) {
+        size_t bytes = (size_t)u64_min(sizeof window, reader->file_bytes - offset);
+        if (recording_read_at(reader, offset, window, bytes) != 0) {
+            break;
+        }
+        for (size_t i = 0; i + 4 <= bytes; i++) {
+            u32 type;
+            RecordingBlock block;
+            memcpy(&type, window + i, sizeof type);
+            if (type_is_known(type) && recording_read_block(reader, offset + i, &block) == 0) {
+                return offset + i;
+            }
+        }
+        offset += bytes > 3 ? bytes - 3 : bytes;
+    }
+    return reader->file_bytes;
+}
+
+/* The name of what is wrong with a frame, or NULL. */
+static const char *walk_frame(Walk *walk, const RecordingBlock *block)
+{
+    RecordingReader *reader = walk->reader;
+    bool key = block->type == BLOCK_KEYF;
+    if (!key && !walk->whole) {
+        walk->out->ticks_lost++;
+        return NULL;
+    }
+    if (recording_take_frame(reader, block) != 0) {
+        return "a frame that cannot be decoded";
+    }
+    if (key) {
+        u64 interval = walk->keys.count > 0 ? block->tick - walk->key_tick : 0;
+        walk->out->key_interval_max = u64_max(walk->out->key_interval_max, interval);
+        walk->key_tick = block->tick;
+        walk->whole = true;
+        (void)recording_marks_push(&walk->keys, block->tick, walk->tick_offset);
+    }
+    if (walk->event_mark != 0) {
+        (void)recording_marks_push(&walk->entity_events, block->tick, walk->event_mark);
+    }
+    walk->out->ticks++;
+    walk->tick = block->tick;
+    return NULL;
+}
+
+static bool marks_same(const RecordingMarks *a, const RecordingMarks *b)
+{
+    return a->count == b->count &&
+           (a->count == 0 || memcmp(a->items, b->items, a->count * sizeof *a->items) == 0);
+}
+
+/* The reader took the last index; it must name what the file has. */
+static const char *walk_index(Walk *walk, const RecordingBlock *block)
+{
+    const RecordingReader *reader = walk->reader;
+    RecordingFileIndex index;
+    if (block->length < sizeof index) {
+        return "an index that is too short";
+    }
+    memcpy(&index, reader->content, sizeof index);
+    if (walk->out->damaged == 0 &&
+        (index.ticks != walk->out->ticks || index.last_tick != walk->tick ||
+         (reader->info.clean && (!marks_same(&reader->keys, &walk->keys) ||
+                                 !marks_same(&reader->entity_events, &walk->entity_events))))) {
+        return "an index of something else";
+    }
+    return NULL;
+}
+
+static const char *walk_events(Walk *walk, const RecordingBlock *block, u64 offset)
+{
+    RecordingReader *reader = walk->reader;
+    if (recording_take_events(reader, block) != 0) {
+        return "events that cannot be decoded";
+    }
+    for (u32 i = 0; i < reader->events.events.count; i++) {
+        if (recording_event_is_entity(&reader->events.events.events[i])) {
+            walk->event_mark = offset;
+        }
+    }
+    return NULL;
+}
+
+/* What is wrong with the content of a whole block, or NULL. */
+static const char *walk_block(Walk *walk, const RecordingBlock *block, u64 offset)
+{
+    RecordingReader *reader = walk->reader;
+    RecordingNote note;
+    RecordingGap gap;
+    switch (block->type) {
+    case BLOCK_KEYF:
+    case BLOCK_DLTA:
+        return walk_frame(walk, block);
+    case BLOCK_INPT:
+        return recording_take_inputs(reader, block) == 0 ? NULL : "inputs that cannot be decoded";
+    case BLOCK_EVNT:
+        return walk_events(walk, block, offset);
+    case BLOCK_NOTE:
+        walk->out->notes++;
+        return recording_note_decode(block, reader->content, &note) == 0
+                   ? NULL
+                   : "a note that cannot be decoded";
+    case BLOCK_GAPS:
+        if (block->length != sizeof gap) {
+            return "a gap of another size";
+        }
+        memcpy(&gap, reader->content, sizeof gap);
+        walk->out->gaps++;
+        walk->out->gap_ticks += gap.last_tick - gap.first_tick + 1;
+        return NULL;
+    case BLOCK_INDX:
+        return walk_index(walk, block);
+    case BLOCK_HEAD:
+        return "a second HEAD";
+    default:
+        return NULL; /* of a later minor version */
+    }
+}
+
+/* One block or one damaged range; returns the offset behind it. */
+static u64 walk_on(Walk *walk, u64 offset)
+{
+    RecordingReader *reader = walk->reader;
+    RecordingBlock block = {0};
+    int result = recording_read_block(reader, offset, &block);
+    if (result != 0) {
+        bool torn = result == ERROR_TRUNCATED;
+        u64 next = find_block(reader, offset + 1);
+        report(walk, offset, next, torn ? "the file ends within a block" : "wrong checksum",
+               block.type);
+        recording_drop_events(reader);
+        walk->tick_offset = walk->event_mark = 0;
+        return next;
+    }
+    if (walk->tick_offset == 0) {
+        walk->tick_offset = offset;
+    }
+    u64 next = offset + sizeof block + block.length;
+    const char *wrong = walk_block(walk, &block, offset);
+    if (wrong != NULL) {
+        report(walk, offset, next, wrong, block.type);
+    } else {
+        walk->out->blocks++;
+    }
+    if (block.type != BLOCK_INPT && block.type != BLOCK_EVNT) {
+        recording_drop_events(reader);
+        walk->tick_offset = walk->event_mark = 0;
+    }
+    return next;
+}
+
+int recording_reader_check(RecordingReader *reader,
+                           void (*damage)(void *context, const RecordingDamage *damage),
+                           void *context, RecordingCheck *out)
+{
+    Walk walk = {.reader = reader, .out = out, .damage = damage, .context = context};
+    memset(out, 0, sizeof *out);
+    out->blocks = 1; /* HEAD: the reader has read it */
+    recording_drop_events(reader);
+    frame_release(reader->current);
+    reader->current = NULL;
+    u64 offset = reader->start;
+    while (offset < reader->file_bytes) {
+        offset = walk_on(&walk, offset);
+    }
+    free(walk.keys.items);
+    free(walk.entity_events.items);
+    return 0;
+}

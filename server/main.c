@@ -14,7 +14,7 @@ typedef struct ServerOptions {
     u32 snapshot_rate, threads, clients_max, memory_mib, checkpoint_s;
     u64 ticks;
     f64 speed;
-    bool paused, fast, hash, verify, allow_outside, resume;
+    bool paused, fast, hash, verify, allow_outside, resume, force;
 } ServerOptions;
 
 static int exit_code_of(int error)
@@ -131,6 +131,7 @@ static Source *source_open(const ServerOptions *options, const char *operand, Er
         .checkpoint_folder = options->checkpoint,
         .checkpoint_s = options->checkpoint_s,
         .resume = options->resume,
+        .record_force = options->force,
         .hash = options->hash,
         .probe = options->probe,
     };
@@ -214,6 +215,7 @@ int main(int argc, char **argv)
     }
     /* A broken pipe of stdout must not end a server that others play on. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* nor a limit of file sizes: the recorder reports it */
     if (!options.verify) {
         return serve(&options, operand);
     }

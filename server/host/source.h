@@ -66,6 +66,7 @@ typedef struct SourceWorldOptions {
     f64 speed;
     bool allow_outside;            /* the scene may name files outside its folder */
     const char *record_path;       /* NULL: none */
+    bool record_force;             /* replace an existing file instead of numbering the name */
     const char *checkpoint_folder; /* NULL: none */
     u32 checkpoint_s;              /* real seconds between checkpoints; 0: 60 */
     bool resume;                   /* go on from the checkpoint there, if there is one */

@@ -3,9 +3,10 @@
  *
  * Two threads meet here at one mutex, which is held only to copy: the host's (take, input, control,
  * status) and the simulation's (all functions named sim_). Inputs and control requests go in,
- * frames come out. The world, the recorder and the worker pool belong to the simulation thread
+ * frames come out. The world and the worker pool belong to the simulation thread
  * alone.
  */
+#include "server/host/frame_merge.h"
 #include "server/host/source_world_internal.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -18,9 +19,6 @@
 #include <string.h>
 
 enum {
-    /* Events carried over from frames that a slow host did not take; beyond it impacts (sounds
-     * and marks) are dropped. */
-    EVENTS_CARRIED_MAX = 16384,
     STEPS_MAX = 3600,
 };
 
@@ -30,7 +28,6 @@ enum {
 #define WAIT_SLICE_NS     20000000ull
 /* Lateness up to this is recovered by running faster; any excess is dropped: world time slows. */
 #define BACKLOG_NS        50000000ull
-#define FLUSH_NS          500000000ull
 #define WARN_NS           5000000000ull
 #define DEBUG_INTERVAL_NS ((u64)DEBUG_INTERVAL_MS * 1000000)
 
@@ -53,42 +50,13 @@ static Frame *sim_withdraw_frame(WorldSource *s)
     return frame;
 }
 
-/* Prepends the events of a withdrawn frame to those of its successor. Releases both; NULL: out
- * of memory. */
-static Frame *merge_frames(Frame *old, Frame *frame)
-{
-    bool all = old->event_count + frame->event_count <= EVENTS_CARRIED_MAX;
-    u32 carried = 0;
-    for (u32 i = 0; i < old->event_count; i++) {
-        carried += all || old->events[i].kind != EVENT_IMPACT;
-    }
-    Frame *merged = frame_create(frame->fields, frame->tick, carried + frame->event_count);
-    if (merged != NULL) {
-        merged->world_hash = frame->world_hash;
-        merged->world_time_s = frame->world_time_s;
-        memcpy(merged->data, frame->data, frame->fields->frame_bytes);
-        u32 used = 0;
-        for (u32 i = 0; i < old->event_count; i++) {
-            if (all || old->events[i].kind != EVENT_IMPACT) {
-                merged->events[used++] = old->events[i];
-            }
-        }
-        for (u32 i = 0; i < frame->event_count; i++) {
-            merged->events[used++] = frame->events[i];
-        }
-    }
-    frame_release(old);
-    frame_release(frame);
-    return merged;
-}
-
 /* Passes a frame to the host. A host that does not take frames in time loses frames, but no
  * events. 0 or a negative Error. */
 static int sim_give_frame(WorldSource *s, Frame *frame)
 {
     Frame *old = sim_withdraw_frame(s);
     if (old != NULL) {
-        frame = merge_frames(old, frame);
+        frame = frame_merge(old, frame);
         if (frame == NULL) {
             return ERROR_MEMORY;
         }
@@ -102,33 +70,6 @@ static int sim_give_frame(WorldSource *s, Frame *frame)
 }
 
 /* ---- recording and printing ---- */
-
-static void sim_record(WorldSource *s, const Frame *frame, u32 input_count)
-{
-    if (s->recorder == NULL) {
-        return;
-    }
-    int result = recording_writer_tick(s->recorder, frame, s->inputs, input_count);
-    if (result == 0 && clock_now_ns() - s->flushed_ns > FLUSH_NS) {
-        s->flushed_ns = clock_now_ns();
-        result = recording_writer_flush(s->recorder);
-    }
-    if (result < 0) {
-        log_error("%s: %s: recording ends at tick %" PRIu64, s->options.record_path,
-                  error_name((Error)result), frame->tick);
-        recording_writer_destroy(s->recorder);
-        s->recorder = NULL;
-    }
-}
-
-/* The duration of a pause is unknown, so the recording is flushed before it. */
-static void sim_flush(WorldSource *s)
-{
-    if (s->recorder != NULL) {
-        s->flushed_ns = clock_now_ns();
-        recording_writer_flush(s->recorder);
-    }
-}
 
 static void sim_print_probe(const WorldSource *s)
 {
@@ -212,7 +153,9 @@ static int sim_publish(WorldSource *s, u32 input_count)
     if (frame == NULL) {
         return ERROR_MEMORY;
     }
-    sim_record(s, frame, input_count);
+    if (s->recorder != NULL) {
+        recorder_tick(s->recorder, frame, s->inputs, input_count);
+    }
     sim_print_probe(s);
     return sim_give_frame(s, frame);
 }
@@ -311,7 +254,6 @@ static Order sim_next_order(WorldSource *s, f64 *speed)
             order = s->options.fast ? ORDER_STEP : ORDER_TICK;
         } else if (s->paused && !waited) {
             pthread_mutex_unlock(&s->mutex);
-            sim_flush(s);
             sim_check_checkpoint(s, true);
             waited = true;
             pthread_mutex_lock(&s->mutex);
@@ -373,9 +315,6 @@ static bool sim_wait_for_tick(WorldSource *s, f64 speed)
             return false;
         }
         now_ns = clock_now_ns();
-        if (now_ns < s->deadline_ns && now_ns - s->flushed_ns > FLUSH_NS) {
-            sim_flush(s);
-        }
     }
     sim_note_late(s, now_ns, period_ns);
     s->deadline_ns += period_ns;
@@ -396,12 +335,11 @@ static void sim_finish(WorldSource *s, int result)
         checkpointer_destroy(s->checkpointer);
         s->checkpointer = NULL;
     }
-    if (s->recorder != NULL) {
-        if (recording_writer_destroy(s->recorder) < 0) {
-            log_error("%s: could not be completed", s->options.record_path);
-        }
-        s->recorder = NULL;
-    }
+    pthread_mutex_lock(&s->mutex);
+    Recorder *recorder = s->recorder;
+    s->recorder = NULL;
+    pthread_mutex_unlock(&s->mutex);
+    recorder_destroy(recorder); /* the file is whole before the host learns of the end */
     pthread_mutex_lock(&s->mutex);
     s->status.finished = true;
     s->status.error = (Error)result;
@@ -412,7 +350,7 @@ static void sim_finish(WorldSource *s, int result)
 static void *sim_main(void *argument)
 {
     WorldSource *s = argument;
-    s->flushed_ns = s->checkpoint_ns = clock_now_ns();
+    s->checkpoint_ns = clock_now_ns();
     int result = sim_publish(s, 0);
     f64 speed = 1.0;
     while (result == 0) {
@@ -619,9 +557,7 @@ static void source_destroy(Source *source)
         pthread_join(s->thread, NULL);
     }
     frame_queue_clear(&s->made);
-    if (s->recorder != NULL) {
-        recording_writer_destroy(s->recorder);
-    }
+    recorder_destroy(s->recorder);
     checkpointer_destroy(s->checkpointer);
     world_file_release(&s->from);
     free(s->note);

@@ -6,11 +6,11 @@
 #ifndef PLENUM_SERVER_HOST_SOURCE_WORLD_INTERNAL_H
 #define PLENUM_SERVER_HOST_SOURCE_WORLD_INTERNAL_H
 
-#include "protocol/record/recording.h"
 #include "protocol/record/world_file.h"
 #include "protocol/stream/entity_list.h"
 #include "server/host/checkpoint.h"
 #include "server/host/frame_queue.h"
+#include "server/host/recorder.h"
 #include "server/host/source.h"
 #include "server/world/world.h"
 #include "shared/base/stats.h"
@@ -31,13 +31,12 @@ typedef struct WorldSource {
     /* ---- the simulation's ---- */
     Jobs *jobs;
     World *world;
-    RecordingWriter *recorder;
+    Recorder *recorder; /* changed under the mutex; NULL none */
     Checkpointer *checkpointer;
     u64 checkpoint_ns;   /* when the last checkpoint was taken */
     u64 checkpoint_tick; /* and of which tick */
     Input *inputs;       /* [INPUTS_PER_TICK_MAX] of the current tick */
     u64 deadline_ns;     /* when the next tick is due */
-    u64 flushed_ns;      /* when the recording was last flushed */
     u64 slowed_ns;       /* when world time was last dropped; 0 never */
     u64 warned_ns;       /* time of the last log message about it */
     u64 given_up_ns;     /* world time dropped since then */

@@ -64,7 +64,10 @@ static int open_recording(WorldSource *s, const MessageWorld *world, ErrorText *
     RecordingHead head = {
         .tick_rate = s->scene->tick_rate, .created_unix_s = clock_unix_s(), .world = *world};
     snprintf(head.build, sizeof head.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
-    s->recorder = recording_writer_create(s->options.record_path, &head, error);
+    const RecorderOptions recorder = {.path = s->options.record_path,
+                                      .force = s->options.record_force,
+                                      .complete = s->options.fast};
+    s->recorder = recorder_create(&recorder, &head, error);
     return s->recorder != NULL ? 0 : ERROR_IO;
 }
 

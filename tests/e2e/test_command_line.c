@@ -139,11 +139,13 @@ static void write_text(const char *path, const char *text)
 static void test_files(void **state)
 {
     PL_UNUSED(state);
-    char folder[] = "/tmp/plenum-files-XXXXXX", config[64], record[64], scene[64], fifo[64];
+    char folder[] = "/tmp/plenum-files-XXXXXX", config[64], record[64], numbered[64], scene[64],
+         fifo[64];
     char text[1024];
     assert_non_null(mkdtemp(folder));
     snprintf(config, sizeof config, "%s/server.ini", folder);
     snprintf(record, sizeof record, "%s/a.plrec", folder);
+    snprintf(numbered, sizeof numbered, "%s/a-2.plrec", folder);
     snprintf(scene, sizeof scene, "%s/mesh.json", folder);
     snprintf(fifo, sizeof fifo, "%s/fifo", folder);
     snprintf(text, sizeof text,
@@ -158,10 +160,19 @@ static void test_files(void **state)
     assert_non_null(strstr(said, "hash 5 "));
     free(said);
     assert_int_equal(access(record, R_OK), 0);
+    /* A recording is never overwritten, unless that is asked for. */
     process_start(&server, "plenum-server", "-c", config, empty, NULL);
-    said = text_of(&server, 3, true, 20.0);
-    assert_non_null(strstr(said, "never overwritten"));
+    said = text_of(&server, 0, true, 20.0);
+    assert_non_null(strstr(said, "a-2.plrec"));
     free(said);
+    assert_int_equal(access(numbered, R_OK), 0);
+    process_start(&server, "plenum-server", "-c", config, "--force", "--ticks=9", empty, NULL);
+    said = text_of(&server, 0, true, 20.0);
+    assert_non_null(strstr(said, "replaced"));
+    free(said);
+    struct stat longer, shorter;
+    assert_int_equal(stat(record, &longer) | stat(numbered, &shorter), 0);
+    assert_true(longer.st_size > shorter.st_size);
     write_text(config, "config = other.ini\n");
     process_start(&server, "plenum-server", "-c", config, empty, NULL);
     assert_int_equal(process_wait(&server, 20.0), 2);

@@ -96,6 +96,15 @@ int recording_reader_next(RecordingReader *reader, Frame **frame, const Input **
                           u32 *input_count);
 /* Tick of the first key frame after `tick`; 0: none. Reading can go on there after damage. */
 u64 recording_reader_key_after(const RecordingReader *reader, u64 tick);
+/* Tick of the last key frame at or before `tick`, or of the first one. */
+u64 recording_reader_key_at(const RecordingReader *reader, u64 tick);
+/* True if entities appear, disappear or change in (from, to]. */
+bool recording_reader_entities_change(const RecordingReader *reader, u64 from, u64 to);
+/* The entities after `tick`, borrowed until the next call; the reader's position is lost: seek
+ * before reading on. 0 or a negative Error. */
+struct EntityList;
+int recording_reader_entities_at(RecordingReader *reader, u64 tick,
+                                 const struct EntityList **entities);
 /* The entities alive at the reader's position (for joins after a seek): writes up to max,
  * returns the count. */
 u32 recording_reader_entities(const RecordingReader *reader, Entity *entities, u32 max);

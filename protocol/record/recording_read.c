@@ -591,6 +591,27 @@ int recording_reader_next(RecordingReader *reader, Frame **frame, const Input **
     return 0;
 }
 
+u64 recording_reader_key_at(const RecordingReader *reader, u64 tick)
+{
+    i64 key = recording_marks_last(&reader->keys, tick);
+    return reader->keys.items[key < 0 ? 0 : key].tick;
+}
+
+bool recording_reader_entities_change(const RecordingReader *reader, u64 from, u64 to)
+{
+    return recording_marks_last(&reader->entity_events, from) !=
+           recording_marks_last(&reader->entity_events, to);
+}
+
+int recording_reader_entities_at(RecordingReader *reader, u64 tick,
+                                 const struct EntityList **entities)
+{
+    reader->pending = false;
+    int result = entities_before(reader, tick + 1);
+    *entities = &reader->entities;
+    return result;
+}
+
 u64 recording_reader_key_after(const RecordingReader *reader, u64 tick)
 {
     u32 next = (u32)(recording_marks_last(&reader->keys, tick) + 1);

@@ -147,7 +147,8 @@ Offset<void> world_to_wire(FlatBufferBuilder &b, const MessageWorld &m)
 Offset<void> status_to_wire(FlatBufferBuilder &b, const MessageStatus &m)
 {
     return wire::CreateStatus(b, m.paused != 0, m.replay != 0, m.slowed != 0, m.seekable != 0,
-                              m.speed, m.first_tick, m.last_tick, m.tick_ms)
+                              m.speed, m.first_tick, m.last_tick, m.tick_ms, m.play.stream_tick,
+                              m.play.tick, i8(m.play.direction), m.loop_first, m.loop_last)
         .Union();
 }
 
@@ -679,7 +680,16 @@ bool status_from_wire(Checker &c, const wire::Status &w, MessageStatus &m)
     m.first_tick = w.first_tick();
     m.last_tick = w.last_tick();
     m.tick_ms = w.tick_ms();
-    return c.number(m.speed, 0.0f, 1000.0f, "speed") && c.number(m.tick_ms, 0.0f, 1e9f, "tick_ms");
+    m.play.stream_tick = w.stream_tick();
+    m.play.tick = w.shown_tick();
+    m.play.direction = w.direction();
+    m.loop_first = w.loop_first();
+    m.loop_last = w.loop_last();
+    return c.number(m.speed, -1000.0f, 1000.0f, "speed") &&
+           c.number(m.tick_ms, 0.0f, 1e9f, "tick_ms") &&
+           (m.play.direction == 0 || m.play.direction == 1 || m.play.direction == -1
+                ? true
+                : c.refuse(ERROR_RANGE, "direction"));
 }
 
 bool debug_from_wire(Checker &c, const wire::Debug &w, DebugPicture &m, Storage &storage)

@@ -48,12 +48,22 @@ typedef enum ControlKind {
     CONTROL_NONE = 0,
     CONTROL_PAUSE = 1,
     CONTROL_RESUME = 2,
-    CONTROL_STEP = 3,  /* value: ticks, 1.. */
-    CONTROL_SPEED = 4, /* value: world seconds per real second, 0.01..16 */
+    CONTROL_STEP = 3,  /* value: ticks, 1..; recordings: or negative */
+    CONTROL_SPEED = 4, /* value: world seconds per real second, 0.01..16; recordings: ±0.05..16 */
     CONTROL_SEEK = 5,  /* value: world time s (recordings) */
     CONTROL_RESET = 6, /* rebuild from the scene */
+    CONTROL_LOOP_FIRST = 7, /* value: world time s at which a loop begins (recordings) */
+    CONTROL_LOOP_LAST = 8,  /* and at which it ends; not after its begin: no loop */
     CONTROL_KIND_COUNT
 } ControlKind;
+
+/* What the ticks of a recording's stream show: from `stream_tick` on the recorded ticks `tick`,
+ * `tick` + direction, ... Ticks of a stream ascend, whichever way the recording is played. */
+typedef struct PlaySegment {
+    u64 stream_tick, tick;
+    i32 direction; /* 1 or −1; 0: they are the same (a live world) */
+    u32 reserved;
+} PlaySegment;
 
 /* Description of a parameter or probe for panels. Values are in the SCALARS fields. */
 typedef struct ScalarInfo {
@@ -147,9 +157,11 @@ typedef struct MessageEvents {
 
 typedef struct MessageStatus {
     u8 paused, replay, slowed, seekable;
-    f32 speed;
+    f32 speed;                 /* negative: a recording runs backwards */
     u64 first_tick, last_tick; /* of a recording; 0, 0 live */
     f32 tick_ms;               /* cost of a tick in ms, moving average */
+    PlaySegment play;          /* of a recording */
+    u64 loop_first, loop_last; /* ticks of a recording that are repeated; 0, 0: none */
 } MessageStatus;
 
 typedef struct Message {

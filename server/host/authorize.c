@@ -93,7 +93,10 @@ int authorize_control(Permissions *permissions, u32 control_kind, u64 now_ms)
     if (!role_may_control(permissions->role, control_kind)) {
         return ERROR_DENIED;
     }
-    return token_bucket_take(&permissions->actions, 1.0, now_ms) ? 0 : ERROR_LIMIT;
+    /* Dragging along a timeline seeks once per frame. */
+    TokenBucket *bucket =
+        control_kind == CONTROL_SEEK ? &permissions->moves : &permissions->actions;
+    return token_bucket_take(bucket, 1.0, now_ms) ? 0 : ERROR_LIMIT;
 }
 
 int authorize_chat(Permissions *permissions, u64 now_ms)

@@ -8,6 +8,7 @@
 #include "shared/base/check.h"
 #include "shared/base/log.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -196,7 +197,7 @@ static void snapshot_send(Host *host, Session *session)
     if (allowed == 0) {
         return;
     }
-    f32 speed = status->paused ? 0.0f : f32_clamp(status->speed, 0.0f, 60.0f);
+    f32 speed = status->paused ? 0.0f : f32_clamp(fabsf(status->speed), 0.0f, 60.0f);
     SnapshotHeader header = {
         .tick = (u32)host->history.newest->tick,
         .input_ack = session->input_newest,
@@ -342,7 +343,9 @@ static void status_send(Host *host)
     const MessageStatus *now = &host->status.status;
     const MessageStatus *sent = &host->status_sent;
     bool changed = now->paused != sent->paused || now->slowed != sent->slowed ||
-                   now->speed != sent->speed || now->last_tick != sent->last_tick;
+                   now->speed != sent->speed || now->last_tick != sent->last_tick ||
+                   now->loop_first != sent->loop_first || now->loop_last != sent->loop_last ||
+                   memcmp(&now->play, &sent->play, sizeof now->play) != 0;
     if (!changed && host->now_ms < host->status_ms) {
         return;
     }

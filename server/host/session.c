@@ -469,7 +469,8 @@ static void control_receive(Host *host, Session *session, u32 kind, f64 value)
         return;
     }
     host->status_ms = host->now_ms;
-    log_info("user \"%s\": control %u, value %g", session->name, kind, value);
+    log_write(kind == CONTROL_SEEK ? LOG_DEBUG : LOG_INFO, "user \"%s\": control %u, value %g",
+              session->name, kind, value);
 }
 
 static void chat_receive(Host *host, Session *session, Message *message)

@@ -1,19 +1,22 @@
 /*
  * source_recording.c: a recording as a source: all clients watch together; operators pause, seek,
- * step and change the speed. Frames are decoded and paced on a separate thread.
+ * step, loop and change speed and direction. Frames are decoded and paced on a separate thread.
  *
- * After a seek in either direction the next frame carries a RESET and a SPAWN of every entity alive
- * at that tick.
+ * Stream and recording have different clocks: ticks of the stream always ascend, by as much as the
+ * recording moves, and a jump counts as one. So a seek is only another frame of the same stream,
+ * delta-coded like any other, and clients play backwards with the means that they play forwards
+ * with. The status tells which recorded tick a stream tick shows (MessageStatus.play).
  */
-#include "protocol/record/recording.h"
-#include "protocol/stream/entity_list.h"
+#include "server/host/frame_merge.h"
 #include "server/host/frame_queue.h"
 #include "server/host/source.h"
+#include "server/host/tape.h"
 
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +25,16 @@
 enum {
     NS_PER_S = 1000000000,
     LATE_NS_MAX = NS_PER_S / 4, /* if later than this, playback continues from now */
+    FRAMES_PER_S_MAX = 240,     /* faster than this, frames are left out */
+    STEPS_MAX = 3600,
 };
+
+#define SPEED_MIN 0.05
+#define SPEED_MAX 16.0
 
 typedef struct RecordingSource {
     Source source;
-    RecordingReader *reader; /* owned by the thread once it runs; head and info are constant */
+    Tape *tape; /* the thread's once it runs; head and info are constant */
     RecordingHead head;
     RecordingInfo info;
     SourceWorldOptions options;
@@ -41,13 +49,20 @@ typedef struct RecordingSource {
     pthread_cond_t changed;
     FrameQueue made;
     bool quit, paused, finished, at_end;
+    bool begun; /* a frame was produced */
     Error error;
-    f64 speed;
-    u64 steps;     /* requested single steps */
-    bool seek;     /* a seek is requested ... */
-    u64 seek_tick; /* ... to this tick */
-    u64 made_tick; /* newest frame produced */
+    f64 speed;                 /* negative: backwards */
+    i64 steps;                 /* requested single steps, in either direction */
+    bool seek;                 /* a seek is requested ... */
+    u64 seek_tick;             /* ... to this tick */
+    u64 loop_first, loop_last; /* played again and again; equal: none */
+    u64 made_tick;             /* newest frame produced, on the stream's clock */
+    u64 at_tick;               /* the same on the recording's */
+    PlaySegment segment;       /* since the last jump or turn */
+    u64 played;
     u64 late_ticks;
+
+    EntityList told; /* thread's: what the stream's frames so far amount to */
 
     EntityList entities; /* host's thread: as of the frame taken last */
     u64 taken_tick;
@@ -64,25 +79,69 @@ static RecordingSource *from(Source *source)
 typedef enum PlayOrder {
     ORDER_QUIT,
     ORDER_SEEK,
-    ORDER_NEXT
+    ORDER_MOVE
 } PlayOrder;
 
-/* Waits until the queue has space for a frame and the frame is due. */
-static PlayOrder wait_for_order(RecordingSource *s, u64 *base_ns, u64 *base_tick, u64 *seek_tick)
+/* Where to go next. */
+typedef struct PlayMove {
+    PlayOrder order;
+    bool jump; /* not along the recording */
+    bool backward;
+    u64 tick; /* jump: there; otherwise at least as far as this */
+} PlayMove;
+
+static bool loops(const RecordingSource *s)
 {
+    return s->loop_last > s->loop_first;
+}
+
+/* The next move in a direction, by `stride` ticks: around at the end of a loop. */
+static PlayMove move_along(const RecordingSource *s, bool backward, u64 stride)
+{
+    PlayMove move = {.order = ORDER_MOVE, .backward = backward};
+    if (loops(s) && !backward && s->at_tick >= s->loop_last) {
+        return (PlayMove){ORDER_MOVE, true, backward, s->loop_first};
+    }
+    if (loops(s) && backward && s->at_tick <= s->loop_first) {
+        return (PlayMove){ORDER_MOVE, true, backward, s->loop_last};
+    }
+    u64 end = loops(s) ? (backward ? s->loop_first : s->loop_last)
+                       : (backward ? s->info.first_tick : s->info.last_tick);
+    if (backward) {
+        /* From outside a loop the way back leads to the recording's start. */
+        end = s->at_tick <= end ? s->info.first_tick : end;
+        move.tick = s->at_tick > end + stride ? s->at_tick - stride : end;
+    } else {
+        end = s->at_tick >= end ? s->info.last_tick : end;
+        move.tick = s->at_tick + stride < end ? s->at_tick + stride : end;
+    }
+    return move;
+}
+
+/* A single step if one is requested; otherwise by the speed. */
+static PlayMove next_move(RecordingSource *s, u64 stride)
+{
+    if (s->steps != 0) {
+        bool backward = s->steps < 0;
+        s->steps += backward ? 1 : -1;
+        return move_along(s, backward, 1);
+    }
+    return move_along(s, s->speed < 0.0, stride);
+}
+
+/* Waits until the queue has space for a frame and the frame is due. base: when time last began to
+ * run, and with which stream tick. */
+static PlayMove wait_for_move(RecordingSource *s, u64 *base_ns, u64 *base_tick)
+{
+    PlayMove move = {.order = ORDER_QUIT};
     pthread_mutex_lock(&s->mutex);
-    for (;;) {
-        if (s->quit) {
-            pthread_mutex_unlock(&s->mutex);
-            return ORDER_QUIT;
-        }
+    while (!s->quit) {
         if (s->seek) {
             s->seek = false;
             s->at_end = false;
-            *seek_tick = s->seek_tick;
             *base_ns = 0;
-            pthread_mutex_unlock(&s->mutex);
-            return ORDER_SEEK;
+            move = (PlayMove){ORDER_SEEK, true, s->speed < 0.0, s->seek_tick};
+            break;
         }
         bool still = (s->paused && s->steps == 0) || s->at_end || s->finished;
         if (still || frame_queue_full(&s->made)) {
@@ -90,8 +149,10 @@ static PlayOrder wait_for_order(RecordingSource *s, u64 *base_ns, u64 *base_tick
             pthread_cond_wait(&s->changed, &s->mutex);
             continue;
         }
-        if (s->options.fast || s->steps > 0) {
-            s->steps -= s->steps > 0;
+        f64 rate = s->head.tick_rate * fabs(s->speed);
+        u64 stride = rate > FRAMES_PER_S_MAX ? (u64)ceil(rate / FRAMES_PER_S_MAX) : 1;
+        if (s->options.fast || s->steps != 0) {
+            move = next_move(s, 1);
             break;
         }
         u64 now_ns = clock_now_ns();
@@ -99,53 +160,100 @@ static PlayOrder wait_for_order(RecordingSource *s, u64 *base_ns, u64 *base_tick
             *base_ns = now_ns;
             *base_tick = s->made_tick;
         }
-        f64 ahead_s = (f64)(s->made_tick + 1 - *base_tick) / (s->head.tick_rate * s->speed);
+        f64 ahead_s = (f64)(s->made_tick + stride - *base_tick) / rate;
         u64 due_ns = *base_ns + (u64)(ahead_s * NS_PER_S);
         if (now_ns >= due_ns) {
             if (now_ns - due_ns > LATE_NS_MAX) {
                 s->late_ticks++;
                 *base_ns = 0;
             }
+            move = next_move(s, stride);
             break;
         }
         struct timespec until = {(time_t)(due_ns / NS_PER_S), (long)(due_ns % NS_PER_S)};
         pthread_cond_timedwait(&s->changed, &s->mutex, &until);
     }
     pthread_mutex_unlock(&s->mutex);
-    return ORDER_NEXT;
+    return move;
 }
 
-/* The first frame after a seek, with a reset and all entities before its own events. */
-static Frame *frame_after_seek(const RecordingSource *s, Frame *frame)
+/* ---- frames of the stream ---- */
+
+static bool entity_same(const Entity *a, const Entity *b)
 {
-    Entity *entities = malloc(ENTITIES_MAX * sizeof *entities);
-    if (entities == NULL) {
-        return frame;
-    }
-    u32 count = recording_reader_entities(s->reader, entities, ENTITIES_MAX);
-    Frame *told = frame_create(frame->fields, frame->tick, count + 1 + frame->event_count);
-    if (told != NULL) {
-        memcpy(told->data, frame->data, frame->fields->frame_bytes);
-        told->world_hash = frame->world_hash;
-        told->world_time_s = frame->world_time_s;
-        told->events[0].kind = EVENT_RESET;
-        for (u32 i = 0; i < count; i++) {
-            told->events[1 + i].kind = EVENT_SPAWN;
-            told->events[1 + i].entity = entities[i];
-        }
-        /* The list already includes this frame: its own entity events would be duplicates. */
-        u32 used = count + 1;
-        for (u32 i = 0; i < frame->event_count; i++) {
-            u32 kind = frame->events[i].kind;
-            if (kind != EVENT_SPAWN && kind != EVENT_DESPAWN && kind != EVENT_RESET) {
-                told->events[used++] = frame->events[i];
+    return a->field == b->field && a->first == b->first && a->count == b->count &&
+           a->generation == b->generation && strcmp(a->name, b->name) == 0 &&
+           memcmp(&a->appearance, &b->appearance, sizeof a->appearance) == 0;
+}
+
+/* Events that lead from one list of entities, in id order, to the other; events NULL: only counts
+ * them. */
+static u32 entity_changes(const EntityList *from, const EntityList *to, Event *events)
+{
+    u32 count = 0, i = 0, k = 0;
+    while (i < from->count || k < to->count) {
+        const Entity *a = i < from->count ? &from->items[i] : NULL;
+        const Entity *b = k < to->count ? &to->items[k] : NULL;
+        bool gone = a != NULL && (b == NULL || a->id < b->id);
+        bool comes = b != NULL && (a == NULL || b->id < a->id);
+        bool other = !gone && !comes && !entity_same(a, b);
+        if (gone || other) {
+            if (events != NULL) {
+                events[count].kind = EVENT_DESPAWN;
+                events[count].entity.id = a->id;
             }
+            count++;
         }
-        told->event_count = used;
-        frame_release(frame);
-        frame = told;
+        if (comes || other) {
+            if (events != NULL) {
+                events[count].kind = EVENT_SPAWN;
+                events[count].entity = *b;
+            }
+            count++;
+        }
+        i += !comes;
+        k += !gone;
     }
-    free(entities);
+    return count;
+}
+
+/* A recorded frame at a tick of the stream, with those events only that change entities from what
+ * the stream has told to what there is. NULL: out of memory or unreadable. */
+static Frame *frame_elsewhere(RecordingSource *s, const Frame *recorded, u64 stream_tick)
+{
+    const EntityList *now = &s->told;
+    u64 from = s->begun ? s->at_tick : 0; /* `told` is then from before the first tick */
+    if (tape_entities_change(s->tape, u64_min(from, recorded->tick),
+                             u64_max(from, recorded->tick)) &&
+        tape_entities(s->tape, recorded->tick, &now) != 0) {
+        return NULL;
+    }
+    u32 count = now != &s->told ? entity_changes(&s->told, now, NULL) : 0;
+    Frame *frame = frame_create(recorded->fields, stream_tick, count);
+    if (frame != NULL) {
+        memcpy(frame->data, recorded->data, recorded->fields->frame_bytes);
+        frame->world_hash = recorded->world_hash;
+        frame->world_time_s = recorded->world_time_s;
+        if (count > 0) {
+            (void)entity_changes(&s->told, now, frame->events);
+        }
+    }
+    return frame;
+}
+
+/* The next frame along the recording, with its own events. */
+static Frame *frame_following(const Frame *recorded, u64 stream_tick)
+{
+    Frame *frame = frame_create(recorded->fields, stream_tick, recorded->event_count);
+    if (frame != NULL) {
+        memcpy(frame->data, recorded->data, recorded->fields->frame_bytes);
+        frame->world_hash = recorded->world_hash;
+        frame->world_time_s = recorded->world_time_s;
+        if (recorded->event_count > 0) {
+            memcpy(frame->events, recorded->events,
+                   recorded->event_count * sizeof *recorded->events);
+        }
+    }
     return frame;
 }
 
@@ -161,18 +269,46 @@ static void print_probe(const RecordingSource *s, const Frame *frame)
     fflush(stdout);
 }
 
-static void hand_over(RecordingSource *s, Frame *frame, bool after_seek)
+/* Frames that the host has not taken are obsolete after a jump; what they say of entities is not.
+ * Called with the mutex held. Returns the frame with it, or NULL: out of memory. */
+static Frame *queue_supersede(RecordingSource *s, Frame *frame)
 {
-    pthread_mutex_lock(&s->mutex);
-    if (after_seek) { /* frames from before the seek are obsolete */
-        frame_queue_clear(&s->made);
+    Frame *all = NULL;
+    while (s->made.count > 0) {
+        Frame *old = frame_queue_pop(&s->made);
+        all = all != NULL ? frame_merge(all, old) : old;
+        if (all == NULL) {
+            frame_release(frame);
+            return NULL;
+        }
     }
-    frame_queue_push(&s->made, frame);
-    s->made_tick = frame->tick;
-    u64 played = frame->tick - s->info.first_tick;
-    s->finished = s->finished || (s->options.ticks_max != 0 && played >= s->options.ticks_max);
+    return all != NULL ? frame_merge(all, frame) : frame;
+}
+
+/* at_tick: which recorded tick the frame is. */
+static int hand_over(RecordingSource *s, Frame *frame, u64 at_tick, const PlayMove *move)
+{
+    (void)entity_list_frame(&s->told, frame);
+    u64 tick = frame->tick;
+    pthread_mutex_lock(&s->mutex);
+    if (move->order == ORDER_SEEK) {
+        frame = queue_supersede(s, frame);
+    }
+    if (frame != NULL) {
+        frame_queue_push(&s->made, frame);
+    }
+    i32 direction = move->backward ? -1 : 1;
+    if (move->jump || direction != s->segment.direction) {
+        s->segment = (PlaySegment){tick, at_tick, direction, 0};
+    }
+    s->begun = true;
+    s->made_tick = tick;
+    s->at_tick = at_tick;
+    s->played++;
+    s->finished = s->finished || (s->options.ticks_max != 0 && s->played > s->options.ticks_max);
     pthread_mutex_unlock(&s->mutex);
     s->wake(s->wake_context);
+    return frame != NULL ? 0 : ERROR_MEMORY;
 }
 
 static void stop_at(RecordingSource *s, int result)
@@ -180,40 +316,55 @@ static void stop_at(RecordingSource *s, int result)
     pthread_mutex_lock(&s->mutex);
     s->at_end = true;
     s->paused = true;
+    s->steps = 0;
     bool damaged = result != ERROR_NOT_FOUND;
     if (damaged) {
         s->error = result;
-        log_error("recording: damaged after tick %" PRIu64 ": %s", s->made_tick,
-                  error_name(result));
+        log_error("recording: damaged after tick %" PRIu64 ": %s", s->at_tick, error_name(result));
     }
-    s->finished = s->finished || s->options.fast || (damaged && s->made_tick == 0);
+    s->finished = s->finished || s->options.fast || (damaged && !s->begun);
     pthread_mutex_unlock(&s->mutex);
     s->wake(s->wake_context);
+}
+
+/* Makes the frame of a move. 0, ERROR_NOT_FOUND at the recording's end, or another Error. */
+static int play_move(RecordingSource *s, const PlayMove *move)
+{
+    Frame *recorded = NULL;
+    bool first = !s->begun && move->order != ORDER_SEEK;
+    if (!move->jump && !first && move->tick == s->at_tick) {
+        return ERROR_NOT_FOUND;
+    }
+    int result = move->backward && !move->jump && !first
+                     ? tape_before(s->tape, move->tick + 1, &recorded)
+                     : tape_at(s->tape, first ? s->info.first_tick : move->tick, &recorded);
+    if (result != 0) {
+        return result;
+    }
+    u64 at_tick = recorded->tick;
+    u64 moved = at_tick > s->at_tick ? at_tick - s->at_tick : s->at_tick - at_tick;
+    u64 stream_tick = s->begun ? s->made_tick + (move->jump ? 1 : u64_max(moved, 1)) : at_tick;
+    bool follow = first || (!move->jump && !move->backward && at_tick == s->at_tick + 1);
+    Frame *frame =
+        follow ? frame_following(recorded, stream_tick) : frame_elsewhere(s, recorded, stream_tick);
+    print_probe(s, recorded);
+    frame_release(recorded);
+    return frame != NULL ? hand_over(s, frame, at_tick, move) : ERROR_MEMORY;
 }
 
 static void *play(void *context)
 {
     RecordingSource *s = context;
-    u64 base_ns = 0, base_tick = 0, seek_tick = 0;
+    u64 base_ns = 0, base_tick = 0;
     for (;;) {
-        PlayOrder order = wait_for_order(s, &base_ns, &base_tick, &seek_tick);
-        if (order == ORDER_QUIT) {
+        PlayMove move = wait_for_move(s, &base_ns, &base_tick);
+        if (move.order == ORDER_QUIT) {
             return NULL;
         }
-        int result = order == ORDER_SEEK ? recording_reader_seek(s->reader, seek_tick) : 0;
-        Frame *frame = NULL;
-        if (result == 0) {
-            result = recording_reader_next(s->reader, &frame, NULL, NULL);
-        }
+        int result = play_move(s, &move);
         if (result != 0) {
             stop_at(s, result);
-            continue;
         }
-        if (order == ORDER_SEEK) {
-            frame = frame_after_seek(s, frame);
-        }
-        print_probe(s, frame);
-        hand_over(s, frame, order == ORDER_SEEK);
     }
 }
 
@@ -262,15 +413,55 @@ static u32 source_input(Source *source, const Input *inputs, u32 count)
     return 0; /* a recording accepts no inputs */
 }
 
+/* The recorded tick at a world time, within the recording; false: no such time. */
+static bool tick_of(const RecordingSource *s, f64 time_s, u64 *tick)
+{
+    f64 wanted = time_s * s->head.tick_rate;
+    if (!(wanted >= 0.0 && wanted < 1e15)) {
+        return false;
+    }
+    *tick = u64_min(u64_max((u64)(wanted + 0.5), s->info.first_tick), s->info.last_tick);
+    return true;
+}
+
 static int seek_to(RecordingSource *s, f64 time_s)
 {
-    f64 tick = time_s * s->head.tick_rate;
-    if (!(tick >= 0.0 && tick < 1e15)) {
+    u64 tick;
+    if (!tick_of(s, time_s, &tick)) {
         return ERROR_RANGE;
     }
-    u64 wanted = (u64)(tick + 0.5);
     s->seek = true;
-    s->seek_tick = u64_min(u64_max(wanted, s->info.first_tick), s->info.last_tick);
+    s->seek_tick = tick;
+    return 0;
+}
+
+static void seek_end(RecordingSource *s, bool last)
+{
+    s->seek = true;
+    s->seek_tick = last ? s->info.last_tick : s->info.first_tick;
+}
+
+static int set_speed(RecordingSource *s, f64 speed)
+{
+    if (!(fabs(speed) >= SPEED_MIN && fabs(speed) <= SPEED_MAX)) {
+        return ERROR_RANGE;
+    }
+    if (s->at_end && (speed < 0.0) != (s->speed < 0.0)) {
+        s->at_end = false; /* away from the end */
+    }
+    s->speed = speed;
+    return 0;
+}
+
+static int step_by(RecordingSource *s, f64 value)
+{
+    if (!(fabs(value) >= 1.0 && fabs(value) <= STEPS_MAX)) {
+        return ERROR_RANGE;
+    }
+    i64 steps = s->steps + (i64)value;
+    s->paused = true;
+    s->at_end = false;
+    s->steps = steps > STEPS_MAX ? STEPS_MAX : steps < -STEPS_MAX ? -STEPS_MAX : steps;
     return 0;
 }
 
@@ -279,28 +470,28 @@ static int apply_control(RecordingSource *s, u32 kind, f64 value)
     switch (kind) {
     case CONTROL_PAUSE:
         s->paused = true;
+        s->steps = 0;
         return 0;
     case CONTROL_RESUME:
         s->paused = false;
-        /* Resuming at the end restarts playback. */
-        return s->at_end ? seek_to(s, (f64)s->info.first_tick / s->head.tick_rate) : 0;
+        s->steps = 0;
+        if (s->at_end) { /* begins again, at the other end if time runs backwards */
+            seek_end(s, s->speed < 0.0);
+        }
+        return 0;
     case CONTROL_STEP:
-        if (!(value >= 1.0 && value <= 1000.0)) {
-            return ERROR_RANGE;
-        }
-        s->paused = true;
-        s->steps += (u64)value;
-        return 0;
+        return step_by(s, value);
     case CONTROL_SPEED:
-        if (!(value >= 0.01 && value <= 16.0)) {
-            return ERROR_RANGE;
-        }
-        s->speed = value;
-        return 0;
+        return set_speed(s, value);
     case CONTROL_SEEK:
         return seek_to(s, value);
+    case CONTROL_LOOP_FIRST:
+        return tick_of(s, value, &s->loop_first) ? 0 : ERROR_RANGE;
+    case CONTROL_LOOP_LAST:
+        return tick_of(s, value, &s->loop_last) ? 0 : ERROR_RANGE;
     case CONTROL_RESET:
-        return seek_to(s, (f64)s->info.first_tick / s->head.tick_rate);
+        seek_end(s, false);
+        return 0;
     default:
         return ERROR_UNSUPPORTED;
     }
@@ -328,6 +519,11 @@ static void source_status(Source *source, SourceStatus *out)
     out->status.speed = (f32)s->speed;
     out->status.first_tick = s->info.first_tick;
     out->status.last_tick = s->info.last_tick;
+    out->status.play = s->segment;
+    if (loops(s)) {
+        out->status.loop_first = s->loop_first;
+        out->status.loop_last = s->loop_last;
+    }
     out->tick = s->made_tick;
     out->finished = s->finished && s->made.count == 0;
     out->error = s->error;
@@ -349,8 +545,9 @@ static void source_destroy(Source *source)
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->mutex);
     entity_list_finish(&s->entities);
+    entity_list_finish(&s->told);
     field_set_release(s->fields);
-    recording_reader_destroy(s->reader);
+    tape_destroy(s->tape);
     free(s);
 }
 
@@ -383,25 +580,24 @@ static int find_probe(RecordingSource *s, ErrorText *error)
 Source *source_recording_create(const char *path, const SourceWorldOptions *options,
                                 ErrorText *error)
 {
-    RecordingReader *reader = recording_reader_create(path, error);
-    if (reader == NULL) {
+    Tape *tape = tape_create(path, error);
+    if (tape == NULL) {
         return NULL;
     }
     RecordingSource *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        recording_reader_destroy(reader);
+        tape_destroy(tape);
         error_set(error, ERROR_MEMORY, "%s: out of memory", path);
         return NULL;
     }
     s->source.ops = &operations;
-    s->reader = reader;
-    s->head = *recording_reader_head(reader);
-    s->info = *recording_reader_info(reader);
+    s->tape = tape;
+    s->head = *tape_head(tape);
+    s->info = *tape_info(tape);
     s->options = *options;
     s->paused = options->paused;
     s->speed = options->speed > 0.0 ? options->speed : 1.0;
-    s->made_tick = s->info.first_tick;
-    s->taken_tick = s->info.first_tick;
+    s->at_tick = s->taken_tick = s->info.first_tick;
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -411,7 +607,8 @@ Source *source_recording_create(const char *path, const SourceWorldOptions *opti
     const MessageWorld *world = &s->head.world;
     s->fields = field_set_create(world->fields, world->field_count);
     if (s->fields == NULL ||
-        entity_list_set(&s->entities, s->fields, world->entities, world->entity_count) != 0) {
+        entity_list_set(&s->entities, s->fields, world->entities, world->entity_count) != 0 ||
+        entity_list_set(&s->told, s->fields, world->entities, world->entity_count) != 0) {
         error_set(error, ERROR_FORMAT, "%s: its entities do not fit its fields", path);
     } else if (options->probe == NULL || find_probe(s, error) == 0) {
         return &s->source;

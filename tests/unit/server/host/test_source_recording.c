@@ -4,6 +4,7 @@
 #include "server/host/source.h"
 #include "shared/base/clock.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -108,10 +109,9 @@ static u32 entities_at(Source *source)
     return world.entity_count;
 }
 
-static void test_seeks_while_paused(void **state)
+static Source *open_paused(f64 speed)
 {
-    (void)state;
-    SourceWorldOptions options = {.paused = true, .speed = 1.0};
+    SourceWorldOptions options = {.paused = true, .speed = speed};
     Source *source = source_recording_create(path, &options, NULL);
     assert_non_null(source);
     assert_int_equal(source->ops->start(source, wake, NULL, NULL), 0);
@@ -119,28 +119,129 @@ static void test_seeks_while_paused(void **state)
     assert_int_equal(frame->tick, 1);
     frame_release(frame);
     assert_int_equal(entities_at(source), 0);
+    return source;
+}
+
+/* The recorded tick that a frame of the stream shows, by the status and by its content. */
+static u64 shown_tick(Source *source, const Frame *frame)
+{
+    SourceStatus status;
+    source->ops->status(source, &status);
+    const PlaySegment *play = &status.status.play;
+    u64 shown = (u64)frame_poses(frame, 0)[0].position[0];
+    /* Frames from before the last jump belong to another segment. */
+    if (frame->tick >= play->stream_tick) {
+        i64 tick = (i64)play->tick + play->direction * (i64)(frame->tick - play->stream_tick);
+        assert_int_equal(tick, shown);
+    }
+    assert_int_equal(entities_at(source), shown >= SPAWN_TICK);
+    return shown;
+}
+
+/* The next frame must show this tick, later in the stream than `*stream_tick`, which it becomes. */
+static void expect(Source *source, u64 tick, u64 *stream_tick)
+{
+    Frame *frame = next(source);
+    assert_int_equal(shown_tick(source, frame), tick);
+    assert_true(frame->tick > *stream_tick);
+    *stream_tick = frame->tick;
+    frame_release(frame);
+}
+
+static void test_seeks_and_steps_while_paused(void **state)
+{
+    (void)state;
+    Source *source = open_paused(1.0);
+    u64 stream_tick = 1;
     static const u64 ticks[] = {150, 30, 200, 99, 100};
     for (size_t i = 0; i < PL_COUNT(ticks); i++) {
         f64 time_s = (f64)ticks[i] / 60.0;
         assert_int_equal(source->ops->control(source, 1, CONTROL_SEEK, time_s), 0);
-        frame = next(source);
-        assert_int_equal(frame->tick, ticks[i]);
-        assert_int_equal(frame->events[0].kind, EVENT_RESET);
-        assert_int_equal(frame_poses(frame, 0)[0].position[0], ticks[i]);
-        frame_release(frame);
-        assert_int_equal(entities_at(source), ticks[i] >= SPAWN_TICK);
+        expect(source, ticks[i], &stream_tick);
     }
     assert_int_equal(source->ops->control(source, 1, CONTROL_STEP, 2), 0);
-    for (u64 tick = 101; tick <= 102; tick++) {
-        frame = next(source);
-        assert_int_equal(frame->tick, tick);
-        frame_release(frame);
+    expect(source, 101, &stream_tick);
+    expect(source, 102, &stream_tick);
+    assert_int_equal(source->ops->control(source, 1, CONTROL_STEP, -4), 0);
+    for (u64 tick = 101; tick >= 98; tick--) {
+        expect(source, tick, &stream_tick);
     }
+    /* Around the spawn, where the list of entities changes. */
+    assert_int_equal(source->ops->control(source, 1, CONTROL_SEEK, SPAWN_TICK / 60.0), 0);
+    expect(source, SPAWN_TICK, &stream_tick);
+    assert_int_equal(source->ops->control(source, 1, CONTROL_STEP, -1), 0);
+    expect(source, SPAWN_TICK - 1, &stream_tick);
+    assert_int_equal(source->ops->control(source, 1, CONTROL_STEP, 1), 0);
+    expect(source, SPAWN_TICK, &stream_tick);
     assert_true(source->ops->control(source, 1, CONTROL_SEEK, -1.0) < 0);
     assert_true(source->ops->control(source, 1, CONTROL_SPEED, 0.0) < 0);
+    assert_true(source->ops->control(source, 1, CONTROL_SPEED, (f64)NAN) < 0);
+    assert_true(source->ops->control(source, 1, CONTROL_STEP, 0.0) < 0);
     SourceStatus status;
     source->ops->status(source, &status);
     assert_true(status.status.paused == 1 && status.status.replay == 1);
+    source->ops->destroy(source);
+}
+
+static SourceStatus status_of(Source *source)
+{
+    SourceStatus status;
+    source->ops->status(source, &status);
+    return status;
+}
+
+/* Backwards from the end to the start, where it stops; then it can be played forwards. */
+static void test_backwards(void **state)
+{
+    (void)state;
+    Source *source = open_paused(1.0);
+    u64 stream_tick = 1;
+    assert_int_equal(source->ops->control(source, 1, CONTROL_SEEK, TICKS / 60.0), 0);
+    expect(source, TICKS, &stream_tick);
+    assert_int_equal(source->ops->control(source, 1, CONTROL_SPEED, -16.0), 0);
+    assert_int_equal(source->ops->control(source, 1, CONTROL_RESUME, 0.0), 0);
+    u64 shown = TICKS, frames = 0;
+    while (shown > 1) {
+        Frame *frame = next(source);
+        u64 tick = shown_tick(source, frame);
+        assert_true(tick < shown);
+        assert_int_equal(frame->tick - stream_tick, shown - tick); /* as far as it moved */
+        shown = tick;
+        stream_tick = frame->tick;
+        frame_release(frame);
+        frames++;
+    }
+    assert_true(frames > TICKS / 6); /* at this speed some are left out */
+    while (!status_of(source).status.paused) {
+        clock_sleep_until_ns(clock_now_ns() + 1000000);
+    }
+    assert_false(status_of(source).finished); /* ends, but serves on */
+    assert_int_equal(source->ops->control(source, 1, CONTROL_SPEED, 1.0), 0);
+    assert_int_equal(source->ops->control(source, 1, CONTROL_RESUME, 0.0), 0);
+    expect(source, 2, &stream_tick);
+    expect(source, 3, &stream_tick);
+    source->ops->destroy(source);
+}
+
+static void test_loop(void **state)
+{
+    (void)state;
+    Source *source = open_paused(4.0);
+    u64 stream_tick = 1;
+    assert_int_equal(source->ops->control(source, 1, CONTROL_LOOP_FIRST, 100 / 60.0), 0);
+    assert_int_equal(source->ops->control(source, 1, CONTROL_LOOP_LAST, 104 / 60.0), 0);
+    assert_int_equal(source->ops->control(source, 1, CONTROL_SEEK, 102 / 60.0), 0);
+    expect(source, 102, &stream_tick);
+    assert_int_equal(status_of(source).status.loop_first, 100);
+    assert_int_equal(source->ops->control(source, 1, CONTROL_RESUME, 0.0), 0);
+    static const u64 forwards[] = {103, 104, 100, 101, 102, 103, 104, 100};
+    for (size_t i = 0; i < PL_COUNT(forwards); i++) {
+        Frame *frame = next(source);
+        assert_int_equal(frame_poses(frame, 0)[0].position[0], forwards[i]);
+        frame_release(frame);
+    }
+    assert_int_equal(source->ops->control(source, 1, CONTROL_LOOP_LAST, 0.0), 0);
+    assert_int_equal(status_of(source).status.loop_last, 0); /* none */
     source->ops->destroy(source);
 }
 
@@ -148,7 +249,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plays_everything_in_order),
-        cmocka_unit_test(test_seeks_while_paused),
+        cmocka_unit_test(test_seeks_and_steps_while_paused),
+        cmocka_unit_test(test_backwards),
+        cmocka_unit_test(test_loop),
     };
     return cmocka_run_group_tests(tests, record, tear_down);
 }

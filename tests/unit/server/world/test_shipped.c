@@ -30,9 +30,9 @@
 
 enum {
     /* Body-ticks of one scene: ten seconds of the small ones. */
-    WORK = SLOW ? 6000 : 60000,
-    TICKS_MIN = SLOW ? 20 : 60,
-    TICKS_MAX = 600,
+    WORK = SLOW ? 6000 : SANITIZED ? 20000 : 60000,
+    TICKS_MIN = SLOW ? 20 : SANITIZED ? 30 : 60,
+    TICKS_MAX = SANITIZED ? 300 : 600,
     OWN_PROBES = 3
 };
 
@@ -229,6 +229,9 @@ static void run(const char *path)
     for (u32 i = 0; i < scene->smoke_count; i++) {
         const u32 *n = scene->smokes[i].cells;
         cells += n[0] * n[1] * n[2];
+    }
+    for (u32 i = 0; i < scene->water_count; i++) {
+        cells += scene->waters[i].cells[0] * scene->waters[i].cells[1];
     }
     u32 wanted = WORK / u32_max(scene->body_count + before.particles / 4 + cells / 64, 1);
     u32 count = u32_max(TICKS_MIN, u32_min(wanted, TICKS_MAX));

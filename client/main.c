@@ -137,7 +137,7 @@ static bool token_read(Client *client, ErrorText *error)
 
 static Link *dial(void *context, ErrorText *error)
 {
-    Link *link = link_enet_connect(((Client *)context)->address, error);
+    Link *link = link_enet_connect(((Client *)context)->address, NULL, error);
     return link_thread_create(link, clock_now_ns, error);
 }
 

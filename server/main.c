@@ -171,7 +171,7 @@ static int serve(const ServerOptions *options, const char *operand)
     if (source == NULL) {
         return complain(&error, error.code == ERROR_USAGE ? EXIT_USAGE : EXIT_INPUT);
     }
-    Link *link = link_enet_listen(options->listen, options->clients_max + 16, &error);
+    Link *link = link_enet_listen(options->listen, options->clients_max + 16, NULL, &error);
     if (link == NULL) {
         source->ops->destroy(source);
         return complain(&error, error.code == ERROR_USAGE ? EXIT_USAGE : EXIT_NETWORK);

@@ -7,6 +7,7 @@
 #ifndef PLENUM_PROTOCOL_SESSION_LINK_H
 #define PLENUM_PROTOCOL_SESSION_LINK_H
 
+#include "protocol/session/handshake.h"
 #include "shared/base/error.h"
 #include "shared/base/limits.h"
 
@@ -42,6 +43,7 @@ typedef struct LinkStats {
     u32 rtt_ms;
     u64 bytes_in, bytes_out; /* on the wire, as far as the transport knows */
     u64 packets_in, packets_out;
+    u64 forged; /* datagrams in its name that it did not send, or that came twice */
     char address[64];
 } LinkStats;
 
@@ -59,6 +61,9 @@ typedef struct LinkOps {
     bool (*stats)(Link *link, u32 peer, LinkStats *stats);
     /* File descriptor to wait on for reading, or −1. */
     int (*fd)(Link *link);
+    /* A secret hash that only the two ends of this connection have (handshake.h), for signatures
+     * that hold for it alone. False: not connected. */
+    bool (*binding)(Link *link, u32 peer, u8 out[BINDING_BYTES]);
 } LinkOps;
 
 /* Implementations embed this as their first member. */
@@ -66,10 +71,20 @@ struct Link {
     const LinkOps *ops;
 };
 
-/* A listening host. address is "ADDR:PORT" (port 0: any; see link_enet_port). */
-Link *link_enet_listen(const char *address, u32 peers_max, ErrorText *error);
-/* A client that connects to "HOST[:PORT]"; its peer handle is 0. */
-Link *link_enet_connect(const char *address, ErrorText *error);
+/* Whom a client takes for the server. `accept` is asked once, with the key that signed the
+ * handshake; false ends the connection with REFUSE_IDENTITY. */
+typedef struct LinkTrust {
+    bool (*accept)(void *context, const u8 key[IDENTITY_PUBLIC_BYTES]);
+    void *context;
+} LinkTrust;
+
+/* A listening host. address is "ADDR:PORT" (port 0: any; see link_enet_port). identity: the
+ * server's long-term key; NULL: a new one. */
+Link *link_enet_listen(const char *address, u32 peers_max, const Identity *identity,
+                       ErrorText *error);
+/* A client that connects to "HOST[:PORT]"; its peer handle is 0. trust NULL: whoever answers
+ * there. */
+Link *link_enet_connect(const char *address, const LinkTrust *trust, ErrorText *error);
 /* The UDP port actually bound. */
 u16 link_enet_port(const Link *link);
 

@@ -1,10 +1,15 @@
 /*
- * link_enet.c: the Link over ENet, preceded by the cookie exchange (probe.h) and a filter that
- * drops datagrams for which ENet 1.3.17 would answer, allocate or fail. The only file that includes
- * enet.h.
+ * link_enet.c: the Link over ENet inside a tunnel (tunnel.h): each datagram is opened before ENet
+ * parses it and sealed after ENet wrote it; what even the right peer must not send, for ENet 1.3.17
+ * would allocate or fail, is dropped. The only file that includes enet.h.
+ *
+ * ENet has a callback for received datagrams (intercept), but none for sent ones. Its checksum
+ * callback gets the buffers of the whole datagram, header and all, right before they are sent, and
+ * they are the host's: sealing replaces them. The checksum itself is 0 and does not travel.
  */
 #include "protocol/session/link.h"
-#include "protocol/session/probe.h"
+#include "protocol/session/message.h"
+#include "protocol/session/tunnel.h"
 
 #include <arpa/inet.h>
 #include <enet/enet.h>
@@ -16,28 +21,37 @@
 #include <string.h>
 
 enum {
-    /* 1240 + IP and UDP headers stays below 1280, which every usable path carries unfragmented;
-     * a state packet with ENet's 12 bytes fits. */
-    MTU = 1240,
     ENET_HEAD_BYTES = 12,
     DATAGRAM_HEAD_BYTES = 28,
+    /* Of ENet's checksum, which is in its datagrams but not in ours. */
+    CHECKSUM_BYTES = 4,
+    /* With the seal and IP and UDP headers 1280, which every usable path carries unfragmented; a
+     * state packet with ENet's 12 bytes fits. */
+    MTU = 1280 - DATAGRAM_HEAD_BYTES - TUNNEL_OVERHEAD_BYTES + CHECKSUM_BYTES,
     TIMEOUT_MS_MIN = 8000,
     TIMEOUT_MS_MAX = 20000,
     RETRY_MS_MAX = 500,
     RETRY_CHECK_MS = 50,
     /* A client without a connection by then gives up. */
     CONNECT_MS_MAX = 20000,
+    DISTRUST_MS = 1500,
+    SWEEP_MS = 250,
     PORT_DEFAULT = 7340,
     /* Peers per IP address: a school behind one NAT, and load tests from one machine. */
     PEERS_PER_HOST = 256,
     /* enet_host_service stops after 256 datagrams or an oversized one: it is retried this often. */
-    SERVICE_TRIES = 8
+    SERVICE_TRIES = 8,
+    /* Handshakes that wait beside the peers. */
+    TUNNELS_PER_PEER = 2,
+    TUNNELS_SPARE = 64
 };
-PL_STATIC_ASSERT(STATE_PACKET_BYTES_MAX + ENET_HEAD_BYTES <= MTU, "state is never fragmented");
+PL_STATIC_ASSERT(STATE_PACKET_BYTES_MAX + ENET_HEAD_BYTES + CHECKSUM_BYTES <= MTU,
+                 "state is never fragmented");
 
 typedef struct PeerStats {
     u64 bytes_in, bytes_out, packets_in, packets_out;
     bool connected;
+    u32 connect_id; /* of its connection, of the last event */
 } PeerStats;
 
 typedef struct LinkEnet {
@@ -47,12 +61,19 @@ typedef struct LinkEnet {
     PeerStats *peers;     /* [host->peerCount] */
     bool server;
     u64 bounded_ms; /* time of the last bound_retries */
-    u64 now_ms;     /* of the current poll, for the intercept callback */
-    ProbeServer *guard;
+    u64 now_ms;     /* of the current poll, for the callbacks */
+    u8 opened[TUNNEL_DATAGRAM_MAX + CHECKSUM_BYTES];
+    u8 gathered[TUNNEL_DATAGRAM_MAX], sealed[TUNNEL_DATAGRAM_MAX + TUNNEL_OVERHEAD_BYTES];
+    TunnelServer tunnels; /* server */
+    u64 swept_ms;
     /* Client only. */
     ENetAddress remote;
     ProbeClient probe;
-    ENetPeer *outgoing; /* NULL until a cookie was received */
+    HandshakeClient handshake;
+    Tunnel tunnel;
+    LinkTrust trust;    /* accept NULL: anybody */
+    u64 distrusted_ms;  /* somebody else answered then; 0: nobody */
+    ENetPeer *outgoing; /* NULL until the tunnel is open */
     u64 give_up_ms;     /* 0: before the first poll */
     bool over;          /* disconnected: reported once */
 } LinkEnet;
@@ -134,9 +155,8 @@ static bool commands_ok(const u8 *data, size_t bytes, size_t offset)
     return true;
 }
 
-/* True if a datagram without a peer is a CONNECT from a proven address. */
-static bool connect_ok(LinkEnet *link, ProbeAddress from, const u8 *data, size_t bytes,
-                       size_t offset)
+/* True if a datagram without a peer is a CONNECT, the only one of its tunnel. */
+static bool connect_ok(LinkEnet *link, Tunnel *tunnel, const u8 *data, size_t bytes, size_t offset)
 {
     ENetProtocolConnect connect;
     if (!link->server || bytes < offset + sizeof connect) {
@@ -144,68 +164,161 @@ static bool connect_ok(LinkEnet *link, ProbeAddress from, const u8 *data, size_t
     }
     memcpy(&connect, data + offset, sizeof connect);
     return (connect.header.command & ENET_PROTOCOL_COMMAND_MASK) == ENET_PROTOCOL_COMMAND_CONNECT &&
-           probe_server_admit(link->guard, from, connect.connectID, link->now_ms);
+           ntohs(connect.outgoingPeerID) < ENET_PROTOCOL_MAXIMUM_PEER_ID &&
+           tunnel_server_bind(&link->tunnels, tunnel, connect.connectID);
 }
 
-static bool datagram_ok(LinkEnet *link, ProbeAddress from, const u8 *data, size_t bytes)
+static size_t head_bytes(const u8 *data)
+{
+    return (data[0] & (ENET_PROTOCOL_HEADER_FLAG_SENT_TIME >> 8)) != 0 ? 4 : 2;
+}
+
+/* Checks what a tunnel brought; `bytes_all` came on the wire. The right peer may still be hostile:
+ * it can only name itself. */
+static bool datagram_ok(LinkEnet *link, Tunnel *tunnel, const u8 *data, size_t bytes, u32 bytes_all)
 {
     if (bytes < sizeof(u16)) {
         return false;
     }
     u16 head = (u16)(data[0] << 8 | data[1]);
     u16 id = head & ENET_PROTOCOL_MAXIMUM_PEER_ID;
-    size_t offset = head & ENET_PROTOCOL_HEADER_FLAG_SENT_TIME ? 4 : 2;
+    size_t offset = head_bytes(data);
     if ((head & ENET_PROTOCOL_HEADER_FLAG_COMPRESSED) != 0 || bytes <= offset ||
         !commands_ok(data, bytes, offset)) {
         return false;
     }
+    link->host->receivedAddress = (ENetAddress){tunnel->address.host, tunnel->address.port};
     if (id == ENET_PROTOCOL_MAXIMUM_PEER_ID) {
-        return connect_ok(link, from, data, bytes, offset);
+        return connect_ok(link, tunnel, data, bytes, offset);
     }
     if (id >= link->host->peerCount) {
         return false;
     }
-    const ENetAddress *address = &link->host->peers[id].address;
-    if (address->host == from.host && address->port == from.port) {
-        link->peers[id].bytes_in += bytes + DATAGRAM_HEAD_BYTES;
-        link->peers[id].packets_in++;
+    ENetPeer *peer = &link->host->peers[id];
+    if (link->server && tunnel_server_of(&link->tunnels, peer->connectID) != tunnel) {
+        return false;
     }
+    peer->address = link->host->receivedAddress; /* it may have moved */
+    link->peers[id].bytes_in += bytes_all + DATAGRAM_HEAD_BYTES;
+    link->peers[id].packets_in++;
     return true;
 }
 
-static void datagram_send(LinkEnet *link, const ENetAddress *to, void *data, u32 bytes)
+static void datagram_send(LinkEnet *link, ProbeAddress to, void *data, u32 bytes)
 {
+    ENetAddress address = {to.host, to.port};
     ENetBuffer buffer = {.data = data, .dataLength = bytes};
-    /* Loss is acceptable: the client repeats probes. */
-    (void)enet_socket_send(link->host->socket, to, &buffer, 1);
+    /* Loss is acceptable: questions are repeated. */
+    (void)enet_socket_send(link->host->socket, &address, &buffer, 1);
 }
 
-/* Filters every datagram before ENet. 1: handled here or dropped; 0: for ENet. */
+/* Client: what comes before the tunnel, a cookie or the answer to the handshake. */
+static void greeted(LinkEnet *link, ProbeAddress from, const u8 *data, u32 bytes)
+{
+    Handshake handshake;
+    if (probe_client_receive(&link->probe, data, bytes, link->now_ms) ||
+        link->tunnel.state != TUNNEL_FREE) {
+        return;
+    }
+    if (handshake_finish(&link->handshake, data, bytes, &handshake) == ERROR_OK) {
+        const LinkTrust *trust = &link->trust;
+        if (trust->accept == NULL || trust->accept(trust->context, handshake.server)) {
+            tunnel_begin(&link->tunnel, &handshake, from, link->now_ms);
+        } else if (link->distrusted_ms == 0) {
+            link->distrusted_ms = link->now_ms;
+        }
+    }
+    handshake_wipe(&handshake);
+}
+
+/* Handles path questions and answers. True: this was one. */
+static bool path_receive(LinkEnet *link, Tunnel *tunnel, ProbeAddress from, const u8 *plain,
+                         u32 bytes)
+{
+    u8 out[TUNNEL_PATH_BYTES + TUNNEL_OVERHEAD_BYTES];
+    u32 answer = link->server ? 0 : tunnel_path_answer(tunnel, plain, bytes, out);
+    if (answer > 0) {
+        datagram_send(link, from, out, answer);
+    }
+    if (link->server && !tunnel_server_moved(&link->tunnels, tunnel, from, plain, bytes)) {
+        u32 question = tunnel_server_path(tunnel, from, link->now_ms, out);
+        if (question > 0) {
+            datagram_send(link, from, out, question);
+        }
+    }
+    return tunnel_is_path(plain, bytes);
+}
+
+/* Opens a datagram and hands its content to ENet, with the checksum that it expects. */
+static bool tunnel_receive(LinkEnet *link, ProbeAddress from, const u8 *data, u32 bytes)
+{
+    Tunnel *tunnel = link->server ? tunnel_server_find(&link->tunnels, data, bytes) : &link->tunnel;
+    u8 *plain = link->opened + CHECKSUM_BYTES;
+    int size = tunnel != NULL ? tunnel_open(tunnel, data, bytes, link->now_ms, plain) : -1;
+    if (size <= 0 || path_receive(link, tunnel, from, plain, (u32)size) ||
+        !datagram_ok(link, tunnel, plain, (size_t)size, bytes)) {
+        return false;
+    }
+    size_t head = head_bytes(plain);
+    memmove(link->opened, plain, head);
+    memset(link->opened + head, 0, CHECKSUM_BYTES);
+    link->host->receivedData = link->opened;
+    link->host->receivedDataLength = (size_t)size + CHECKSUM_BYTES;
+    return true;
+}
+
+/* Sees every datagram before ENet. 1: handled here or dropped; 0: for ENet. */
 static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
 {
     PL_UNUSED(event);
     LinkEnet *link = link_of(host);
     const u8 *data = host->receivedData;
     u32 bytes = (u32)host->receivedDataLength;
-    const ENetAddress *from = &host->receivedAddress;
-    ProbeAddress address = {.host = from->host, .port = from->port};
-    if (!link->server && (from->host != link->remote.host || from->port != link->remote.port)) {
+    const ENetAddress *address = &host->receivedAddress;
+    ProbeAddress from = {.host = address->host, .port = address->port};
+    if (!link->server && (from.host != link->remote.host || from.port != link->remote.port)) {
         return 1;
     }
     if (!probe_is(data, bytes)) {
-        return datagram_ok(link, address, data, bytes) ? 0 : 1;
+        return tunnel_receive(link, from, data, bytes) ? 0 : 1;
     }
     if (link->server) {
-        u8 reply[PROBE_REPLY_BYTES];
-        u32 reply_bytes =
-            probe_server_receive(link->guard, address, data, bytes, link->now_ms, reply);
-        if (reply_bytes > 0) {
-            datagram_send(link, from, reply, reply_bytes);
+        u8 reply[TUNNEL_REPLY_BYTES_MAX];
+        u32 size = tunnel_server_greet(&link->tunnels, from, data, bytes, link->now_ms, reply);
+        if (size > 0) {
+            datagram_send(link, from, reply, size);
         }
     } else {
-        probe_client_receive(&link->probe, data, bytes, link->now_ms);
+        greeted(link, from, data, bytes);
     }
     return 1;
+}
+
+/* ENet's checksum of a datagram. To send, it has a header and commands in several buffers of the
+ * host: they are sealed. A received one is in one buffer and was opened before. */
+static enet_uint32 ENET_CALLBACK seal_datagram(const ENetBuffer *buffers, size_t count)
+{
+    if (count < 2) {
+        return 0;
+    }
+    ENetHost *host = (ENetHost *)((uintptr_t)buffers - offsetof(ENetHost, buffers));
+    LinkEnet *link = link_of(host);
+    /* ENet wrote the connection's id where the checksum will be. */
+    u32 connect_id;
+    size_t head = buffers[0].dataLength - CHECKSUM_BYTES, bytes = head;
+    memcpy(&connect_id, (const u8 *)buffers[0].data + head, sizeof connect_id);
+    memcpy(link->gathered, buffers[0].data, head);
+    for (size_t i = 1; i < count && bytes + buffers[i].dataLength <= sizeof link->gathered; i++) {
+        memcpy(link->gathered + bytes, buffers[i].data, buffers[i].dataLength);
+        bytes += buffers[i].dataLength;
+    }
+    Tunnel *tunnel = link->server ? tunnel_server_of(&link->tunnels, connect_id) : &link->tunnel;
+    bool open = tunnel != NULL && tunnel->state != TUNNEL_FREE;
+    host->buffers[0].data = link->sealed;
+    host->buffers[0].dataLength =
+        open ? tunnel_seal(tunnel, link->gathered, (u32)bytes, link->sealed) : 0;
+    host->bufferCount = 1;
+    return 0;
 }
 
 /* ---- peers ---- */
@@ -236,6 +349,15 @@ static void borrowed_free(LinkEnet *link)
 
 /* ---- operations ---- */
 
+/* Its slot is free again soon. */
+static void tunnel_ended(LinkEnet *link, u32 connect_id)
+{
+    Tunnel *tunnel = link->server ? tunnel_server_of(&link->tunnels, connect_id) : NULL;
+    if (tunnel != NULL) {
+        tunnel->ended_ms = u64_max(link->now_ms, 1);
+    }
+}
+
 static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
 {
     u32 index = peer_index(link, in->peer);
@@ -246,6 +368,7 @@ static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
     case ENET_EVENT_TYPE_CONNECT:
         memset(stats, 0, sizeof *stats);
         stats->connected = true;
+        stats->connect_id = in->peer->connectID;
         peer_prepare(in->peer);
         out->kind = LINK_CONNECTED;
         return true;
@@ -253,6 +376,7 @@ static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
         bool was = stats->connected || !link->server;
         stats->connected = false;
         link->over = !link->server;
+        tunnel_ended(link, stats->connect_id);
         out->kind = LINK_DISCONNECTED;
         out->reason = in->data;
         return was;
@@ -269,7 +393,19 @@ static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
     }
 }
 
-/* Client: sends probes, connects once a cookie is known, gives up after the timeout. False:
+/* Client: ends before there is a connection. */
+static void client_give_up(LinkEnet *link, u32 reason, LinkEvent *event)
+{
+    if (link->outgoing != NULL) {
+        enet_peer_reset(link->outgoing);
+    }
+    link->over = true;
+    memset(event, 0, sizeof *event);
+    event->kind = LINK_DISCONNECTED;
+    event->reason = reason;
+}
+
+/* Client: asks for a cookie, opens the tunnel, connects in it; gives up after the timeout. False:
  * ended. */
 static bool client_advance(LinkEnet *link, LinkEvent *event)
 {
@@ -280,21 +416,25 @@ static bool client_advance(LinkEnet *link, LinkEvent *event)
     if (link->peers[0].connected) {
         return true;
     }
-    if (now_ms >= link->give_up_ms) {
-        if (link->outgoing != NULL) {
-            enet_peer_reset(link->outgoing);
-        }
-        link->over = true;
-        memset(event, 0, sizeof *event);
-        event->kind = LINK_DISCONNECTED;
+    bool open = link->tunnel.state != TUNNEL_FREE;
+    /* Whoever sits on the way can answer first: the right server gets some time. */
+    bool distrusted =
+        !open && link->distrusted_ms != 0 && now_ms > link->distrusted_ms + DISTRUST_MS;
+    if (now_ms >= link->give_up_ms || distrusted) {
+        client_give_up(link, link->distrusted_ms != 0 && !open ? REFUSE_IDENTITY : 0, event);
         return false;
     }
-    u8 datagram[PROBE_BYTES];
-    if (probe_client_send(&link->probe, now_ms, datagram)) {
-        datagram_send(link, &link->remote, datagram, PROBE_BYTES);
+    if (!open && probe_client_due(&link->probe, now_ms)) {
+        u8 datagram[PROBE_BYTES];
+        if (link->probe.cookie == 0) {
+            probe_client_write(&link->probe, datagram);
+        } else {
+            handshake_open(&link->handshake, link->probe.cookie, datagram);
+        }
+        datagram_send(link, (ProbeAddress){.host = link->remote.host, .port = link->remote.port},
+                      datagram, sizeof datagram);
     }
-    if (link->probe.cookie != 0 && link->outgoing == NULL) {
-        /* The proof was sent just before; if it is lost, both are repeated. */
+    if (open && link->outgoing == NULL) {
         link->outgoing = enet_host_connect(link->host, &link->remote, CHANNEL_COUNT, 0);
         if (link->outgoing != NULL) {
             link->outgoing->data = link;
@@ -347,6 +487,10 @@ static bool enet_poll(Link *base, u64 now_ms, LinkEvent *event)
         return true;
     }
     bound_retries(link);
+    if (link->server && now_ms >= link->swept_ms + SWEEP_MS) {
+        link->swept_ms = now_ms;
+        tunnel_server_sweep(&link->tunnels, now_ms);
+    }
     while (enet_host_check_events(link->host, &raw) > 0) {
         if (event_translate(link, &raw, event)) {
             return true;
@@ -367,12 +511,10 @@ static bool enet_poll(Link *base, u64 now_ms, LinkEvent *event)
             return true;
         }
     }
-    /* A cookie may have just arrived: answer it without waiting for the next poll. */
-    if (!link->server && link->outgoing == NULL && link->probe.cookie != 0 &&
-        !client_advance(link, event)) {
-        return true;
-    }
-    return false;
+    /* A cookie or the tunnel's answer may have just arrived: go on without waiting for the next
+     * poll. */
+    return !link->server && link->outgoing == NULL && link->probe.cookie != 0 &&
+           !client_advance(link, event);
 }
 
 static int enet_send(Link *base, u32 peer, u32 channel, const void *data, u32 bytes)
@@ -404,7 +546,8 @@ static int enet_send(Link *base, u32 peer, u32 channel, const void *data, u32 by
     PeerStats *stats = &link->peers[peer];
     u32 datagrams = bytes / MTU + 1;
     stats->packets_out += datagrams;
-    stats->bytes_out += bytes + (u64)datagrams * (DATAGRAM_HEAD_BYTES + ENET_HEAD_BYTES);
+    stats->bytes_out +=
+        bytes + (u64)datagrams * (DATAGRAM_HEAD_BYTES + TUNNEL_OVERHEAD_BYTES + ENET_HEAD_BYTES);
     return ERROR_OK;
 }
 
@@ -419,6 +562,12 @@ static void enet_disconnect(Link *base, u32 peer, u32 reason)
 static void enet_flush(Link *base)
 {
     enet_host_flush(((LinkEnet *)base)->host);
+}
+
+static Tunnel *tunnel_of(LinkEnet *link, u32 peer)
+{
+    return link->server ? tunnel_server_of(&link->tunnels, link->peers[peer].connect_id)
+                        : &link->tunnel;
 }
 
 static bool enet_stats(Link *base, u32 peer, LinkStats *out)
@@ -437,6 +586,8 @@ static bool enet_stats(Link *base, u32 peer, LinkStats *out)
     out->bytes_out = stats->bytes_out;
     out->packets_in = stats->packets_in;
     out->packets_out = stats->packets_out;
+    const Tunnel *tunnel = tunnel_of(link, peer);
+    out->forged = tunnel != NULL ? tunnel->forged : 0;
     inet_ntop(AF_INET, &host, text, sizeof text);
     snprintf(out->address, sizeof out->address, "%s:%u", text, p->address.port);
     return true;
@@ -445,6 +596,20 @@ static bool enet_stats(Link *base, u32 peer, LinkStats *out)
 static int enet_fd(Link *base)
 {
     return ((LinkEnet *)base)->host->socket;
+}
+
+static bool enet_binding(Link *base, u32 peer, u8 out[BINDING_BYTES])
+{
+    LinkEnet *link = (LinkEnet *)base;
+    if (peer >= link->host->peerCount || !link->peers[peer].connected) {
+        return false;
+    }
+    const Tunnel *tunnel = tunnel_of(link, peer);
+    if (tunnel == NULL || tunnel->state == TUNNEL_FREE) {
+        return false;
+    }
+    memcpy(out, tunnel->binding, BINDING_BYTES);
+    return true;
 }
 
 static void enet_destroy(Link *base)
@@ -458,8 +623,9 @@ static void enet_destroy(Link *base)
         enet_host_flush(link->host);
         enet_host_destroy(link->host);
     }
-    free(link->guard);
+    tunnel_server_finish(&link->tunnels);
     free(link->peers);
+    seal_wipe(link, sizeof *link); /* the client's tunnel, and datagrams in clear */
     free(link);
 }
 
@@ -469,7 +635,8 @@ static const LinkOps enet_ops = {.destroy = enet_destroy,
                                  .disconnect = enet_disconnect,
                                  .flush = enet_flush,
                                  .stats = enet_stats,
-                                 .fd = enet_fd};
+                                 .fd = enet_fd,
+                                 .binding = enet_binding};
 
 /* ---- creation ---- */
 
@@ -494,7 +661,8 @@ static bool address_split(const char *address, char *host, size_t host_bytes, u1
     return true;
 }
 
-static LinkEnet *link_create(const ENetAddress *bind, u32 peers_max, ErrorText *error)
+static LinkEnet *link_create(const ENetAddress *bind, const Identity *identity, u32 peers_max,
+                             ErrorText *error)
 {
     if (enet_initialize() != 0 || seal_start() != ERROR_OK) {
         error_set(error, ERROR_NETWORK, "cannot initialize the network library");
@@ -516,8 +684,9 @@ static LinkEnet *link_create(const ENetAddress *bind, u32 peers_max, ErrorText *
         return NULL;
     }
     link->peers = calloc(link->host->peerCount, sizeof *link->peers);
-    link->guard = link->server ? calloc(1, sizeof *link->guard) : NULL;
-    if (link->peers == NULL || (link->server && link->guard == NULL)) {
+    if (link->peers == NULL ||
+        (link->server && !tunnel_server_init(&link->tunnels, identity,
+                                             TUNNELS_PER_PEER * peers_max + TUNNELS_SPARE))) {
         error_set(error, ERROR_MEMORY, "out of memory for %u peers", peers_max);
         enet_destroy(&link->base);
         return NULL;
@@ -527,11 +696,15 @@ static LinkEnet *link_create(const ENetAddress *bind, u32 peers_max, ErrorText *
         link->host->peers[i].mtu = MTU;
         link->host->peers[i].data = link;
     }
+    /* Ids of connections start here; a server holds one of each. */
+    seal_random(&link->host->randomSeed, sizeof link->host->randomSeed);
     link->host->intercept = intercept;
+    link->host->checksum = seal_datagram;
     return link;
 }
 
-Link *link_enet_listen(const char *address, u32 peers_max, ErrorText *error)
+Link *link_enet_listen(const char *address, u32 peers_max, const Identity *identity,
+                       ErrorText *error)
 {
     char name[64];
     u16 port = PORT_DEFAULT;
@@ -554,21 +727,18 @@ Link *link_enet_listen(const char *address, u32 peers_max, ErrorText *error)
     }
     bind.host = ip.s_addr;
     bind.port = port;
-    LinkEnet *link = link_create(&bind, peers_max, error);
+    LinkEnet *link = link_create(&bind, identity, peers_max, error);
     if (link == NULL) {
         error_prefix(error, "%s", address);
         return NULL;
     }
-    u8 key[SEAL_HASH_KEY_BYTES];
-    seal_random(key, sizeof key);
-    probe_server_init(link->guard, key);
     link->host->duplicatePeers = PEERS_PER_HOST;
     link->host->maximumPacketSize = CLIENT_MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES;
     link->host->maximumWaitingData = 32 * CLIENT_MESSAGE_BYTES_MAX;
     return &link->base;
 }
 
-Link *link_enet_connect(const char *address, ErrorText *error)
+Link *link_enet_connect(const char *address, const LinkTrust *trust, ErrorText *error)
 {
     char name[256];
     u16 port = PORT_DEFAULT;
@@ -587,7 +757,7 @@ Link *link_enet_connect(const char *address, ErrorText *error)
     struct sockaddr_in remote;
     memcpy(&remote, found->ai_addr, sizeof remote);
     freeaddrinfo(found);
-    LinkEnet *link = link_create(NULL, 1, error);
+    LinkEnet *link = link_create(NULL, NULL, 1, error);
     if (link == NULL) {
         error_prefix(error, "%s", address);
         return NULL;
@@ -597,6 +767,10 @@ Link *link_enet_connect(const char *address, ErrorText *error)
     u64 nonce;
     seal_random(&nonce, sizeof nonce);
     probe_client_init(&link->probe, nonce);
+    handshake_client_init(&link->handshake, nonce);
+    if (trust != NULL) {
+        link->trust = *trust;
+    }
     link->host->maximumPacketSize = MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES;
     return &link->base;
 }

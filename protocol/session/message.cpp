@@ -887,6 +887,7 @@ const char *refuse_reason_text(u32 reason)
         "protocol violation",       "too many packets",
         "removed by an operator",   "the server is shutting down",
         "the connection timed out", "left",
+        "the server is not the one that was expected (its key differs)",
     };
     static_assert(PL_COUNT(texts) == REFUSE_COUNT, "a text for each reason");
     return reason < REFUSE_COUNT ? texts[reason] : "unknown reason";

@@ -15,7 +15,7 @@
 PL_BEGIN_C
 
 enum {
-    PROTOCOL_MAJOR = 4, /* 4: points predicted from all their neighbours in one fit */
+    PROTOCOL_MAJOR = 5, /* 5: the tunnel below ENet */
     PROTOCOL_MINOR = 0,
     TOKEN_BYTES_MAX = 1024
 };
@@ -39,6 +39,7 @@ typedef enum RefuseReason {
     REFUSE_SHUTDOWN = 7,
     REFUSE_TIMEOUT = 8,
     REFUSE_LEFT = 9,
+    REFUSE_IDENTITY = 10, /* client: the server is not the one that was expected */
     REFUSE_COUNT
 } RefuseReason;
 const char *refuse_reason_text(u32 reason);

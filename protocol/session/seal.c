@@ -50,6 +50,14 @@ int seal_init_client(Seal *seal, const SealKeyPair *own, const u8 server_public[
     return ERROR_OK;
 }
 
+void seal_init(Seal *seal, const u8 send_key[SEAL_KEY_BYTES], const u8 receive_key[SEAL_KEY_BYTES])
+{
+    memset(seal, 0, sizeof *seal);
+    memcpy(seal->send_key, send_key, SEAL_KEY_BYTES);
+    memcpy(seal->receive_key, receive_key, SEAL_KEY_BYTES);
+    seal->ready = true;
+}
+
 /* Each direction has its own key, so the counter alone makes the nonce unique. */
 static void nonce_make(u8 nonce[NONCE_BYTES], u32 channel, u64 counter)
 {
@@ -131,6 +139,11 @@ int seal_decrypt(Seal *seal, u32 channel, const void *sealed, u32 bytes, u8 *out
 void seal_finish(Seal *seal)
 {
     sodium_memzero(seal, sizeof *seal);
+}
+
+void seal_wipe(void *memory, size_t bytes)
+{
+    sodium_memzero(memory, bytes);
 }
 
 void seal_random(void *out, u32 bytes)

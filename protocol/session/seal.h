@@ -3,7 +3,7 @@
  * handshake, with a replay window. The nonce consists of channel and a 64-bit counter that travels
  * in the payload: [counter u64][ciphertext + tag]. Loss and reordering are allowed, repeats are
  * refused.
- * Layer: protocol/session. Only seal.c and token.c include sodium.h.
+ * Layer: protocol/session. Only seal.c, handshake.c and token.c include sodium.h.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_SEAL_H
 #define PLENUM_PROTOCOL_SESSION_SEAL_H
@@ -17,6 +17,7 @@ enum {
     SEAL_KEY_BYTES = 32,
     SEAL_WINDOW = 1024,
     CHANNEL_STREAMS = 5, /* one for each channel of link.h */
+    SEAL_DATAGRAMS = 0,  /* the only stream of the seal of a tunnel (tunnel.h) */
     SEAL_HASH_KEY_BYTES = 16
 };
 
@@ -46,6 +47,8 @@ void seal_key_pair(SealKeyPair *pair);
 /* Derives the keys of both directions. ERROR_CRYPTO for an invalid public key. */
 int seal_init_server(Seal *seal, const SealKeyPair *own, const u8 client_public[SEAL_KEY_BYTES]);
 int seal_init_client(Seal *seal, const SealKeyPair *own, const u8 server_public[SEAL_KEY_BYTES]);
+/* With keys agreed upon elsewhere (handshake.h). */
+void seal_init(Seal *seal, const u8 send_key[SEAL_KEY_BYTES], const u8 receive_key[SEAL_KEY_BYTES]);
 /* Encrypts and authenticates a payload, including its channel. out must hold bytes +
  * SEAL_OVERHEAD_BYTES; returns the sealed size. */
 u32 seal_encrypt(Seal *seal, u32 channel, const void *plain, u32 bytes, u8 *out);
@@ -54,6 +57,9 @@ u32 seal_encrypt(Seal *seal, u32 channel, const void *plain, u32 bytes, u8 *out)
 int seal_decrypt(Seal *seal, u32 channel, const void *sealed, u32 bytes, u8 *out);
 /* Wipes the keys. */
 void seal_finish(Seal *seal);
+
+/* Wipes memory that held a secret; no compiler leaves it out. */
+void seal_wipe(void *memory, size_t bytes);
 
 /* Cryptographically secure random bytes (keys, cookies, resume secrets). */
 void seal_random(void *out, u32 bytes);

@@ -1,31 +1,45 @@
 /*
- * fuzz_probe.c: what strangers may send before anything else: probes to a server, replies to a
- * client. The input is a list of [kind u8][size u8][bytes]; a probe is filled up with zeros, a
- * reply is as it is. Only who sent back the cookie for his address gets in (a fuzzer that sees what
- * is compared finds it).
+ * fuzz_probe.c: what strangers may send before they are known: probes and openings of tunnels to a
+ * server, replies to a client. The input is a list of [kind u8][size u8][bytes]; a question is
+ * filled up with zeros, a reply is as it is. Only who sent back the cookie for his address is
+ * answered with a tunnel (a fuzzer that sees what is compared finds it), and no answer is larger
+ * than its question.
  */
-#include "protocol/session/probe.h"
+#include "protocol/session/tunnel.h"
 #include "shared/base/check.h"
 #include "tests/fuzz/target.h"
 
 #include <string.h>
 
-static ProbeServer server;
+enum {
+    CAPACITY = 4
+};
+
+static TunnelServer server;
 static ProbeClient client;
-static bool proven[2]; /* by stranger */
+static HandshakeClient opener;
+static Identity identity;
 static const ProbeAddress strangers[2] = {{.host = 0x0100007F, .port = 1}, {.host = 2, .port = 2}};
+
+static void prepare(void)
+{
+    static const u8 secret[IDENTITY_SECRET_BYTES] = {1, 2, 3};
+    CHECK(seal_start() == 0);
+    identity_from_secret(&identity, secret);
+}
 
 static void probe(u32 kind, const u8 *data, u32 bytes, u64 now_ms)
 {
-    u8 whole[PROBE_BYTES] = "PLNM\1", reply[PROBE_REPLY_BYTES];
+    u8 whole[PROBE_BYTES] = "PLNM", reply[TUNNEL_REPLY_BYTES_MAX];
+    whole[4] = (kind & 16) != 0 ? HANDSHAKE_KIND_OPEN : 1;
     memcpy(whole + (kind & 2 ? 0 : 8), data, bytes);
     u32 size = (kind & 4) != 0 ? bytes : PROBE_BYTES;
     ProbeAddress from = strangers[kind & 1];
-    u32 answer = probe_server_receive(&server, from, whole, size, now_ms, reply);
+    u64 proven = server.probe.stats.proven;
+    u32 answer = tunnel_server_greet(&server, from, whole, size, now_ms, reply);
     CHECK(answer <= sizeof reply && answer < size + (answer == 0));
-    (void)probe_is(whole, size);
-    proven[kind & 1] |= answer > 0 && reply[4] == 3;
-    CHECK(!probe_server_admit(&server, from, kind, now_ms) || proven[kind & 1]);
+    CHECK(answer != HANDSHAKE_ACCEPT_BYTES || server.probe.stats.proven > proven);
+    CHECK(probe_is(whole, size) || answer == 0);
 }
 
 static void run(const u8 *data, size_t size)
@@ -33,9 +47,11 @@ static void run(const u8 *data, size_t size)
     static const u8 key[SEAL_HASH_KEY_BYTES] = {9, 8, 7};
     u8 out[PROBE_BYTES];
     u64 now_ms = 1;
-    proven[0] = proven[1] = false;
-    probe_server_init(&server, key);
+    Handshake handshake;
+    CHECK(tunnel_server_init(&server, &identity, CAPACITY));
+    probe_server_init(&server.probe, key);
     probe_client_init(&client, 0x1234567890ABCDEFu);
+    handshake_client_init(&opener, client.nonce);
     for (size_t at = 0; at + 2 <= size;) {
         u32 kind = data[at], bytes = data[at + 1];
         at += 2;
@@ -43,13 +59,19 @@ static void run(const u8 *data, size_t size)
         if ((kind & 8) != 0) {
             bool due = probe_client_receive(&client, data + at, bytes, now_ms);
             CHECK(!due || bytes == PROBE_REPLY_BYTES);
+            CHECK(handshake_finish(&opener, data + at, bytes, &handshake) != 0); /* a signature! */
         } else {
             probe(kind, data + at, bytes, now_ms);
         }
-        (void)probe_client_send(&client, now_ms, out);
-        now_ms += (u64)(kind >> 4) * 1000;
+        if (probe_client_due(&client, now_ms)) {
+            probe_client_write(&client, out);
+        }
+        now_ms += (u64)(kind >> 5) * 1000;
         at += bytes;
+        tunnel_server_sweep(&server, now_ms);
     }
+    tunnel_server_finish(&server);
 }
 
-const FuzzTarget fuzz_target = {.run = run, .size_max = 1 << 14};
+const FuzzTarget fuzz_target = {
+    .prepare = prepare, .run = run, .size_max = 1 << 14, .memory_fixed = 1 << 16};

@@ -190,7 +190,7 @@ static bool rogue_join(Rogue *rogue, Rig *rig, Connection **client)
     ErrorText error = {0};
     memset(rogue, 0, sizeof *rogue);
     seal_key_pair(&rogue->keys);
-    rogue->link = link_enet_connect(rig->address, &error);
+    rogue->link = link_enet_connect(rig->address, NULL, &error);
     u64 end = clock_now_ns() + 10000000000ull;
     while (!rogue->live && !rogue->over && clock_now_ns() < end) {
         rogue_poll(rogue);

@@ -342,7 +342,8 @@ static void test_sockets(void **state)
     fake_source_scene(rig.source, large, bytes);
     assert_true(udp_proxy_start(&proxy, rig.port, &line));
     snprintf(address, sizeof address, "127.0.0.1:%u", proxy.port);
-    Connection *client = connection_create(link_enet_connect(address, &error), &options, &error);
+    Connection *client =
+        connection_create(link_enet_connect(address, NULL, &error), &options, &error);
     u64 begun_ns = clock_now_ns();
     assert_true(rig_until(&client, 1, CONNECTION_LIVE));
     print_message("%u bytes over sockets, 50 Mbit/s, 50 ms, loss 1 %%: %.2f s\n", bytes,

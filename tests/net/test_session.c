@@ -132,7 +132,7 @@ static void test_memory(void **state)
 static Message hello(Rig *rig, const MessageHello *hello_message, const SealKeyPair *keys)
 {
     ErrorText error = {0};
-    Link *link = link_enet_connect(rig->address, &error);
+    Link *link = link_enet_connect(rig->address, NULL, &error);
     Message out = {.kind = MESSAGE_HELLO}, in = {0};
     Seal seal = {0};
     u64 end = clock_now_ns() + 10000000000ull;

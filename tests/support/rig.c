@@ -22,7 +22,7 @@ void rig_start(Rig *rig, const HostOptions *options)
     memset(rig, 0, sizeof *rig);
     log_set_level(LOG_ERROR);
     options = options != NULL ? options : &standard;
-    Link *link = link_enet_listen("127.0.0.1:0", options->clients_max + 16, &error);
+    Link *link = link_enet_listen("127.0.0.1:0", options->clients_max + 16, NULL, &error);
     CHECK(link != NULL);
     rig->port = link_enet_port(link);
     snprintf(rig->address, sizeof rig->address, "127.0.0.1:%u", rig->port);
@@ -55,7 +55,7 @@ Connection *rig_connect(Rig *rig, const char *name)
     ErrorText error = {0};
     ConnectionOptions options = {0};
     snprintf(options.name, sizeof options.name, "%s", name);
-    Link *link = link_enet_connect(rig->address, &error);
+    Link *link = link_enet_connect(rig->address, NULL, &error);
     CHECK(link != NULL);
     Connection *connection = connection_create(link, &options, &error);
     CHECK(connection != NULL);

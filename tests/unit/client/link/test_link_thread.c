@@ -46,10 +46,11 @@ static void ends_open(Ends *ends)
     ErrorText error = {0};
     LinkEvent event;
     memset(ends, 0, sizeof *ends);
-    ends->server = link_enet_listen("127.0.0.1:0", 4, &error);
+    ends->server = link_enet_listen("127.0.0.1:0", 4, NULL, &error);
     assert_non_null(ends->server);
     snprintf(address, sizeof address, "127.0.0.1:%u", link_enet_port(ends->server));
-    ends->client = link_thread_create(link_enet_connect(address, &error), clock_now_ns, &error);
+    ends->client =
+        link_thread_create(link_enet_connect(address, NULL, &error), clock_now_ns, &error);
     assert_non_null(ends->client);
     /* The thread joins by itself: the client is not polled here. */
     assert_true(server_awaits(ends, LINK_CONNECTED, &event));

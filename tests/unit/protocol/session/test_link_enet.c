@@ -52,7 +52,7 @@ static Link *connect_to(u16 port)
     char address[32];
     ErrorText error = {0};
     snprintf(address, sizeof address, "127.0.0.1:%u", port);
-    Link *link = link_enet_connect(address, &error);
+    Link *link = link_enet_connect(address, NULL, &error);
     assert_non_null(link);
     return link;
 }
@@ -62,7 +62,7 @@ static void ends_open(Ends *ends, u32 peers_max)
     ErrorText error = {0};
     LinkEvent event;
     memset(ends, 0, sizeof *ends);
-    ends->server = link_enet_listen("127.0.0.1:0", peers_max, &error);
+    ends->server = link_enet_listen("127.0.0.1:0", peers_max, NULL, &error);
     assert_non_null(ends->server);
     ends->port = link_enet_port(ends->server);
     assert_int_not_equal(ends->port, 0);
@@ -137,15 +137,15 @@ static void test_errors(void **state)
 {
     PL_UNUSED(state);
     ErrorText error = {0};
-    assert_null(link_enet_listen("nonsense:1", 4, &error));
+    assert_null(link_enet_listen("nonsense:1", 4, NULL, &error));
     assert_int_equal(error.code, ERROR_USAGE);
-    assert_null(link_enet_listen("127.0.0.1:99999", 4, &error));
+    assert_null(link_enet_listen("127.0.0.1:99999", 4, NULL, &error));
     assert_int_equal(error.code, ERROR_USAGE);
-    assert_null(link_enet_connect(":7", &error));
-    Link *first = link_enet_listen("127.0.0.1:0", 4, &error);
+    assert_null(link_enet_connect(":7", NULL, &error));
+    Link *first = link_enet_listen("127.0.0.1:0", 4, NULL, &error);
     char address[32];
     snprintf(address, sizeof address, "127.0.0.1:%u", link_enet_port(first));
-    assert_null(link_enet_listen(address, 4, &error));
+    assert_null(link_enet_listen(address, 4, NULL, &error));
     assert_int_equal(error.code, ERROR_NETWORK);
     assert_non_null(strstr(error.text, "in use"));
     first->ops->destroy(first);

@@ -1,0 +1,84 @@
+/*
+ * handshake.h: the key exchange below ENet. The client sends a new X25519 key together with its
+ * cookie (probe.h); the server answers with a new key of its own, its long-term key (its identity),
+ * and a signature over both. Only the ends know the keys that follow, and only the identity's owner
+ * can have signed. So nothing after it travels in clear: name, token, resume secret, the commands
+ * of ENet.
+ *
+ *   open    magic "PLNM" · kind 3 · zero 3 · nonce 8 · cookie 8 · X25519 key 32 · zeros to 1000
+ *   accept  magic "PLNM" · kind 4 · zero 3 · nonce 8 · tunnel id 4 · zero 4 · X25519 key 32 ·
+ *           identity 32 · Ed25519 signature 64
+ *
+ * The pattern is that of a signed ephemeral exchange (STS; Diffie, van Oorschot and Wiener 1992),
+ * of which the client's half is left out here: whoever must prove more than that it receives at its
+ * address does so inside (token.h), by a signature over `binding`. PROTOCOL.md has the bytes.
+ * Layer: protocol/session.
+ */
+#ifndef PLENUM_PROTOCOL_SESSION_HANDSHAKE_H
+#define PLENUM_PROTOCOL_SESSION_HANDSHAKE_H
+
+#include "protocol/session/seal.h"
+
+PL_BEGIN_C
+
+enum {
+    IDENTITY_PUBLIC_BYTES = 32,
+    IDENTITY_SECRET_BYTES = 64,
+    IDENTITY_SIGNATURE_BYTES = 64,
+    BINDING_BYTES = 32,
+    HANDSHAKE_KIND_OPEN = 3,
+    HANDSHAKE_KIND_ACCEPT = 4,
+    HANDSHAKE_OPEN_BYTES = 1000, /* padded: the answer is never larger than the question */
+    HANDSHAKE_ACCEPT_BYTES = 24 + 2 * 32 + IDENTITY_SIGNATURE_BYTES
+};
+
+/* A long-term Ed25519 key: of a server, or of a client that has one. */
+typedef struct Identity {
+    u8 public_key[IDENTITY_PUBLIC_BYTES];
+    u8 secret_key[IDENTITY_SECRET_BYTES];
+} Identity;
+
+/* What both ends have after it. */
+typedef struct Handshake {
+    Seal seal;
+    u32 id;                    /* of the tunnel, chosen by the server */
+    u8 binding[BINDING_BYTES]; /* secret hash of all that was said: no other connection has it */
+    u8 server[IDENTITY_PUBLIC_BYTES];
+} Handshake;
+
+/* The client's half while it waits. */
+typedef struct HandshakeClient {
+    u64 nonce;
+    SealKeyPair keys;
+} HandshakeClient;
+
+void identity_create(Identity *identity);
+/* Recovers the public key from the secret one. */
+void identity_from_secret(Identity *identity, const u8 secret_key[IDENTITY_SECRET_BYTES]);
+/* Signs `bytes` bytes for one use, named by `purpose` (so that a signature for one cannot serve
+ * another). */
+void identity_sign(const Identity *identity, const char *purpose, const void *data, u32 bytes,
+                   u8 signature[IDENTITY_SIGNATURE_BYTES]);
+bool identity_verify(const u8 public_key[IDENTITY_PUBLIC_BYTES], const char *purpose,
+                     const void *data, u32 bytes, const u8 signature[IDENTITY_SIGNATURE_BYTES]);
+void identity_finish(Identity *identity);
+
+/* nonce: that of the client's probes. */
+void handshake_client_init(HandshakeClient *client, u64 nonce);
+void handshake_open(const HandshakeClient *client, u64 cookie, u8 out[HANDSHAKE_OPEN_BYTES]);
+/* Checks the answer: the nonce, the signature. 0, or ERROR_FORMAT (not the answer to this) or
+ * ERROR_CRYPTO (not signed by the key that it names). Whether that key is the right one is for the
+ * caller to say. */
+int handshake_finish(const HandshakeClient *client, const u8 *data, u32 bytes, Handshake *out);
+void handshake_client_wipe(HandshakeClient *client);
+
+/* Cookie and key of an open message; false: it is none. */
+bool handshake_read_open(const u8 *data, u32 bytes, u64 *cookie, u8 client_key[SEAL_KEY_BYTES]);
+/* Answers an open message with new keys. 0, or ERROR_CRYPTO for a key without a secret. */
+int handshake_answer(const Identity *identity, u32 id, const u8 *data, u32 bytes, Handshake *out,
+                     u8 accept[HANDSHAKE_ACCEPT_BYTES]);
+void handshake_wipe(Handshake *handshake);
+
+PL_END_C
+
+#endif

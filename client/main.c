@@ -6,6 +6,7 @@
 #include "client/hand/bots.h"
 #include "client/hand/debug_overlay.h"
 #include "client/hand/report.h"
+#include "client/link/known_hosts.h"
 #include "client/link/link_thread.h"
 #include "client/private_server.h"
 #include "shared/base/clock.h"
@@ -35,7 +36,7 @@ typedef struct ClientOptions {
 
 typedef struct Client {
     ClientOptions options;
-    const char *address;
+    KnownHosts server_known; /* where it connects to, and whom it expects there */
     u8 token[TOKEN_BYTES_MAX];
     u32 token_bytes;
     PrivateServer server;
@@ -83,7 +84,8 @@ static int parse(ClientOptions *options, int argc, char **argv, const char **ope
     };
     const OptionTable table = {
         .program = "plenum-client",
-        .synopsis = "[options] HOST[:PORT] | plenum://HOST[:PORT] | SCENE.json | SESSION.plrec",
+        .synopsis =
+            "[options] HOST[:PORT] | plenum://HOST[:PORT][#KEY] | SCENE.json | SESSION.plrec",
         .about = "Joins a Plenum server and shows its world; a file starts a private server behind "
                  "the window.\nControls: F1 in the window.",
         .rows = rows,
@@ -137,7 +139,9 @@ static bool token_read(Client *client, ErrorText *error)
 
 static Link *dial(void *context, ErrorText *error)
 {
-    Link *link = link_enet_connect(((Client *)context)->address, NULL, error);
+    KnownHosts *known = &((Client *)context)->server_known;
+    LinkTrust trust = {known_hosts_accept, known};
+    Link *link = link_enet_connect(known->address, &trust, error);
     return link_thread_create(link, clock_now_ns, error);
 }
 
@@ -180,7 +184,7 @@ static int join(Client *client, ErrorText *error)
     while (client->live_ns == 0 || clock_now_ns() < client->live_ns + SETTLE_NS) {
         poll_once(client);
         if (connection_state(client->connection) == CONNECTION_CLOSED) {
-            error_set(error, ERROR_NETWORK, "%s: %s", client->address,
+            error_set(error, ERROR_NETWORK, "%s: %s", client->server_known.address,
                       connection_error(client->connection)->text);
             return EXIT_NETWORK;
         }
@@ -188,8 +192,8 @@ static int join(Client *client, ErrorText *error)
             return EXIT_OK;
         }
         if (client->live_ns == 0 && clock_now_ns() - begin_ns > wait_ns) {
-            error_set(error, ERROR_NETWORK, "%s: no world arrived within %g s", client->address,
-                      client->options.wait_s);
+            error_set(error, ERROR_NETWORK, "%s: no world arrived within %g s",
+                      client->server_known.address, client->options.wait_s);
             return EXIT_NETWORK;
         }
     }
@@ -246,7 +250,7 @@ static int run_headless(Client *client, ErrorText *error)
         client->hand = hand.stats;
     }
     if (connection_state(client->connection) != CONNECTION_LIVE && stop_signal == 0) {
-        error_set(error, ERROR_NETWORK, "%s: %s", client->address,
+        error_set(error, ERROR_NETWORK, "%s: %s", client->server_known.address,
                   connection_error(client->connection)->text);
         return EXIT_NETWORK;
     }
@@ -305,7 +309,8 @@ static int run_one(Client *client, ErrorText *error)
 static int run_bots(Client *client, ErrorText *error)
 {
     BotsOptions bots = {
-        .address = client->address,
+        .address = client->server_known.address,
+        .trust = {known_hosts_accept, &client->server_known},
         .name = client->options.name,
         .token = client->token,
         .token_bytes = client->token_bytes,
@@ -317,6 +322,18 @@ static int run_bots(Client *client, ErrorText *error)
         .stop = &stop_signal,
     };
     return bots_run(&bots, error);
+}
+
+/* Whom to expect there. Without a place for the file nothing is remembered. */
+static bool expect(Client *client, const char *where, ErrorText *error)
+{
+    char path[KNOWN_HOSTS_PATH_BYTES];
+    ErrorText why = {0};
+    bool kept = file_state_path("known_hosts", path, sizeof path, &why) == ERROR_OK;
+    if (!kept) {
+        log_warn("%s", why.text);
+    }
+    return known_hosts_init(&client->server_known, where, kept ? path : NULL, error) == ERROR_OK;
 }
 
 static const char *login_name(void)
@@ -336,8 +353,8 @@ static int run(Client *client, const char *operand, ErrorText *error)
             return EXIT_INPUT;
         }
     }
-    client->address = strncmp(operand, "plenum://", 9) == 0 ? operand + 9 : operand;
-    if (client->address == operand && names_file(operand)) {
+    const char *where = strncmp(operand, "plenum://", 9) == 0 ? operand + 9 : operand;
+    if (where == operand && names_file(operand)) {
         if (access(operand, R_OK) != 0) {
             error_set(error, ERROR_IO, "%s: %s", operand, strerror(errno));
             return EXIT_INPUT;
@@ -346,7 +363,10 @@ static int run(Client *client, const char *operand, ErrorText *error)
         if (code != EXIT_OK) {
             return code;
         }
-        client->address = client->server.address;
+        where = client->server.address;
+    }
+    if (!expect(client, where, error)) {
+        return EXIT_USAGE;
     }
     return client->options.bots > 0 ? run_bots(client, error) : run_one(client, error);
 }

@@ -1,4 +1,4 @@
-/* private_server.c: fork, exec, "ready PORT", SIGTERM. */
+/* private_server.c: fork, exec, "ready PORT KEY", SIGTERM. */
 #include "client/private_server.h"
 
 #include "shared/base/clock.h"
@@ -15,6 +15,10 @@
 
 #define READY_NS 30000000000ull /* a large scene takes a while to build */
 #define STOP_NS  5000000000ull
+
+enum {
+    KEY_TEXT_BYTES = 65
+};
 
 /* "…/plenum-server" beside this executable if it exists, otherwise the bare name for PATH. */
 static void server_path(char *out, size_t capacity)
@@ -47,8 +51,8 @@ static void child_run(const char *program, const char *path, int output, pid_t p
     _exit(127);
 }
 
-/* Reads lines until "ready PORT". The port, 0 at the end of the output, or −1 on timeout. */
-static int ready_port(int input, const volatile int *stop)
+/* Reads lines until "ready PORT KEY". The port, 0 at the end of the output, or −1 on timeout. */
+static int ready_port(int input, const volatile int *stop, char key[KEY_TEXT_BYTES])
 {
     char text[4096];
     u32 used = 0;
@@ -70,7 +74,8 @@ static int ready_port(int input, const volatile int *stop)
         unsigned port;
         const char *ready = strncmp(text, "ready ", 6) == 0 ? text : strstr(text, "\nready ");
         if (ready != NULL && strchr(ready + 1, '\n') != NULL &&
-            sscanf(ready + (*ready == '\n'), "ready %u", &port) == 1 && port > 0 && port < 65536) {
+            sscanf(ready + (*ready == '\n'), "ready %u %64[0-9a-f]", &port, key) == 2 && port > 0 &&
+            port < 65536) {
             return (int)port;
         }
         if (used == sizeof text - 1) {
@@ -127,13 +132,14 @@ int private_server_start(PrivateServer *server, const char *path, const volatile
         return EXIT_NETWORK;
     }
     server->pid = pid;
-    int port = ready_port(pipes[0], stop);
+    char key[KEY_TEXT_BYTES];
+    int port = ready_port(pipes[0], stop, key);
     if (port <= 0) {
         close(pipes[0]);
         return start_failed(server, port, program, path, error);
     }
     /* The read end stays open: a server that prints must not get SIGPIPE. */
-    snprintf(server->address, sizeof server->address, "127.0.0.1:%d", port);
+    snprintf(server->address, sizeof server->address, "127.0.0.1:%d#%s", port, key);
     return EXIT_OK;
 }
 

@@ -11,7 +11,7 @@
 
 typedef struct PrivateServer {
     pid_t pid; /* 0: none */
-    char address[64];
+    char address[160]; /* HOST:PORT#KEY */
 } PrivateServer;
 
 /* Starts the plenum-server beside this executable, else the one in PATH, on 127.0.0.1 with the

@@ -1,6 +1,8 @@
 /* main.c: plenum-server: options, the source that the operand names, and a host to serve it. */
+#include "protocol/session/identity_file.h"
 #include "server/host/host.h"
 #include "server/host/verify.h"
+#include "shared/base/file.h"
 #include "shared/base/log.h"
 #include "shared/base/memory.h"
 #include "shared/base/options.h"
@@ -10,7 +12,7 @@
 #include <string.h>
 
 typedef struct ServerOptions {
-    const char *listen, *config, *record, *checkpoint, *http, *probe, *open_role, *key, *log;
+    const char *listen, *config, *record, *checkpoint, *http, *probe, *open_role, *key, *identity, *log;
     u32 snapshot_rate, threads, clients_max, memory_mib, checkpoint_s;
     u64 ticks;
     f64 speed;
@@ -158,6 +160,26 @@ static Source *source_open(const ServerOptions *options, const char *operand, Er
     return source_world_create(operand, &source, error);
 }
 
+/* The key by which clients know this server again. Without a place to keep it, one for this run. */
+static int identity_open(const ServerOptions *options, Identity *identity, ErrorText *error)
+{
+    char path[4096];
+    ErrorText why = {0};
+    if (options->identity != NULL) {
+        return identity_load(options->identity, identity, error);
+    }
+    int result = file_state_path("server.key", path, sizeof path, &why);
+    if (result == ERROR_OK) {
+        result = identity_load(path, identity, &why);
+    }
+    if (result == ERROR_IO || result == ERROR_NOT_FOUND) {
+        log_warn("%s; clients will not know this server again", why.text);
+        identity_create(identity);
+        return ERROR_OK;
+    }
+    return result == ERROR_OK ? result : error_set(error, (Error)result, "%s", why.text);
+}
+
 static int serve(const ServerOptions *options, const char *operand)
 {
     ErrorText error = {0};
@@ -171,7 +193,16 @@ static int serve(const ServerOptions *options, const char *operand)
     if (source == NULL) {
         return complain(&error, error.code == ERROR_USAGE ? EXIT_USAGE : EXIT_INPUT);
     }
-    Link *link = link_enet_listen(options->listen, options->clients_max + 16, NULL, &error);
+    Identity identity;
+    char key[IDENTITY_TEXT_BYTES];
+    result = identity_open(options, &identity, &error);
+    if (result != 0) {
+        source->ops->destroy(source);
+        return complain(&error, exit_code_of(result));
+    }
+    identity_to_text(identity.public_key, key);
+    Link *link = link_enet_listen(options->listen, options->clients_max + 16, &identity, &error);
+    identity_finish(&identity);
     if (link == NULL) {
         source->ops->destroy(source);
         return complain(&error, error.code == ERROR_USAGE ? EXIT_USAGE : EXIT_NETWORK);
@@ -183,10 +214,10 @@ static int serve(const ServerOptions *options, const char *operand)
     }
     const char *colon = strrchr(options->listen, ':');
     int length = colon != NULL ? (int)(colon - options->listen) : (int)strlen(options->listen);
-    log_info("listening on %.*s:%u", length, options->listen, port);
+    log_info("listening on %.*s:%u, key %s", length, options->listen, port, key);
     log_info("memory: %llu of at most %u MiB", (unsigned long long)(memory_resident_bytes() >> 20),
              options->memory_mib);
-    printf("ready %u\n", port);
+    printf("ready %u %s\n", port, key);
     fflush(stdout);
     int exit_code = host_run(host);
     host_destroy(host);

@@ -17,7 +17,7 @@ trap cleanup EXIT INT TERM
 server=$!
 port=
 for _ in $(seq 100); do
-    port=$(sed -n 's/^ready //p' "$out/server.out")
+    port=$(sed -n 's/^ready \([0-9]*\).*/\1/p' "$out/server.out")
     [ -z "$port" ] || break
     kill -0 "$server" 2>/dev/null || { cat "$out/server.log" >&2; exit 1; }
     sleep 0.1

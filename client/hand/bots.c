@@ -101,7 +101,7 @@ static bool bot_start(Bot *bot, u32 index, const BotsOptions *options, ErrorText
 {
     ConnectionOptions connect = {.token = options->token, .token_bytes = options->token_bytes};
     snprintf(connect.name, sizeof connect.name, "%.36s-%u", options->name, index + 1);
-    Link *link = link_enet_connect(options->address, NULL, error);
+    Link *link = link_enet_connect(options->address, &options->trust, error);
     bot->connection = link != NULL ? connection_create(link, &connect, error) : NULL;
     if (bot->connection == NULL) {
         return false;

@@ -6,9 +6,11 @@
 #define PLENUM_CLIENT_HAND_BOTS_H
 
 #include "client/hand/script.h"
+#include "protocol/session/link.h"
 
 typedef struct BotsOptions {
     const char *address; /* HOST[:PORT] */
+    LinkTrust trust;     /* whom they take for the server */
     const char *name;    /* bots are "name-1", "name-2", ... */
     const u8 *token;     /* [token_bytes], or NULL */
     u32 token_bytes;

@@ -307,6 +307,8 @@ static void disconnected(Connection *connection, u32 reason)
 {
     if (reason != REFUSE_NONE && connection->refused_text[0] != 0) {
         connection_fail(connection, ERROR_DENIED, connection->refused_text);
+    } else if (reason == REFUSE_IDENTITY) {
+        connection_fail(connection, ERROR_CRYPTO, refuse_reason_text(reason));
     } else if (reason != REFUSE_NONE && reason != REFUSE_TIMEOUT) {
         char text[TEXT_BYTES_MAX];
         snprintf(text, sizeof text, "the server ended the connection: %s",

@@ -22,6 +22,10 @@ typedef enum Channel {
     CHANNEL_COUNT
 } Channel;
 
+enum {
+    LINK_PORT_DEFAULT = 7340
+};
+
 typedef enum LinkEventKind {
     LINK_NONE,
     LINK_CONNECTED,
@@ -71,8 +75,9 @@ struct Link {
     const LinkOps *ops;
 };
 
-/* Whom a client takes for the server. `accept` is asked once, with the key that signed the
- * handshake; false ends the connection with REFUSE_IDENTITY. */
+/* Whom a client takes for the server. `accept` is asked with the key that signed the
+ * handshake; false: this answer is ignored, and if no other comes soon the connection ends with
+ * REFUSE_IDENTITY. */
 typedef struct LinkTrust {
     bool (*accept)(void *context, const u8 key[IDENTITY_PUBLIC_BYTES]);
     void *context;

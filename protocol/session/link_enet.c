@@ -36,7 +36,6 @@ enum {
     CONNECT_MS_MAX = 20000,
     DISTRUST_MS = 1500,
     SWEEP_MS = 250,
-    PORT_DEFAULT = 7340,
     /* Peers per IP address: a school behind one NAT, and load tests from one machine. */
     PEERS_PER_HOST = 256,
     /* enet_host_service stops after 256 datagrams or an oversized one: it is retried this often. */
@@ -707,7 +706,7 @@ Link *link_enet_listen(const char *address, u32 peers_max, const Identity *ident
                        ErrorText *error)
 {
     char name[64];
-    u16 port = PORT_DEFAULT;
+    u16 port = LINK_PORT_DEFAULT;
     struct in_addr ip;
     ENetAddress bind = {0};
     /* Numeric addresses only: name resolution must never stall a server. */
@@ -741,7 +740,7 @@ Link *link_enet_listen(const char *address, u32 peers_max, const Identity *ident
 Link *link_enet_connect(const char *address, const LinkTrust *trust, ErrorText *error)
 {
     char name[256];
-    u16 port = PORT_DEFAULT;
+    u16 port = LINK_PORT_DEFAULT;
     struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
     struct addrinfo *found = NULL;
     if (!address_split(address, name, sizeof name, &port) || name[0] == '\0' || port == 0) {

@@ -174,3 +174,47 @@ int file_replace(const char *path, const FilePart *parts, u32 count, u32 mode, E
     }
     return ERROR_OK;
 }
+
+/* ---- the state folder ---- */
+
+/* Creates the folders of a path that ends with a slash. */
+static bool folders_create(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool there = mkdir(path, 0700) == 0 || errno == EEXIST;
+        *slash = '/';
+        if (!there) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int file_state_path(const char *name, char *path, size_t bytes, ErrorText *error)
+{
+    static const struct {
+        const char *variable, *below;
+    } places[] = {
+        {"STATE_DIRECTORY", ""}, {"XDG_STATE_HOME", "plenum/"}, {"HOME", ".local/state/plenum/"}};
+    const char *root = NULL, *below = "";
+    for (u32 i = 0; i < PL_COUNT(places) && root == NULL; i++) {
+        const char *value = getenv(places[i].variable);
+        if (value != NULL && value[0] == '/') {
+            root = value;
+            below = places[i].below;
+        }
+    }
+    if (root == NULL) {
+        return error_set(error, ERROR_NOT_FOUND, "no folder for %s: HOME is not set", name);
+    }
+    int length = snprintf(path, bytes, "%s/%s", root, below);
+    if (length < 0 || (size_t)length + strlen(name) >= bytes) {
+        return error_set(error, ERROR_LIMIT, "%s: the path is too long", root);
+    }
+    if (!folders_create(path)) {
+        return error_set(error, ERROR_IO, "%s: cannot create: %s", path, strerror(errno));
+    }
+    memcpy(path + length, name, strlen(name) + 1);
+    return ERROR_OK;
+}

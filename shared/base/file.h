@@ -29,6 +29,10 @@ typedef struct FilePart {
  * `path`. A crash or a full disk at any moment leaves the old file or the new one, whole; what is
  * left of "PATH.new" by a crash is removed. Blocks until the disk has it. 0 or a negative Error. */
 int file_replace(const char *path, const FilePart *parts, u32 count, u32 mode, ErrorText *error);
+/* The path of a file in the folder where programs keep what must survive them (keys, lists), which
+ * is created for its owner alone: $STATE_DIRECTORY, else $XDG_STATE_HOME/plenum, else
+ * ~/.local/state/plenum. 0 or a negative Error. */
+int file_state_path(const char *name, char *path, size_t bytes, ErrorText *error);
 PL_END_C
 
 #endif

@@ -138,6 +138,8 @@ static void start(Process *process, const char *program, const char **argv)
         dup2(in, 0);
         dup2(out, 1);
         dup2(err, 2);
+        setenv("XDG_STATE_HOME", folder, 1); /* keys and known servers are the test's own */
+        unsetenv("STATE_DIRECTORY");
         execvp(argv[0], (char *const *)argv);
         fprintf(stderr, "cannot start %s: %s\n", argv[0], strerror(errno));
         _exit(127);

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 typedef struct PrivateServer {
-    pid_t pid; /* 0: none */
+    pid_t pid;         /* 0: none */
     char address[160]; /* HOST:PORT#KEY */
 } PrivateServer;
 

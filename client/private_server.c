@@ -47,7 +47,8 @@ static void child_run(const char *program, const char *path, int output, pid_t p
     }
     signal(SIGINT, SIG_IGN); /* the client handles Ctrl+C and then stops the server */
     dup2(output, STDOUT_FILENO);
-    execlp(program, "plenum-server", "--listen", "127.0.0.1:0", "--", path, (char *)NULL);
+    execlp(program, "plenum-server", "--listen", "127.0.0.1:0", "--local-role", "operator", "--",
+           path, (char *)NULL);
     _exit(127);
 }
 

@@ -12,8 +12,13 @@
 #include <string.h>
 
 typedef struct ServerOptions {
-    const char *listen, *config, *record, *checkpoint, *http, *probe, *open_role, *key, *identity, *log;
-    u32 snapshot_rate, threads, clients_max, memory_mib, checkpoint_s;
+    const char *listen, *config, *record, *http, *probe, *open_role, *key, *identity, *log,
+        *local_role;
+    u32 per_address, per_site, half_open, joins_minute, reserved, queue;
+    bool limit_local;
+    u32 snapshot_rate, threads, clients_max, memory_mib;
+    const char *checkpoint;
+    u32 checkpoint_s;
     u64 ticks;
     f64 speed;
     bool paused, fast, hash, verify, allow_outside, resume, force;
@@ -83,6 +88,22 @@ static int log_level(const char *name, ErrorText *error)
                      "--log: \"%s\" is not one of debug, info, warn, error, quiet", name);
 }
 
+/* `text` may be NULL: *role stays. */
+static int role_option(const char *name, const char *text, i32 *role, ErrorText *error)
+{
+    for (u32 i = 0; text != NULL && i < ROLE_COUNT; i++) {
+        if (strcmp(text, role_name((Role)i)) == 0) {
+            *role = (i32)i;
+            return ERROR_OK;
+        }
+    }
+    return text == NULL
+               ? ERROR_OK
+               : error_set(error, ERROR_USAGE,
+                           "--%s: \"%s\" is not one of viewer, participant, operator, admin", name,
+                           text);
+}
+
 static int host_options(const ServerOptions *options, HostOptions *out, ErrorText *error)
 {
     memset(out, 0, sizeof *out);
@@ -91,18 +112,16 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
     out->memory_max_bytes = (u64)options->memory_mib << 20;
     out->http = options->http;
     out->open_role = -1;
-    if (options->open_role != NULL) {
-        for (u32 role = 0; role < ROLE_COUNT; role++) {
-            if (strcmp(options->open_role, role_name((Role)role)) == 0) {
-                out->open_role = (i32)role;
-            }
-        }
-        if (out->open_role < 0) {
-            return error_set(
-                error, ERROR_USAGE,
-                "--open-role: \"%s\" is not one of viewer, participant, operator, admin",
-                options->open_role);
-        }
+    out->reserved = options->reserved;
+    out->queue_max = options->queue;
+    out->limits = (AdmitLimits){options->per_address, options->per_site, options->joins_minute,
+                                options->limit_local};
+    int result = role_option("open-role", options->open_role, &out->open_role, error);
+    if (result == 0) {
+        result = role_option("local-role", options->local_role, &out->local_role, error);
+    }
+    if (result != 0) {
+        return result;
     }
     if (options->key != NULL) {
         out->tokens = true;
@@ -201,12 +220,13 @@ static int serve(const ServerOptions *options, const char *operand)
         return complain(&error, exit_code_of(result));
     }
     identity_to_text(identity.public_key, key);
-    Link *link = link_enet_listen(options->listen, options->clients_max + 16, &identity, &error);
+    Link *link = link_enet_listen(options->listen, host_peers(&host_wanted), &identity, &error);
     identity_finish(&identity);
     if (link == NULL) {
         source->ops->destroy(source);
         return complain(&error, error.code == ERROR_USAGE ? EXIT_USAGE : EXIT_NETWORK);
     }
+    link_enet_limit(link, options->half_open, options->limit_local);
     u32 port = link_enet_port(link);
     Host *host = host_create(&host_wanted, link, source, &error);
     if (host == NULL) {
@@ -232,6 +252,12 @@ int main(int argc, char **argv)
                              .threads = 1,
                              .clients_max = 64,
                              .checkpoint_s = 60,
+                             .per_address = 8,
+                             .per_site = 32,
+                             .half_open = 8,
+                             .joins_minute = 20,
+                             .reserved = 2,
+                             .queue = 32,
                              .speed = 1.0,
                              .log = "info"};
     const char *operand = NULL;

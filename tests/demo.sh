@@ -13,7 +13,7 @@ cleanup() {
 }
 trap cleanup EXIT INT TERM
 
-"$build/plenum-server" --listen 127.0.0.1:0 --record "$out/demo.plrec" $scene >"$out/server.out" 2>"$out/server.log" &
+"$build/plenum-server" --listen 127.0.0.1:0 --local-role operator --record "$out/demo.plrec" $scene >"$out/server.out" 2>"$out/server.log" &
 server=$!
 port=
 for _ in $(seq 100); do

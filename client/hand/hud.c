@@ -257,6 +257,12 @@ void hud_collect(Hud *hud, Connection *connection, f64 now_s, f64 frame_s)
                      ? hud->was_live ? "connection lost; reconnecting ..." : "connecting ..."
                  : state == CONNECTION_JOINING ? "receiving the world ..."
                                                : connection_error(connection)->text;
+    u32 waiting, position = connection_queue(connection, &waiting);
+    if (position > 0) {
+        snprintf(hud->queue, sizeof hud->queue, "waiting for a place: %u of %u in the queue",
+                 position, waiting);
+        hud->state = hud->queue;
+    }
     hud->role = connection_role(connection);
     hud->user = connection_user(connection);
     hud->scene = hud->live ? connection_scene(connection) : NULL;

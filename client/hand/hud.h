@@ -50,6 +50,7 @@ typedef struct Hud {
 
     const Scene *scene; /* borrowed for the frame; NULL before the world arrived */
     const char *state;  /* shown while there is no world */
+    char queue[64];     /* the same while the client waits for a place */
     MessageStatus status;
     Role role;
     u32 user;

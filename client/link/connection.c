@@ -392,6 +392,13 @@ static bool shown_pose(const void *timeline, u32 field, u32 element, ShownPose *
     return timeline_pose(timeline, field, element, pose);
 }
 
+u32 connection_queue(const Connection *connection, u32 *waiting)
+{
+    bool waits = connection->state == CONNECTION_JOINING && connection->queue_position > 0;
+    *waiting = waits ? connection->queue_waiting : 0;
+    return waits ? connection->queue_position : 0;
+}
+
 int connection_fd(const Connection *connection)
 {
     return connection->link != NULL ? connection->link->ops->fd(connection->link) : -1;

@@ -40,6 +40,8 @@ void connection_poll(Connection *connection, u64 now_ns);
 /* Descriptor to wait on between polls: readable when a packet arrived. −1: none now. */
 int connection_fd(const Connection *connection);
 ConnectionState connection_state(const Connection *connection);
+/* While JOINING: position in the queue for a place (1 is next) of `waiting`; 0: not in a queue. */
+u32 connection_queue(const Connection *connection, u32 *waiting);
 const ErrorText *connection_error(const Connection *connection);
 
 /* ---- what is known of the world (valid from LIVE on; borrowed until the next poll) ---- */

@@ -85,6 +85,7 @@ struct Connection {
     SealKeyPair keys;
     Seal seal;
     bool welcomed;
+    u32 queue_position, queue_waiting; /* 0: not in a queue */
     u32 user, tick_rate, snapshot_rate;
     Role role;
     u64 resume;

@@ -191,6 +191,7 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
         return;
     }
     connection->welcomed = true;
+    connection->queue_position = 0;
     connection->debug_subscribed = 0;
     connection->presence_serial = connection->presence_count = 0;
     connection->user = welcome->user;
@@ -374,6 +375,7 @@ static bool world_again(Connection *connection, const MessageWorld *world)
 static void world_receive(Connection *connection, const MessageWorld *world)
 {
     ErrorText error = {0};
+    connection->queue_position = 0;
     if (!world_again(connection, world)) {
         if (!world_take(connection, world, &error)) {
             char text[TEXT_BYTES_MAX];
@@ -577,6 +579,11 @@ static bool message_apply(Connection *connection, const Message *message, u8 *st
         break;
     case MESSAGE_DEBUG:
         return debug_receive(connection, &message->debug, storage);
+    case MESSAGE_QUEUE:
+        connection->queue_position = message->queue.position;
+        connection->queue_waiting = message->queue.waiting;
+        connection->begun_ns = connection->now_ns; /* the world has not begun to come */
+        break;
     case MESSAGE_GOODBYE:
         goodbye_receive(connection, message->goodbye.reason);
         break;

@@ -61,6 +61,9 @@ typedef struct LinkOps {
     int (*send)(Link *link, u32 peer, u32 channel, const void *data, u32 bytes);
     /* Disconnects gracefully: earlier reliable data is still sent; LINK_DISCONNECTED follows. */
     void (*disconnect)(Link *link, u32 peer, u32 reason);
+    /* The peer is no stranger any more: until its end it does not compete for places with those
+     * that only connected (door.h). May be NULL. */
+    void (*proven)(Link *link, u32 peer);
     void (*flush)(Link *link);
     bool (*stats)(Link *link, u32 peer, LinkStats *stats);
     /* File descriptor to wait on for reading, or −1. */
@@ -90,6 +93,9 @@ Link *link_enet_listen(const char *address, u32 peers_max, const Identity *ident
 /* A client that connects to "HOST[:PORT]"; its peer handle is 0. trust NULL: whoever answers
  * there. */
 Link *link_enet_connect(const char *address, const LinkTrust *trust, ErrorText *error);
+/* Limits a listening host's half-open connections from one address (0: no limit); local: also
+ * from this machine. */
+void link_enet_limit(Link *link, u32 half_open_per_address, bool local);
 /* The UDP port actually bound. */
 u16 link_enet_port(const Link *link);
 

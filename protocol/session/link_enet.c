@@ -7,6 +7,7 @@
  * callback gets the buffers of the whole datagram, header and all, right before they are sent, and
  * they are the host's: sealing replaces them. The checksum itself is 0 and does not travel.
  */
+#include "protocol/session/door.h"
 #include "protocol/session/link.h"
 #include "protocol/session/message.h"
 #include "protocol/session/tunnel.h"
@@ -51,6 +52,7 @@ typedef struct PeerStats {
     u64 bytes_in, bytes_out, packets_in, packets_out;
     bool connected;
     u32 connect_id; /* of its connection, of the last event */
+    bool dropped;   /* ended here: to be reported as disconnected */
 } PeerStats;
 
 typedef struct LinkEnet {
@@ -65,6 +67,9 @@ typedef struct LinkEnet {
     u8 gathered[TUNNEL_DATAGRAM_MAX], sealed[TUNNEL_DATAGRAM_MAX + TUNNEL_OVERHEAD_BYTES];
     TunnelServer tunnels; /* server */
     u64 swept_ms;
+    DoorPeer *doors; /* [host->peerCount]; server only, as the next two */
+    DoorLimits limits;
+    u32 dropped; /* peers to be reported */
     /* Client only. */
     ENetAddress remote;
     ProbeClient probe;
@@ -154,7 +159,94 @@ static bool commands_ok(const u8 *data, size_t bytes, size_t offset)
     return true;
 }
 
-/* True if a datagram without a peer is a CONNECT, the only one of its tunnel. */
+/* ---- places (door.h) ---- */
+
+static NetAddress address_of(u32 host)
+{
+    NetAddress address = {.bytes = {[10] = 0xFF, [11] = 0xFF}};
+    memcpy(address.bytes + 12, &host, sizeof host);
+    return address;
+}
+
+static void door_set(LinkEnet *link, u32 peer, DoorState state)
+{
+    DoorPeer *door = &link->doors[peer];
+    door->state = state;
+    door->since_ms = link->now_ms;
+    door->address = address_of(link->host->peers[peer].address.host);
+}
+
+/* The tunnel's slot is free again soon. */
+static void tunnel_ended(LinkEnet *link, u32 connect_id)
+{
+    Tunnel *tunnel = link->server ? tunnel_server_of(&link->tunnels, connect_id) : NULL;
+    if (tunnel != NULL) {
+        tunnel->ended_ms = u64_max(link->now_ms, 1);
+    }
+}
+
+/* Ends a peer without a word. */
+static void peer_drop(LinkEnet *link, u32 peer)
+{
+    tunnel_ended(link, link->host->peers[peer].connectID);
+    enet_peer_reset(&link->host->peers[peer]);
+    link->doors[peer].state = DOOR_FREE;
+    if (link->peers[peer].connected) {
+        link->peers[peer].connected = false;
+        link->peers[peer].dropped = true;
+        link->dropped++;
+    }
+}
+
+/* Notices the peers that ENet has opened or freed by itself, and drops those that are overdue. */
+static void doors_watch(LinkEnet *link)
+{
+    for (u32 i = 0; link->server && i < link->host->peerCount; i++) {
+        bool free = link->host->peers[i].state == ENET_PEER_STATE_DISCONNECTED;
+        if (free) {
+            link->doors[i].state = DOOR_FREE;
+        } else if (link->doors[i].state == DOOR_FREE) {
+            door_set(link, i, DOOR_OPENING);
+        } else if (door_overdue(&link->doors[i], link->now_ms)) {
+            peer_drop(link, i);
+        }
+    }
+}
+
+/* True if there is a place for a new connection, or was made. */
+static bool place_find(LinkEnet *link, ProbeAddress from, u32 connect_id)
+{
+    doors_watch(link);
+    for (size_t i = 0; i < link->host->peerCount; i++) {
+        const ENetPeer *peer = &link->host->peers[i];
+        if (peer->state != ENET_PEER_STATE_DISCONNECTED && peer->address.host == from.host &&
+            peer->address.port == from.port && peer->connectID == connect_id) {
+            return true; /* a repeat */
+        }
+    }
+    i32 chosen = door_choose(link->doors, (u32)link->host->peerCount, address_of(from.host),
+                             &link->limits, link->tunnels.probe.key);
+    if (chosen >= 0) {
+        peer_drop(link, (u32)chosen);
+    }
+    return chosen != DOOR_WAIT;
+}
+
+static bool dropped_report(LinkEnet *link, LinkEvent *event)
+{
+    for (u32 i = 0; link->dropped > 0 && i < link->host->peerCount; i++) {
+        if (link->peers[i].dropped) {
+            link->peers[i].dropped = false;
+            link->dropped--;
+            *event = (LinkEvent){.kind = LINK_DISCONNECTED, .peer = i};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if a datagram without a peer is a CONNECT, the only one of its tunnel, and there is
+ * a place for it. */
 static bool connect_ok(LinkEnet *link, Tunnel *tunnel, const u8 *data, size_t bytes, size_t offset)
 {
     ENetProtocolConnect connect;
@@ -164,7 +256,8 @@ static bool connect_ok(LinkEnet *link, Tunnel *tunnel, const u8 *data, size_t by
     memcpy(&connect, data + offset, sizeof connect);
     return (connect.header.command & ENET_PROTOCOL_COMMAND_MASK) == ENET_PROTOCOL_COMMAND_CONNECT &&
            ntohs(connect.outgoingPeerID) < ENET_PROTOCOL_MAXIMUM_PEER_ID &&
-           tunnel_server_bind(&link->tunnels, tunnel, connect.connectID);
+           tunnel_server_bind(&link->tunnels, tunnel, connect.connectID) &&
+           place_find(link, tunnel->address, connect.connectID);
 }
 
 static size_t head_bytes(const u8 *data)
@@ -348,15 +441,6 @@ static void borrowed_free(LinkEnet *link)
 
 /* ---- operations ---- */
 
-/* Its slot is free again soon. */
-static void tunnel_ended(LinkEnet *link, u32 connect_id)
-{
-    Tunnel *tunnel = link->server ? tunnel_server_of(&link->tunnels, connect_id) : NULL;
-    if (tunnel != NULL) {
-        tunnel->ended_ms = u64_max(link->now_ms, 1);
-    }
-}
-
 static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
 {
     u32 index = peer_index(link, in->peer);
@@ -365,9 +449,14 @@ static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
     out->peer = index;
     switch (in->type) {
     case ENET_EVENT_TYPE_CONNECT:
+        /* If the former peer of this place has not been reported, this does it. */
+        link->dropped -= stats->dropped;
         memset(stats, 0, sizeof *stats);
         stats->connected = true;
         stats->connect_id = in->peer->connectID;
+        if (link->server) {
+            door_set(link, index, DOOR_HALF);
+        }
         peer_prepare(in->peer);
         out->kind = LINK_CONNECTED;
         return true;
@@ -453,6 +542,7 @@ static void bound_retries(LinkEnet *link)
         return;
     }
     link->bounded_ms = link->now_ms;
+    doors_watch(link);
     for (size_t i = 0; i < link->host->peerCount; i++) {
         ENetPeer *peer = &link->host->peers[i];
         if (peer->state == ENET_PEER_STATE_DISCONNECTED) {
@@ -489,6 +579,9 @@ static bool enet_poll(Link *base, u64 now_ms, LinkEvent *event)
     if (link->server && now_ms >= link->swept_ms + SWEEP_MS) {
         link->swept_ms = now_ms;
         tunnel_server_sweep(&link->tunnels, now_ms);
+    }
+    if (dropped_report(link, event)) {
+        return true;
     }
     while (enet_host_check_events(link->host, &raw) > 0) {
         if (event_translate(link, &raw, event)) {
@@ -555,6 +648,17 @@ static void enet_disconnect(Link *base, u32 peer, u32 reason)
     LinkEnet *link = (LinkEnet *)base;
     if (peer < link->host->peerCount && link->peers[peer].connected) {
         enet_peer_disconnect_later(&link->host->peers[peer], reason);
+        if (link->server) {
+            door_set(link, peer, DOOR_CLOSING);
+        }
+    }
+}
+
+static void enet_proven(Link *base, u32 peer)
+{
+    LinkEnet *link = (LinkEnet *)base;
+    if (link->server && peer < link->host->peerCount && link->peers[peer].connected) {
+        door_set(link, peer, DOOR_PROVEN);
     }
 }
 
@@ -623,6 +727,7 @@ static void enet_destroy(Link *base)
         enet_host_destroy(link->host);
     }
     tunnel_server_finish(&link->tunnels);
+    free(link->doors);
     free(link->peers);
     seal_wipe(link, sizeof *link); /* the client's tunnel, and datagrams in clear */
     free(link);
@@ -632,6 +737,7 @@ static const LinkOps enet_ops = {.destroy = enet_destroy,
                                  .poll = enet_poll,
                                  .send = enet_send,
                                  .disconnect = enet_disconnect,
+                                 .proven = enet_proven,
                                  .flush = enet_flush,
                                  .stats = enet_stats,
                                  .fd = enet_fd,
@@ -683,7 +789,8 @@ static LinkEnet *link_create(const ENetAddress *bind, const Identity *identity, 
         return NULL;
     }
     link->peers = calloc(link->host->peerCount, sizeof *link->peers);
-    if (link->peers == NULL ||
+    link->doors = calloc(link->host->peerCount, sizeof *link->doors);
+    if (link->peers == NULL || link->doors == NULL ||
         (link->server && !tunnel_server_init(&link->tunnels, identity,
                                              TUNNELS_PER_PEER * peers_max + TUNNELS_SPARE))) {
         error_set(error, ERROR_MEMORY, "out of memory for %u peers", peers_max);
@@ -772,6 +879,11 @@ Link *link_enet_connect(const char *address, const LinkTrust *trust, ErrorText *
     }
     link->host->maximumPacketSize = MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES;
     return &link->base;
+}
+
+void link_enet_limit(Link *base, u32 half_open_per_address, bool local)
+{
+    ((LinkEnet *)base)->limits = (DoorLimits){half_open_per_address, local};
 }
 
 u16 link_enet_port(const Link *base)

@@ -217,6 +217,8 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
         return debug_to_wire(b, m.debug);
     case MESSAGE_BULK:
         return wire::CreateBulk(b, m.bulk.transfer, m.bulk.first).Union();
+    case MESSAGE_QUEUE:
+        return wire::CreateQueue(b, m.queue.position, m.queue.waiting).Union();
     default:
         return Offset<void>();
     }
@@ -789,6 +791,11 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
         m.bulk.transfer = w.body_as_Bulk()->transfer();
         m.bulk.first = w.body_as_Bulk()->first();
         return true;
+    case MESSAGE_QUEUE:
+        m.queue.position = w.body_as_Queue()->position();
+        m.queue.waiting = w.body_as_Queue()->waiting();
+        return c.whole(m.queue.waiting, 1, CLIENTS_MAX, "waiting clients") &&
+               c.whole(m.queue.position, 1, m.queue.waiting, "position in the queue");
     default:
         return c.refuse(ERROR_FORMAT, "unknown kind");
     }
@@ -868,33 +875,4 @@ int message_decode(const u8 *data, u32 bytes, Message *message, u8 **storage, Er
 void message_free(u8 *memory)
 {
     free(memory);
-}
-
-const char *message_kind_name(MessageKind kind)
-{
-    static const char *const names[] = {
-        "none",   "hello",  "welcome",  "refuse", "world",   "events", "control", "chat",
-        "notice", "roster", "presence", "status", "goodbye", "watch",  "debug",   "bulk"};
-    static_assert(PL_COUNT(names) == MESSAGE_KIND_COUNT, "a name for each kind");
-    return static_cast<u32>(kind) < MESSAGE_KIND_COUNT ? names[kind] : "unknown";
-}
-
-const char *refuse_reason_text(u32 reason)
-{
-    static const char *const texts[] = {
-        "no reason given",          "the server uses another protocol version",
-        "the server is full",       "the token is missing, wrong or expired",
-        "protocol violation",       "too many packets",
-        "removed by an operator",   "the server is shutting down",
-        "the connection timed out", "left",
-        "the server is not the one that was expected (its key differs)",
-    };
-    static_assert(PL_COUNT(texts) == REFUSE_COUNT, "a text for each reason");
-    return reason < REFUSE_COUNT ? texts[reason] : "unknown reason";
-}
-
-const char *role_name(Role role)
-{
-    static const char *const names[] = {"viewer", "participant", "operator", "admin"};
-    return static_cast<u32>(role) < ROLE_COUNT ? names[role] : "unknown";
 }

@@ -1,7 +1,7 @@
 /*
  * message.h: the reliable messages (channels 0 and 3) and presence, as plain C structs. FlatBuffers
  * on the wire (message.fbs), verified and range-checked when decoded.
- * Layer: protocol/session. Implemented by message.cpp.
+ * Layer: protocol/session. Implemented by message.cpp and message_names.c.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_MESSAGE_H
 #define PLENUM_PROTOCOL_SESSION_MESSAGE_H
@@ -39,7 +39,9 @@ typedef enum RefuseReason {
     REFUSE_SHUTDOWN = 7,
     REFUSE_TIMEOUT = 8,
     REFUSE_LEFT = 9,
-    REFUSE_IDENTITY = 10, /* client: the server is not the one that was expected */
+    REFUSE_BANNED = 10,
+    REFUSE_PASSWORD = 11,
+    REFUSE_IDENTITY = 12, /* client: the server is not the one that was expected */
     REFUSE_COUNT
 } RefuseReason;
 const char *refuse_reason_text(u32 reason);
@@ -94,7 +96,8 @@ typedef enum MessageKind {
     MESSAGE_GOODBYE,  /* both */
     MESSAGE_DEBUG_SUBSCRIBE, /* client: the parts of MESSAGE_DEBUG to send */
     MESSAGE_DEBUG,           /* server: to subscribers, at most every DEBUG_INTERVAL_MS */
-    MESSAGE_BULK, /* server: the position of a transfer (bulk.h) in the channel's order */
+    MESSAGE_BULK,  /* server: the position of a transfer (bulk.h) in the channel's order */
+    MESSAGE_QUEUE, /* server: position in the queue for a place, until the world comes */
     MESSAGE_KIND_COUNT
 } MessageKind;
 
@@ -209,6 +212,9 @@ typedef struct Message {
             u32 transfer;
             u32 first; /* transfers before it are void */
         } bulk;
+        struct {
+            u32 position, waiting; /* 1 <= position <= waiting */
+        } queue;
     };
 } Message;
 

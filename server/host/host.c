@@ -127,6 +127,7 @@ void host_iterate(Host *host, u64 now_ns)
         replicate_clock(host);
         transfers_pump(host);
         sessions_check(host);
+        entry_queue(host);
         if (host->status.finished) {
             bool bad = host->status.error != ERROR_OK;
             drain_begin(host, bad ? EXIT_INPUT : EXIT_OK,
@@ -247,6 +248,7 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
            "Memory limit above which joins and spawns are refused; 0: no limit.",
            (f64)host->options.memory_max_bytes);
     metric(&page, "clients", "gauge", "", "Connected clients.", s->clients);
+    metric(&page, "clients_waiting", "gauge", "", "Clients that wait for a place.", s->waiting);
     metric(&page, "clients_max", "gauge", "", "Places.", host->options.clients_max);
     metric(&page, "joined_total", "counter", "", "Clients welcomed.", (f64)s->joined);
     metric(&page, "refused_total", "counter", "", "Clients refused.", (f64)s->refused);
@@ -284,10 +286,17 @@ static bool is_ready(void *context)
 
 /* ---- life ---- */
 
+u32 host_peers(const HostOptions *options)
+{
+    return u32_min(u32_max(options->clients_max, 1), CLIENTS_MAX) +
+           u32_min(options->queue_max, CLIENTS_MAX) + PEERS_SPARE;
+}
+
 static bool state_create(Host *host, ErrorText *error)
 {
     MessageWorld world = {0};
-    host->session_capacity = host->options.clients_max + PEERS_SPARE;
+    host->session_capacity = host_peers(&host->options);
+    host->admit = admit_create(&host->options.limits);
     host->roster_capacity = host->session_capacity;
     host->sessions = calloc(host->session_capacity, sizeof *host->sessions);
     host->roster = calloc(host->roster_capacity, sizeof *host->roster);
@@ -296,7 +305,8 @@ static bool state_create(Host *host, ErrorText *error)
     host->loop = calloc(1, sizeof *host->loop);
     history_init(&host->history);
     if (host->sessions == NULL || host->roster == NULL || host->hands == NULL ||
-        host->cache == NULL || host->loop == NULL || !scratch_reserve(host, 64 << 10)) {
+        host->cache == NULL || host->loop == NULL || host->admit == NULL ||
+        !scratch_reserve(host, 64 << 10)) {
         error_set(error, ERROR_MEMORY, "out of memory for %u clients", host->options.clients_max);
         return false;
     }
@@ -361,6 +371,8 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
     }
     host->options = *options;
     host->options.clients_max = u32_min(u32_max(options->clients_max, 1), CLIENTS_MAX);
+    host->options.queue_max = u32_min(options->queue_max, CLIENTS_MAX);
+    host->options.reserved = u32_min(options->reserved, host->options.clients_max / 4);
     host->options.snapshot_rate = u32_min(u32_max(options->snapshot_rate, 1), (u32)TICK_RATE_MAX);
     host->link = link;
     host->source = source;
@@ -424,6 +436,7 @@ void host_destroy(Host *host)
     free(host->roster);
     free(host->hands);
     free(host->scratch);
+    free(host->admit);
     free(host->loop);
     free(host);
 }

@@ -3,9 +3,9 @@
  * it all on one thread. The host manages sessions, permissions and replication; it does not know
  * how frames are made.
  *
- * A session: transport connected -> HELLO in cleartext (within 5 s) -> WELCOME with keys, or REFUSE
- * with a reason -> all later payloads sealed -> MESSAGE_WORLD -> snapshots; GOODBYE or a timeout
- * ends it.
+ * A session: transport connected -> HELLO in cleartext (within 3 s) -> WELCOME with keys, or REFUSE
+ * with a reason -> all later payloads sealed -> MESSAGE_QUEUE while it waits for a place ->
+ * MESSAGE_WORLD -> snapshots; GOODBYE or a timeout ends it.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_HOST_H
@@ -13,14 +13,18 @@
 
 #include "protocol/session/link.h"
 #include "protocol/session/token.h"
+#include "server/host/admit.h"
 #include "server/host/source.h"
 
 typedef struct HostOptions {
     u32 clients_max;
     u32 snapshot_rate; /* Hz */
-    i32 open_role;     /* Role of all clients without tokens; −1: operators from loopback,
-                          participants from elsewhere */
-    bool tokens;       /* only clients with a token signed by token_key may join */
+    i32 open_role;     /* Role of clients without tokens; −1: participants */
+    i32 local_role;    /* the least Role of those from this machine; behind a relay that is all */
+    u32 reserved;      /* of clients_max: places for operators and returning users only */
+    u32 queue_max;     /* clients that may wait for a place */
+    AdmitLimits limits;
+    bool tokens; /* only clients with a token signed by token_key may join */
     u8 token_key[TOKEN_PUBLIC_BYTES];
     const char *http;     /* "ADDR:PORT" of the metrics and health pages, or NULL */
     u32 client_bytes_s;   /* maximal rate per client; 0: default */
@@ -28,7 +32,7 @@ typedef struct HostOptions {
 } HostOptions;
 
 typedef struct HostStats {
-    u32 clients;
+    u32 clients, waiting;
     u64 joined, refused, timed_out, flooded;
     u64 memory_bytes; /* resident memory of the process at the last check */
     u64 bytes_out, snapshots, blocks, events, inputs, inputs_refused, malformed, forged;
@@ -36,6 +40,9 @@ typedef struct HostStats {
 
 typedef struct Host Host;
 
+/* Peers that the host's link should have: places, the queue, and room for those that have not said
+ * who they are. */
+u32 host_peers(const HostOptions *options);
 /* Takes ownership of the link (listening) and the source, also on failure. NULL with an error
  * text. */
 Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorText *error);

@@ -69,6 +69,7 @@ static void session_end(Host *host, Session *session)
         session->debug_mask = 0;
         debug_subscription_update(host);
     }
+    entry_leave(host, session);
     snapshot_sender_destroy(session->sender);
     session->sender = NULL;
     transfer_end(session);
@@ -77,12 +78,13 @@ static void session_end(Host *host, Session *session)
 
 void session_close(Host *host, Session *session, u32 reason, const char *text)
 {
-    if (session->state != SESSION_HELLO && session->state != SESSION_LIVE) {
+    if (session->state == SESSION_FREE || session->state == SESSION_CLOSING) {
         return;
     }
     Message message = {.kind = MESSAGE_GOODBYE};
     message.goodbye.reason = reason;
-    if (session->state == SESSION_HELLO || reason == REFUSE_FLOOD || reason == REFUSE_PROTOCOL) {
+    if (session->state == SESSION_HELLO || reason == REFUSE_FLOOD || reason == REFUSE_PROTOCOL ||
+        reason == REFUSE_KICKED || reason == REFUSE_BANNED) {
         message.kind = MESSAGE_REFUSE;
         message.refuse.reason = reason;
         snprintf(message.refuse.text, sizeof message.refuse.text, "%s", text);
@@ -130,13 +132,13 @@ void sessions_check(Host *host)
 {
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
-        if (session->state == SESSION_LIVE) {
+        bool sealed = session->state == SESSION_LIVE || session->state == SESSION_WAITING;
+        if (sealed) {
             welcome_repeat(host, session);
         }
         if (session->state == SESSION_HELLO && host->now_ms - session->opened_ms > HELLO_MS_MAX) {
             session_close(host, session, REFUSE_TIMEOUT, "no HELLO received");
-        } else if (session->state == SESSION_LIVE &&
-                   host->now_ms - session->heard_ms > SILENCE_MS_MAX) {
+        } else if (sealed && host->now_ms - session->heard_ms > SILENCE_MS_MAX) {
             host->stats.timed_out++;
             session_close(host, session, REFUSE_TIMEOUT, "");
         }
@@ -156,6 +158,7 @@ void session_open(Host *host, u32 peer)
     session->state = SESSION_HELLO;
     session->peer = peer;
     session->opened_ms = session->heard_ms = host->now_ms;
+    entry_open(host, session);
     permissions_init(&session->permissions, ROLE_VIEWER, host->now_ms);
     token_bucket_init(&session->refusals, 20.0, 40.0, host->now_ms);
     if (host->draining) {
@@ -233,20 +236,20 @@ static void user_choose(Host *host, Session *session, u64 resume)
     } while (session->resume == 0);
 }
 
-static bool from_loopback(Host *host, const Session *session)
+/* Without a token. */
+static Role open_role(const Host *host, const Session *session)
 {
-    LinkStats stats;
-    return host->link->ops->stats(host->link, session->peer, &stats) &&
-           strncmp(stats.address, "127.", 4) == 0;
+    const HostOptions *options = &host->options;
+    i32 role = options->open_role >= 0 ? options->open_role : (i32)ROLE_PARTICIPANT;
+    bool local = session->addressed && net_address_is_local(session->address);
+    return (Role)(local ? i32_max(role, options->local_role) : role);
 }
 
 /* Selects the role and, from a token, the name. False: refused. */
 static bool role_choose(Host *host, Session *session, MessageHello *hello)
 {
     if (!host->options.tokens) {
-        session->role = host->options.open_role >= 0   ? (Role)host->options.open_role
-                        : from_loopback(host, session) ? ROLE_OPERATOR
-                                                       : ROLE_PARTICIPANT;
+        session->role = open_role(host, session);
         return true;
     }
     Token token;
@@ -291,7 +294,7 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
         return;
     }
     user_choose(host, session, hello->resume);
-    name_choose(host, session, hello->name);
+    memcpy(session->wanted, hello->name, sizeof session->wanted);
     Message message = {.kind = MESSAGE_WELCOME};
     message.welcome.major = PROTOCOL_MAJOR;
     message.welcome.minor = PROTOCOL_MINOR;
@@ -304,7 +307,7 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
     welcome_send(host, session, &message);
     session->seal = seal;
     seal_finish(&seal);
-    session->state = SESSION_LIVE;
+    session->state = SESSION_WAITING;
     session->heard_ms = host->now_ms;
     permissions_init(&session->permissions, session->role, host->now_ms);
     budget_init(&session->budget, host->now_ms,
@@ -312,6 +315,13 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
                                                  : (u32)BUDGET_MAX_BYTES_S);
     session->view.forward = vec3(0.0f, 0.0f, -1.0f);
     session->view.pixels_per_radian = 1000.0f;
+    entry_enter(host, session);
+}
+
+void session_live(Host *host, Session *session)
+{
+    session->state = SESSION_LIVE;
+    name_choose(host, session, session->wanted);
     host->by_user[session->user % USER_SLOTS] = session->peer + 1;
     host->stats.clients++;
     host->stats.joined++;
@@ -346,16 +356,14 @@ static void hello_receive(Host *host, Session *session, MessageHello *hello)
                  "the server is Plenum %s and speaks protocol %d, you are Plenum %s and speak %u",
                  PLENUM_VERSION, PROTOCOL_MAJOR, version_of(hello), hello->major);
         session_close(host, session, REFUSE_VERSION, text);
-    } else if (host->stats.clients >= host->options.clients_max) {
-        snprintf(text, sizeof text, "the server is full: %u of %u clients", host->stats.clients,
-                 host->options.clients_max);
-        session_close(host, session, REFUSE_FULL, text);
+    } else if (!entry_allowed(host, session)) {
+        return;
     } else if (host->memory_short) {
         snprintf(text, sizeof text, "the server has reached its memory limit: %llu of %llu MiB",
                  (unsigned long long)(host->stats.memory_bytes >> 20),
                  (unsigned long long)(host->options.memory_max_bytes >> 20));
         session_close(host, session, REFUSE_FULL, text);
-    } else if (role_choose(host, session, hello)) {
+    } else if (role_choose(host, session, hello) && entry_place(host, session, hello->resume)) {
         welcome(host, session, hello);
         version_compare(host, session, hello);
     }
@@ -503,7 +511,8 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
         message_free(storage);
         return fine;
     }
-    switch (message.kind) {
+    bool waits = session->state == SESSION_WAITING;
+    switch (waits && message.kind != MESSAGE_GOODBYE ? MESSAGE_NONE : message.kind) {
     case MESSAGE_CONTROL:
         control_receive(host, session, message.control.kind, message.control.value);
         break;
@@ -520,7 +529,7 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
         host->link->ops->disconnect(host->link, session->peer, REFUSE_LEFT);
         break;
     default: /* server-only messages, or a second HELLO */
-        fine = false;
+        fine = waits;
         break;
     }
     message_free(storage);
@@ -544,6 +553,9 @@ static bool sealed_receive(Host *host, Session *session, const LinkEvent *event)
     }
     session->heard_ms = host->now_ms;
     session->answered = true;
+    if (event->channel == CHANNEL_INPUT && session->state == SESSION_WAITING) {
+        return true; /* it only shows that the client is there */
+    }
     if (event->channel == CHANNEL_INPUT) {
         return input_packet_receive(host, session, cleartext, (u32)bytes);
     }
@@ -561,7 +573,7 @@ void session_receive(Host *host, const LinkEvent *event)
         return;
     }
     Session *session = &host->sessions[event->peer];
-    if (session->state != SESSION_HELLO && session->state != SESSION_LIVE) {
+    if (session->state == SESSION_FREE || session->state == SESSION_CLOSING) {
         return;
     }
     if (!rate_limit_packet(&session->permissions, event->bytes, host->now_ms)) {

@@ -16,14 +16,15 @@
 #include "shared/base/stats.h"
 
 enum {
-    HELLO_MS_MAX = 5000,
+    HELLO_MS_MAX = 3000,
     SILENCE_MS_MAX = 15000,
     /* A client that lost the connection may resume as the same user within this time. */
     RESUME_MS_MAX = 60000,
     FORMERS_MAX = 256,
     USER_SLOTS = 4096,
-    /* Transport slots beyond clients_max, so that a full server can refuse with a reason. */
-    PEERS_SPARE = 16,
+    /* Transport slots beyond clients and queue: for half-open peers, and so that a full server can
+     * refuse with a reason. */
+    PEERS_SPARE = 64,
     SPAWNS_PER_SESSION_MAX = 500
 };
 
@@ -33,14 +34,21 @@ enum {
 
 typedef enum SessionState {
     SESSION_FREE,
-    SESSION_HELLO,  /* connected, no HELLO yet */
-    SESSION_LIVE,   /* welcomed, sealed */
-    SESSION_CLOSING /* being disconnected; waits for the transport */
+    SESSION_HELLO,   /* connected, no HELLO yet */
+    SESSION_WAITING, /* welcomed, sealed, in the queue */
+    SESSION_LIVE,    /* has a place */
+    SESSION_CLOSING  /* being disconnected; waits for the transport */
 } SessionState;
 
 typedef struct Session {
     SessionState state;
     u32 peer, user;
+    NetAddress address; /* if addressed: in-process links have none */
+    bool addressed, entered;
+    bool privileged;             /* an operator or a returning user: may take a reserved place */
+    u64 ticket;                  /* of the queue: the lowest is next */
+    u64 queue_ms;                /* time of the next message about its position */
+    char wanted[NAME_BYTES_MAX]; /* name asked for */
     Role role;
     char name[NAME_BYTES_MAX];
     u32 color;
@@ -99,6 +107,8 @@ struct Host {
     UserInfo *roster; /* [roster_capacity], scratch for rosters */
     u32 roster_capacity;
     u32 next_user;
+    Admit *admit;
+    u64 next_ticket;
     u32 by_user[USER_SLOTS]; /* session index + 1 by user id modulo */
     Former formers[FORMERS_MAX];
     u32 former_next;
@@ -145,6 +155,23 @@ void session_close(Host *host, Session *session, u32 reason, const char *text);
 /* Applies the timeouts of all sessions. */
 void sessions_check(Host *host);
 Session *session_of_user(Host *host, u32 user);
+/* The user gets a place: from now on all see him. */
+void session_live(Host *host, Session *session);
+
+/* ---- entry.c: calls session_message.c and session_live ---- */
+
+/* Notes where the peer comes from. */
+void entry_open(Host *host, Session *session);
+/* True if its address may join now; else refused with a reason. */
+bool entry_allowed(Host *host, Session *session);
+/* True if there is a place for this role, or in the queue; else refused. */
+bool entry_place(Host *host, Session *session, u64 resume);
+/* After its WELCOME: live at once, or in the queue. */
+void entry_enter(Host *host, Session *session);
+void entry_leave(Host *host, Session *session);
+/* Gives free places to those who wait, and tells the others their positions. */
+void entry_queue(Host *host);
+
 /* ---- session_send.c ---- */
 
 bool scratch_reserve(Host *host, u32 bytes);

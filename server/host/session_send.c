@@ -23,7 +23,8 @@ int session_send(Host *host, Session *session, u32 channel, const void *cleartex
     if (!session->seal.ready || !scratch_reserve(host, bytes + SEAL_OVERHEAD_BYTES)) {
         return ERROR_STATE;
     }
-    CHECK(channel < CHANNEL_STREAMS && session->state == SESSION_LIVE);
+    CHECK(channel < CHANNEL_STREAMS &&
+          (session->state == SESSION_LIVE || session->state == SESSION_WAITING));
     u32 sealed = seal_encrypt(&session->seal, channel, cleartext, bytes, host->scratch);
     host->stats.bytes_out += sealed;
     if (channel != CHANNEL_STATE && channel != CHANNEL_BLOCKS) {

@@ -58,6 +58,8 @@ static void validate_session(Host *host, u32 item, const Session *session)
     CHECK_ITEM(item, session->welcome_bytes <= WELCOME_BYTES_MAX);
     if (session->state == SESSION_LIVE) {
         validate_live(host, item, session);
+    } else if (session->state == SESSION_WAITING) {
+        CHECK_ITEM(item, session->user != 0 && session->seal.ready && session->sender == NULL);
     } else {
         validate_absent(item, session);
     }
@@ -80,13 +82,15 @@ static void validate_formers(const Host *host)
 
 void sessions_validate(Host *host)
 {
-    u32 live = 0, mask = 0;
+    u32 live = 0, waiting = 0, mask = 0;
     for (u32 i = 0; i < host->session_capacity; i++) {
         validate_session(host, i, &host->sessions[i]);
         live += host->sessions[i].state == SESSION_LIVE;
+        waiting += host->sessions[i].state == SESSION_WAITING;
         mask |= host->sessions[i].debug_mask;
     }
     CHECK(live == host->stats.clients && live <= host->options.clients_max);
+    CHECK(waiting == host->stats.waiting && waiting <= host->options.queue_max);
     CHECK(mask == host->debug_mask);
     validate_formers(host);
 }

@@ -270,10 +270,11 @@ bool process_line(Process *process, const char *prefix, char *line, size_t bytes
 
 u32 server_start(Process *process, ...)
 {
-    const char *argv[PROCESS_ARGUMENTS_MAX] = {"", "--listen", "127.0.0.1:0"};
+    const char *argv[PROCESS_ARGUMENTS_MAX] = {"", "--listen", "127.0.0.1:0", "--local-role",
+                                               "operator"};
     va_list arguments;
     va_start(arguments, process);
-    collect(argv, 3, arguments);
+    collect(argv, 5, arguments);
     va_end(arguments);
     start(process, "plenum-server", argv);
     char line[128];

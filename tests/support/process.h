@@ -42,7 +42,8 @@ int process_stop(Process *process);
 /* Waits until stdout holds a line that starts with `prefix` and copies it; false on time-out. */
 bool process_line(Process *process, const char *prefix, char *line, size_t bytes, f64 seconds);
 
-/* A plenum-server on a free port of 127.0.0.1 with the further arguments; returns its port. */
+/* A plenum-server on a free port of 127.0.0.1, its clients operators, with the further arguments;
+ * returns its port. */
 u32 server_start(Process *process, ...) __attribute__((sentinel));
 /* "127.0.0.1:PORT" in a rotating set of static buffers. */
 const char *server_address(u32 port);

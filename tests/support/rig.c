@@ -17,12 +17,13 @@ static void *host_main(void *argument)
 
 void rig_start(Rig *rig, const HostOptions *options)
 {
-    HostOptions standard = {.clients_max = 8, .snapshot_rate = 30, .open_role = -1};
+    HostOptions standard = {
+        .clients_max = 8, .snapshot_rate = 30, .open_role = -1, .local_role = ROLE_OPERATOR};
     ErrorText error = {0};
     memset(rig, 0, sizeof *rig);
     log_set_level(LOG_ERROR);
     options = options != NULL ? options : &standard;
-    Link *link = link_enet_listen("127.0.0.1:0", options->clients_max + 16, NULL, &error);
+    Link *link = link_enet_listen("127.0.0.1:0", host_peers(options), NULL, &error);
     CHECK(link != NULL);
     rig->port = link_enet_port(link);
     snprintf(rig->address, sizeof rig->address, "127.0.0.1:%u", rig->port);

@@ -300,6 +300,14 @@ static void test_debug_pictures(void **state)
     assert_int_equal(out.bulk.transfer, UINT32_MAX);
     assert_int_equal(out.bulk.first, 17);
     assert_null(storage);
+    Message queue = {.kind = MESSAGE_QUEUE};
+    queue.queue.position = 3;
+    queue.queue.waiting = 7;
+    round_trip(&queue, &out, &storage);
+    assert_int_equal(out.queue.position, 3);
+    assert_int_equal(out.queue.waiting, 7);
+    queue.queue.position = 8;
+    refuse(&queue);
 
     DebugLine lines[3] = {{{1, 2, 3}, {4, 5, 6}, DEBUG_LINE_BOX},
                           {{0, 1, 0}, {0, 2, 0}, DEBUG_LINE_CONTACT},

@@ -1,0 +1,141 @@
+/* entry.c: who gets in: limits per address (admit.h), places, and the queue for them. */
+#include "server/host/session.h"
+#include "shared/base/log.h"
+
+#include <stdio.h>
+
+enum {
+    QUEUE_TELL_MS = 2000
+};
+
+void entry_open(Host *host, Session *session)
+{
+    LinkStats stats;
+    session->addressed = host->link->ops->stats(host->link, session->peer, &stats) &&
+                         net_address_parse(stats.address, &session->address);
+}
+
+bool entry_allowed(Host *host, Session *session)
+{
+    AdmitVerdict verdict =
+        session->addressed ? admit_try(host->admit, session->address, host->now_ms) : ADMIT_YES;
+    if (verdict != ADMIT_YES) {
+        session_close(host, session, verdict == ADMIT_TOO_OFTEN ? REFUSE_FLOOD : REFUSE_FULL,
+                      admit_text(verdict));
+    }
+    return verdict == ADMIT_YES;
+}
+
+static bool is_returning(const Host *host, u64 resume)
+{
+    for (u32 i = 0; resume != 0 && i < FORMERS_MAX; i++) {
+        if (host->formers[i].resume == resume && host->formers[i].until_ms > host->now_ms) {
+            return true;
+        }
+    }
+    for (u32 i = 0; resume != 0 && i < host->session_capacity; i++) {
+        if (host->sessions[i].state == SESSION_LIVE && host->sessions[i].resume == resume) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_place(const Host *host, const Session *session)
+{
+    u32 kept = session->privileged ? 0 : host->options.reserved;
+    return host->stats.clients + kept < host->options.clients_max;
+}
+
+/* Those who wait go first, unless they may not have the place. */
+static bool is_behind_queue(const Host *host, const Session *session)
+{
+    return host->stats.waiting > 0 && !session->privileged;
+}
+
+bool entry_place(Host *host, Session *session, u64 resume)
+{
+    char text[TEXT_BYTES_MAX];
+    session->privileged = session->role >= ROLE_OPERATOR || is_returning(host, resume);
+    if ((has_place(host, session) && !is_behind_queue(host, session)) ||
+        host->stats.waiting < host->options.queue_max) {
+        return true;
+    }
+    snprintf(text, sizeof text, "the server is full: %u of %u clients", host->stats.clients,
+             host->options.clients_max);
+    session_close(host, session, REFUSE_FULL, text);
+    return false;
+}
+
+void entry_enter(Host *host, Session *session)
+{
+    if (session->addressed) {
+        admit_enter(host->admit, session->address, host->now_ms);
+        session->entered = true;
+    }
+    if (host->link->ops->proven != NULL) {
+        host->link->ops->proven(host->link, session->peer);
+    }
+    session->ticket = ++host->next_ticket;
+    if (has_place(host, session) && !is_behind_queue(host, session)) {
+        session_live(host, session);
+        return;
+    }
+    host->stats.waiting++;
+    session->queue_ms = host->now_ms;
+    log_info("a client waits for a place: %u in the queue", host->stats.waiting);
+}
+
+void entry_leave(Host *host, Session *session)
+{
+    host->stats.waiting -= session->state == SESSION_WAITING;
+    if (session->entered) {
+        admit_leave(host->admit, session->address, host->now_ms);
+        session->entered = false;
+    }
+}
+
+static Session *queue_first(Host *host)
+{
+    Session *first = NULL;
+    for (u32 i = 0; i < host->session_capacity; i++) {
+        Session *session = &host->sessions[i];
+        if (session->state == SESSION_WAITING && has_place(host, session) &&
+            (first == NULL || session->ticket < first->ticket)) {
+            first = session;
+        }
+    }
+    return first;
+}
+
+static u32 queue_position(const Host *host, const Session *session)
+{
+    u32 position = 1;
+    for (u32 i = 0; i < host->session_capacity; i++) {
+        const Session *other = &host->sessions[i];
+        position += other->state == SESSION_WAITING && other->ticket < session->ticket;
+    }
+    return position;
+}
+
+void entry_queue(Host *host)
+{
+    if (host->stats.waiting == 0) {
+        return;
+    }
+    Session *next;
+    while (!host->memory_short && (next = queue_first(host)) != NULL) {
+        host->stats.waiting--;
+        session_live(host, next);
+    }
+    for (u32 i = 0; i < host->session_capacity; i++) {
+        Session *session = &host->sessions[i];
+        if (session->state == SESSION_WAITING && host->now_ms >= session->queue_ms) {
+            Message message = {.kind = MESSAGE_QUEUE};
+            message.queue.position = queue_position(host, session);
+            message.queue.waiting = host->stats.waiting;
+            session->queue_ms = host->now_ms + QUEUE_TELL_MS;
+            session_message(host, session, CHANNEL_CONTROL, &message);
+        }
+    }
+}

@@ -8,6 +8,8 @@
  * they are the host's: sealing replaces them. The checksum itself is 0 and does not travel.
  */
 #include "protocol/session/door.h"
+#include "protocol/session/endpoint.h"
+#include "protocol/session/enet_commands.h"
 #include "protocol/session/link.h"
 #include "protocol/session/message.h"
 #include "protocol/session/tunnel.h"
@@ -16,7 +18,6 @@
 #include <enet/enet.h>
 #include <enet/time.h>
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,7 @@ typedef struct LinkEnet {
     DoorLimits limits;
     u32 dropped; /* peers to be reported */
     /* Client only. */
-    ENetAddress remote;
+    ProbeAddress remote;
     ProbeClient probe;
     HandshakeClient handshake;
     Tunnel tunnel;
@@ -89,74 +90,6 @@ typedef struct LinkEnet {
 static LinkEnet *link_of(ENetHost *host)
 {
     return host->peers[0].data;
-}
-
-static const size_t command_bytes[ENET_PROTOCOL_COMMAND_COUNT] = {
-    0,
-    sizeof(ENetProtocolAcknowledge),
-    sizeof(ENetProtocolConnect),
-    sizeof(ENetProtocolVerifyConnect),
-    sizeof(ENetProtocolDisconnect),
-    sizeof(ENetProtocolPing),
-    sizeof(ENetProtocolSendReliable),
-    sizeof(ENetProtocolSendUnreliable),
-    sizeof(ENetProtocolSendFragment),
-    sizeof(ENetProtocolSendUnsequenced),
-    sizeof(ENetProtocolBandwidthLimit),
-    sizeof(ENetProtocolThrottleConfigure),
-    sizeof(ENetProtocolSendFragment),
-};
-
-/* Payload bytes after a command, or an impossible size for a fragment that would make ENet
- * allocate much more than the message it announces. */
-static size_t command_payload(const u8 *data, u8 kind)
-{
-    switch (kind) {
-    case ENET_PROTOCOL_COMMAND_SEND_RELIABLE: {
-        ENetProtocolSendReliable c;
-        memcpy(&c, data, sizeof c);
-        return ntohs(c.dataLength);
-    }
-    case ENET_PROTOCOL_COMMAND_SEND_UNRELIABLE: {
-        ENetProtocolSendUnreliable c;
-        memcpy(&c, data, sizeof c);
-        return ntohs(c.dataLength);
-    }
-    case ENET_PROTOCOL_COMMAND_SEND_UNSEQUENCED: {
-        ENetProtocolSendUnsequenced c;
-        memcpy(&c, data, sizeof c);
-        return ntohs(c.dataLength);
-    }
-    case ENET_PROTOCOL_COMMAND_SEND_FRAGMENT:
-    case ENET_PROTOCOL_COMMAND_SEND_UNRELIABLE_FRAGMENT: {
-        ENetProtocolSendFragment c;
-        memcpy(&c, data, sizeof c);
-        /* ENet sizes the fragment bitmap by a count that it does not compare with the length. */
-        u32 count = ntohl(c.fragmentCount), total = ntohl(c.totalLength);
-        return count == 0 || count > total / 256 + 1 ? SIZE_MAX : ntohs(c.dataLength);
-    }
-    default:
-        return 0;
-    }
-}
-
-/* Checks the commands of a datagram from `offset`. */
-static bool commands_ok(const u8 *data, size_t bytes, size_t offset)
-{
-    while (offset < bytes) {
-        u8 kind = data[offset] & ENET_PROTOCOL_COMMAND_MASK;
-        if (kind == ENET_PROTOCOL_COMMAND_NONE || kind >= ENET_PROTOCOL_COMMAND_COUNT ||
-            bytes - offset < command_bytes[kind]) {
-            return false;
-        }
-        size_t payload = command_payload(data + offset, kind);
-        offset += command_bytes[kind];
-        if (payload > bytes - offset) {
-            return false;
-        }
-        offset += payload;
-    }
-    return true;
 }
 
 /* ---- places (door.h) ---- */
@@ -260,6 +193,10 @@ static bool connect_ok(LinkEnet *link, Tunnel *tunnel, const u8 *data, size_t by
            place_find(link, tunnel->address, connect.connectID);
 }
 
+PL_STATIC_ASSERT((int)ENET_COMMAND_COUNT == (int)ENET_PROTOCOL_COMMAND_COUNT &&
+                     (int)ENET_COMMAND_CONNECT == (int)ENET_PROTOCOL_COMMAND_CONNECT,
+                 "the commands of this ENet");
+
 static size_t head_bytes(const u8 *data)
 {
     return (data[0] & (ENET_PROTOCOL_HEADER_FLAG_SENT_TIME >> 8)) != 0 ? 4 : 2;
@@ -276,7 +213,7 @@ static bool datagram_ok(LinkEnet *link, Tunnel *tunnel, const u8 *data, size_t b
     u16 id = head & ENET_PROTOCOL_MAXIMUM_PEER_ID;
     size_t offset = head_bytes(data);
     if ((head & ENET_PROTOCOL_HEADER_FLAG_COMPRESSED) != 0 || bytes <= offset ||
-        !commands_ok(data, bytes, offset)) {
+        !enet_commands_ok(data + offset, bytes - offset)) {
         return false;
     }
     link->host->receivedAddress = (ENetAddress){tunnel->address.host, tunnel->address.port};
@@ -368,7 +305,7 @@ static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
     u32 bytes = (u32)host->receivedDataLength;
     const ENetAddress *address = &host->receivedAddress;
     ProbeAddress from = {.host = address->host, .port = address->port};
-    if (!link->server && (from.host != link->remote.host || from.port != link->remote.port)) {
+    if (!link->server && !probe_address_same(from, link->remote)) {
         return 1;
     }
     if (!probe_is(data, bytes)) {
@@ -519,11 +456,11 @@ static bool client_advance(LinkEnet *link, LinkEvent *event)
         } else {
             handshake_open(&link->handshake, link->probe.cookie, datagram);
         }
-        datagram_send(link, (ProbeAddress){.host = link->remote.host, .port = link->remote.port},
-                      datagram, sizeof datagram);
+        datagram_send(link, link->remote, datagram, sizeof datagram);
     }
     if (open && link->outgoing == NULL) {
-        link->outgoing = enet_host_connect(link->host, &link->remote, CHANNEL_COUNT, 0);
+        ENetAddress to = {link->remote.host, link->remote.port};
+        link->outgoing = enet_host_connect(link->host, &to, CHANNEL_COUNT, 0);
         if (link->outgoing != NULL) {
             link->outgoing->data = link;
             enet_peer_timeout(link->outgoing, ENET_PEER_TIMEOUT_LIMIT, TIMEOUT_MS_MIN,
@@ -745,27 +682,6 @@ static const LinkOps enet_ops = {.destroy = enet_destroy,
 
 /* ---- creation ---- */
 
-/* Splits "HOST[:PORT]"; false if malformed. */
-static bool address_split(const char *address, char *host, size_t host_bytes, u16 *port)
-{
-    const char *colon = strrchr(address, ':');
-    size_t length = colon != NULL ? (size_t)(colon - address) : strlen(address);
-    if (length >= host_bytes) {
-        return false;
-    }
-    memcpy(host, address, length);
-    host[length] = '\0';
-    if (colon != NULL) {
-        char *end = NULL;
-        unsigned long value = strtoul(colon + 1, &end, 10);
-        if (colon[1] < '0' || colon[1] > '9' || *end != '\0' || value > 65535) {
-            return false;
-        }
-        *port = (u16)value;
-    }
-    return true;
-}
-
 static LinkEnet *link_create(const ENetAddress *bind, const Identity *identity, u32 peers_max,
                              ErrorText *error)
 {
@@ -812,27 +728,11 @@ static LinkEnet *link_create(const ENetAddress *bind, const Identity *identity, 
 Link *link_enet_listen(const char *address, u32 peers_max, const Identity *identity,
                        ErrorText *error)
 {
-    char name[64];
-    u16 port = LINK_PORT_DEFAULT;
-    struct in_addr ip;
-    ENetAddress bind = {0};
-    /* Numeric addresses only: name resolution must never stall a server. */
-    if (!address_split(address, name, sizeof name, &port)) {
-        error_set(error, ERROR_USAGE, "\"%s\" is not ADDR:PORT, such as 0.0.0.0:7340", address);
+    ProbeAddress own;
+    if (endpoint_own(address, &own, error) != ERROR_OK) {
         return NULL;
     }
-    if (strcmp(name, "localhost") == 0) {
-        snprintf(name, sizeof name, "127.0.0.1");
-    } else if (strcmp(name, "*") == 0 || name[0] == '\0') {
-        snprintf(name, sizeof name, "0.0.0.0");
-    }
-    if (inet_pton(AF_INET, name, &ip) != 1) {
-        error_set(error, ERROR_USAGE, "\"%s\" is not an IPv4 address, such as 0.0.0.0 or 127.0.0.1",
-                  name);
-        return NULL;
-    }
-    bind.host = ip.s_addr;
-    bind.port = port;
+    ENetAddress bind = {own.host, own.port};
     LinkEnet *link = link_create(&bind, identity, peers_max, error);
     if (link == NULL) {
         error_prefix(error, "%s", address);
@@ -846,30 +746,16 @@ Link *link_enet_listen(const char *address, u32 peers_max, const Identity *ident
 
 Link *link_enet_connect(const char *address, const LinkTrust *trust, ErrorText *error)
 {
-    char name[256];
-    u16 port = LINK_PORT_DEFAULT;
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
-    struct addrinfo *found = NULL;
-    if (!address_split(address, name, sizeof name, &port) || name[0] == '\0' || port == 0) {
-        error_set(error, ERROR_USAGE, "\"%s\" is not HOST[:PORT], such as example.org:7340",
-                  address);
+    ProbeAddress remote;
+    if (endpoint_resolve(address, &remote, error) != ERROR_OK) {
         return NULL;
     }
-    int code = getaddrinfo(name, NULL, &hints, &found);
-    if (code != 0) {
-        error_set(error, ERROR_NETWORK, "%s: %s", name, gai_strerror(code));
-        return NULL;
-    }
-    struct sockaddr_in remote;
-    memcpy(&remote, found->ai_addr, sizeof remote);
-    freeaddrinfo(found);
     LinkEnet *link = link_create(NULL, NULL, 1, error);
     if (link == NULL) {
         error_prefix(error, "%s", address);
         return NULL;
     }
-    link->remote.host = remote.sin_addr.s_addr;
-    link->remote.port = port;
+    link->remote = remote;
     u64 nonce;
     seal_random(&nonce, sizeof nonce);
     probe_client_init(&link->probe, nonce);

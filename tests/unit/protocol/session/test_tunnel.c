@@ -3,6 +3,7 @@
  * listens reads nothing, copies and forgeries are dropped, a new port is asked before it is used,
  * and handshakes that lead to nothing never take the place of clients that are in.
  */
+#include "protocol/session/enet_commands.h"
 #include "protocol/session/tunnel.h"
 #include "shared/math/random.h"
 
@@ -290,14 +291,51 @@ static void test_handshakes_are_limited(void **context)
     assert_true(join(server, (ProbeAddress){.host = 1, .port = 9999}, 2000, &tunnel));
 }
 
+/* What a peer may send to ENet: whole commands, and no fragment that costs more than it brings. */
+static void test_enet_commands(void **context)
+{
+    PL_UNUSED(context);
+    u8 data[512] = {0x86, 0, 0, 1, 0, 10}; /* reliable, 10 bytes */
+    assert_true(enet_commands_ok(data, 16));
+    assert_false(enet_commands_ok(data, 15));
+    data[16] = 0x44; /* and a disconnect */
+    assert_true(enet_commands_ok(data, 24));
+    assert_false(enet_commands_ok(data, 23));
+    data[16] = 0x40;
+    assert_false(enet_commands_ok(data, 24)); /* no command */
+    data[16] = 0x0D;
+    assert_false(enet_commands_ok(data, 24)); /* unknown */
+    u8 fragment[64] = {0x88, 3, 0, 1, 0, 0, 0, 8, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 4, 0};
+    assert_true(enet_commands_ok(fragment, 32));
+    fragment[8] = 1; /* 16 million fragments of 1024 bytes */
+    assert_false(enet_commands_ok(fragment, 32));
+    fragment[8] = fragment[11] = 0;
+    assert_false(enet_commands_ok(fragment, 32));
+    for (u64 i = 0; i < 20000; i++) {
+        u32 bytes = (u32)random_u64(5, i) % 64;
+        for (u32 k = 0; k < bytes; k++) {
+            data[k] = (u8)random_u64(i, k);
+        }
+        u8 *exact = malloc(bytes + 1); /* where a sanitizer sees the end */
+        memcpy(exact, data, bytes);
+        (void)enet_commands_ok(exact, bytes);
+        free(exact);
+    }
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(test_both_ends_agree),   CASE(test_lost_answer_is_repeated),
-        CASE(test_man_in_the_middle), CASE(test_forged_and_damaged),
-        CASE(test_new_port),          CASE(test_copies_move_nothing),
-        CASE(test_half_open),         CASE(test_handshakes_are_limited),
+        CASE(test_both_ends_agree),
+        CASE(test_lost_answer_is_repeated),
+        CASE(test_man_in_the_middle),
+        CASE(test_forged_and_damaged),
+        CASE(test_new_port),
+        CASE(test_copies_move_nothing),
+        CASE(test_half_open),
+        CASE(test_handshakes_are_limited),
+        cmocka_unit_test(test_enet_commands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include "client/link/known_hosts.h"
 #include "client/link/link_thread.h"
 #include "client/private_server.h"
+#include "protocol/session/token.h"
 #include "shared/base/clock.h"
 #include "shared/base/file.h"
 #include "shared/base/log.h"
@@ -27,7 +28,7 @@
 #define SETTLE_NS 300000000ull /* time for the first states of all chunks to arrive */
 
 typedef struct ClientOptions {
-    const char *name, *token, *report, *screenshot, *script, *show;
+    const char *name, *token, *identity, *report, *screenshot, *script, *show;
     bool headless, no_hud;
     f64 duration_s, at_s, wait_s;
     u32 size[2], bots;
@@ -39,6 +40,8 @@ typedef struct Client {
     KnownHosts server_known; /* where it connects to, and whom it expects there */
     u8 token[TOKEN_BYTES_MAX];
     u32 token_bytes;
+    Identity identity;
+    bool proves; /* by that identity */
     PrivateServer server;
     Script *script;
     u32 show; /* debug overlay bits */
@@ -149,6 +152,7 @@ static bool connect_begin(Client *client, ErrorText *error)
 {
     ConnectionOptions options = {.token = client->token,
                                  .token_bytes = client->token_bytes,
+                                 .identity = client->proves ? &client->identity : NULL,
                                  .reconnect = true,
                                  .dial = dial,
                                  .dial_context = client};
@@ -314,6 +318,7 @@ static int run_bots(Client *client, ErrorText *error)
         .name = client->options.name,
         .token = client->token,
         .token_bytes = client->token_bytes,
+        .identity = client->proves ? &client->identity : NULL,
         .count = client->options.bots,
         .duration_s = client->options.duration_s,
         .seed = client->options.seed,
@@ -333,7 +338,42 @@ static bool expect(Client *client, const char *where, ErrorText *error)
     if (!kept) {
         log_warn("%s", why.text);
     }
-    return known_hosts_init(&client->server_known, where, kept ? path : NULL, error) == ERROR_OK;
+    if (known_hosts_init(&client->server_known, where, kept ? path : NULL, error) != ERROR_OK) {
+        return false;
+    }
+    Token token;
+    if (client->token_bytes > 0 && token_peek(client->token, client->token_bytes, &token) &&
+        token.for_server && !known_hosts_pin(&client->server_known, token.server)) {
+        error_set(error, ERROR_USAGE, "%s: the token is for another server than the key in %s",
+                  client->options.token, where);
+        return false;
+    }
+    return true;
+}
+
+/* Reads the long-term key if it is asked for, or if the token is of use only with it. */
+static bool identity_read(Client *client, ErrorText *error)
+{
+    Token token = {0};
+    char path[4096];
+    bool needed = client->token_bytes > 0 &&
+                  token_peek(client->token, client->token_bytes, &token) && token.for_client;
+    if (client->options.identity == NULL && !needed) {
+        return true;
+    }
+    if (client->options.identity == NULL &&
+        file_state_path("client.key", path, sizeof path, error) != ERROR_OK) {
+        return false;
+    }
+    const char *file = client->options.identity != NULL ? client->options.identity : path;
+    client->proves = identity_load(file, &client->identity, error) == ERROR_OK;
+    if (client->proves && needed &&
+        memcmp(token.client, client->identity.public_key, sizeof token.client) != 0) {
+        error_set(error, ERROR_DENIED, "%s: the token belongs to another key than that in %s",
+                  client->options.token, file);
+        return false;
+    }
+    return client->proves;
 }
 
 static const char *login_name(void)
@@ -344,7 +384,7 @@ static const char *login_name(void)
 
 static int run(Client *client, const char *operand, ErrorText *error)
 {
-    if (!token_read(client, error)) {
+    if (!token_read(client, error) || !identity_read(client, error)) {
         return EXIT_INPUT;
     }
     if (client->options.script != NULL) {
@@ -398,6 +438,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "plenum-client: %s\n", error.text);
     }
     connection_destroy(client.connection);
+    identity_finish(&client.identity);
+    seal_wipe(client.token, sizeof client.token);
     report_finish(&client.start);
     script_destroy(client.script);
     private_server_stop(&client.server);

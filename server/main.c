@@ -12,8 +12,8 @@
 #include <string.h>
 
 typedef struct ServerOptions {
-    const char *listen, *config, *record, *http, *probe, *open_role, *key, *identity, *log,
-        *local_role;
+    const char *listen, *config, *record, *http, *probe, *open_role, *key, *identity, *revoked,
+        *log, *local_role;
     u32 per_address, per_site, half_open, joins_minute, reserved, queue;
     bool limit_local;
     u32 snapshot_rate, threads, clients_max, memory_mib;
@@ -203,6 +203,7 @@ static int serve(const ServerOptions *options, const char *operand)
 {
     ErrorText error = {0};
     HostOptions host_wanted;
+    char tokens_used[4096];
     int result = host_options(options, &host_wanted, &error);
     if (result != 0) {
         return complain(&error, exit_code_of(result));
@@ -220,15 +221,23 @@ static int serve(const ServerOptions *options, const char *operand)
         return complain(&error, exit_code_of(result));
     }
     identity_to_text(identity.public_key, key);
+    host_wanted.identity = &identity;
+    host_wanted.tokens_revoked = options->revoked;
+    ErrorText why = {0};
+    if (host_wanted.tokens &&
+        file_state_path("tokens.used", tokens_used, sizeof tokens_used, &why) == ERROR_OK) {
+        host_wanted.tokens_used = tokens_used;
+    }
     Link *link = link_enet_listen(options->listen, host_peers(&host_wanted), &identity, &error);
-    identity_finish(&identity);
     if (link == NULL) {
+        identity_finish(&identity);
         source->ops->destroy(source);
         return complain(&error, error.code == ERROR_USAGE ? EXIT_USAGE : EXIT_NETWORK);
     }
     link_enet_limit(link, options->half_open, options->limit_local);
     u32 port = link_enet_port(link);
     Host *host = host_create(&host_wanted, link, source, &error);
+    identity_finish(&identity); /* host and link have their own */
     if (host == NULL) {
         return complain(&error, exit_code_of(error.code));
     }

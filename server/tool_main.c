@@ -6,11 +6,13 @@
 #include "protocol/record/recording.h"
 #include "protocol/record/world_file.h"
 #include "protocol/scene/scene.h"
+#include "protocol/session/identity_file.h"
 #include "protocol/session/token.h"
 #include "server/author/reference.h"
 #include "server/author/scene_load.h"
 #include "server/tool_dump.h"
 #include "shared/base/clock.h"
+#include "shared/base/file.h"
 #include "shared/base/options.h"
 #include "shared/base/version.h"
 
@@ -331,8 +333,10 @@ static int make_keys(int argc, char **argv, ErrorText *error)
     }
     u8 public_key[TOKEN_PUBLIC_BYTES], secret_key[TOKEN_SECRET_BYTES];
     token_keygen(public_key, secret_key);
-    if (token_key_write(secret_path, secret_key, sizeof secret_key, true, error) != 0 ||
-        token_key_write(public_path, public_key, sizeof public_key, false, error) != 0) {
+    bool written = token_key_write(secret_path, secret_key, sizeof secret_key, true, error) == 0 &&
+                   token_key_write(public_path, public_key, sizeof public_key, false, error) == 0;
+    seal_wipe(secret_key, sizeof secret_key);
+    if (!written) {
         return fail(error);
     }
     printf("%s  secret: signs tokens, keep it\n%s  public: for plenum-server --key\n", secret_path,
@@ -353,57 +357,124 @@ static int write_token(const char *path, const u8 *token, u32 bytes, ErrorText *
     return EXIT_OK;
 }
 
+typedef struct TokenOptions {
+    const char *key, *role, *name, *server, *client, *account;
+    f64 days;
+    bool once;
+} TokenOptions;
+
+static int token_fill(const TokenOptions *options, Token *token, ErrorText *error)
+{
+    *token = (Token){.expiry_unix_s = clock_unix_s() + (u64)(options->days * 86400.0),
+                     .role = ROLE_COUNT,
+                     .once = options->once,
+                     .for_server = options->server != NULL,
+                     .for_client = options->client != NULL};
+    for (u32 i = 0; i < ROLE_COUNT; i++) {
+        token->role = strcmp(options->role, role_name((Role)i)) == 0 ? (Role)i : token->role;
+    }
+    if (options->key == NULL || token->role == ROLE_COUNT ||
+        strlen(options->name) >= sizeof token->name) {
+        return error_set(
+            error, ERROR_USAGE,
+            "expected --key FILE, a role of viewer, participant, operator or admin and a name "
+            "of at most %d bytes",
+            NAME_BYTES_MAX - 1);
+    }
+    if ((token->for_server && !identity_from_text(options->server, token->server)) ||
+        (token->for_client && !identity_from_text(options->client, token->client))) {
+        return error_set(error, ERROR_USAGE,
+                         "--server and --client: expected a public key, 64 hexadecimal digits");
+    }
+    if (strlen(options->account) >= sizeof token->account ||
+        (options->account[0] != '\0' && !token->for_server)) {
+        return error_set(error, ERROR_USAGE, "--account: at most %d bytes, and --server KEY",
+                         TOKEN_ACCOUNT_BYTES - 1);
+    }
+    memcpy(token->name, options->name, strlen(options->name) + 1);
+    memcpy(token->account, options->account, strlen(options->account) + 1);
+    seal_random(&token->id, sizeof token->id);
+    return ERROR_OK;
+}
+
 static int make_token(int argc, char **argv, ErrorText *error)
 {
-    const char *key = NULL, *role = "participant", *name = "";
-    u64 client = 0;
-    f64 days = 30.0;
+    TokenOptions options = {.role = "participant", .name = "", .account = "", .days = 30.0};
     const Option rows[] = {
-        {"key", 'k', OPTION_STRING, &key, 0, 0, "FILE", "secret key of plenum-tool keygen"},
-        {"role", 'r', OPTION_STRING, &role, 0, 0, "ROLE", "viewer, participant, operator or admin"},
-        {"name", 'n', OPTION_STRING, &name, 0, 0, "TEXT",
+        {"key", 'k', OPTION_STRING, &options.key, 0, 0, "FILE", "secret key of plenum-tool keygen"},
+        {"role", 'r', OPTION_STRING, &options.role, 0, 0, "ROLE",
+         "viewer, participant, operator or admin"},
+        {"name", 'n', OPTION_STRING, &options.name, 0, 0, "TEXT",
          "name of the user; empty: the client chooses"},
-        {"client", 0, OPTION_U64, &client, 0, 0, "ID", "client id of your choice"},
-        {"days", 'd', OPTION_F64, &days, 0.001, 36500, "N", "validity in days"},
+        {"server", 's', OPTION_STRING, &options.server, 0, 0, "KEY",
+         "the only server that takes it, and that its owner gives it to"},
+        {"client", 'c', OPTION_STRING, &options.client, 0, 0, "KEY",
+         "the only client that can use it (plenum-tool identity prints the key)"},
+        {"account", 'a', OPTION_STRING, &options.account, 0, 0, "TEXT",
+         "for the server's log; encrypted for the server"},
+        {"once", 0, OPTION_FLAG, &options.once, 0, 0, NULL, "good for one session"},
+        {"days", 'd', OPTION_F64, &options.days, 0.0001, 36500, "N", "validity in days"},
     };
     OptionTable table = {.program = "plenum-tool token",
                          .synopsis = "--key FILE [options] OUT",
                          .about = "Writes a signed connect token to the file OUT, for "
-                                  "plenum-client --token.",
+                                  "plenum-client --token, and prints its id, for "
+                                  "plenum-server --revoked.",
                          .rows = rows,
                          .count = PL_COUNT(rows),
                          .operands_min = 1,
                          .operands_max = 1};
     char **operands;
     u32 count;
+    Token token;
     int parsed = options_parse(&table, argc, argv, &operands, &count, error);
     if (parsed != 0) {
         return parsed < 0 ? usage(error) : EXIT_OK;
     }
-    Token token = {.client_id = client,
-                   .expiry_unix_s = clock_unix_s() + (u64)(days * 86400.0),
-                   .role = ROLE_COUNT};
-    for (u32 i = 0; i < ROLE_COUNT; i++) {
-        token.role = strcmp(role, role_name((Role)i)) == 0 ? (Role)i : token.role;
-    }
-    if (key == NULL || token.role == ROLE_COUNT || strlen(name) >= sizeof token.name) {
-        error_set(
-            error, ERROR_USAGE,
-            "expected --key FILE, a role of viewer, participant, operator or admin and a name "
-            "of at most %d bytes",
-            NAME_BYTES_MAX - 1);
+    if (seal_start() != ERROR_OK || token_fill(&options, &token, error) != ERROR_OK) {
         return usage(error);
     }
-    memcpy(token.name, name, strlen(name) + 1);
     u8 secret_key[TOKEN_SECRET_BYTES], bytes[TOKEN_SIGNED_BYTES];
-    if (token_key_read(key, secret_key, sizeof secret_key, error) != 0) {
+    if (token_key_read(options.key, secret_key, sizeof secret_key, error) != 0) {
         return fail(error);
     }
-    if (token_sign(&token, secret_key, bytes) != 0) {
+    int code = token_sign(&token, secret_key, bytes);
+    seal_wipe(secret_key, sizeof secret_key);
+    if (code != 0) {
         error_set(error, ERROR_RANGE, "this name cannot be in a token: use clean UTF-8");
         return usage(error);
     }
-    return write_token(operands[0], bytes, sizeof bytes, error);
+    code = write_token(operands[0], bytes, sizeof bytes, error);
+    if (code == EXIT_OK) {
+        printf("%s  token %016llx\n", operands[0], (unsigned long long)token.id);
+    }
+    return code;
+}
+
+static int print_identity(int argc, char **argv, ErrorText *error)
+{
+    OptionTable table = {.program = "plenum-tool identity",
+                         .synopsis = "[FILE]",
+                         .about = "Prints the public key of the long-term key in FILE, which is "
+                                  "created if missing: that of a client (client.key in the state "
+                                  "folder) or a server (server.key there, plenum-server "
+                                  "--identity).",
+                         .operands_max = 1};
+    char **operands, path[4096], text[IDENTITY_TEXT_BYTES];
+    u32 count;
+    Identity identity;
+    int parsed = options_parse(&table, argc, argv, &operands, &count, error);
+    if (parsed != 0) {
+        return parsed < 0 ? usage(error) : EXIT_OK;
+    }
+    if ((count == 0 && file_state_path("client.key", path, sizeof path, error) != ERROR_OK) ||
+        identity_load(count == 0 ? path : operands[0], &identity, error) != ERROR_OK) {
+        return fail(error);
+    }
+    identity_to_text(identity.public_key, text);
+    identity_finish(&identity);
+    printf("%s\n", text);
+    return EXIT_OK;
 }
 
 static int print_schema(int argc, char **argv, ErrorText *error)
@@ -451,6 +522,7 @@ static const struct {
     {"dump", dump_world, "FILE", "a world of a recording or scene at a tick (see dump --help)"},
     {"keygen", make_keys, "NAME", "create a key pair for tokens: NAME.key and NAME.pub"},
     {"token", make_token, "--key FILE OUT", "sign a connect token (see token --help)"},
+    {"identity", print_identity, "[FILE]", "print the public key of a client or a server"},
     {"export", export_recording, "FILE.plrec", "not part of this version"},
 };
 
@@ -486,7 +558,7 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1, &error);
         }
     }
-    fprintf(stderr,
-            "plenum-tool: expected a command: check, info, dump, keygen or token (see --help)\n");
+    fprintf(stderr, "plenum-tool: expected a command: check, info, dump, keygen, token or identity "
+                    "(see --help)\n");
     return EXIT_USAGE;
 }

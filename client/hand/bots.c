@@ -99,7 +99,9 @@ static void bot_step(Bot *bot, u64 now_ns)
 
 static bool bot_start(Bot *bot, u32 index, const BotsOptions *options, ErrorText *error)
 {
-    ConnectionOptions connect = {.token = options->token, .token_bytes = options->token_bytes};
+    ConnectionOptions connect = {.token = options->token,
+                                 .token_bytes = options->token_bytes,
+                                 .identity = options->identity};
     snprintf(connect.name, sizeof connect.name, "%.36s-%u", options->name, index + 1);
     Link *link = link_enet_connect(options->address, &options->trust, error);
     bot->connection = link != NULL ? connection_create(link, &connect, error) : NULL;

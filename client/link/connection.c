@@ -42,6 +42,11 @@ Connection *connection_create(Link *link, const ConnectionOptions *options, Erro
     if (connection->token_bytes > 0) {
         memcpy(connection->token, options->token, connection->token_bytes);
     }
+    connection->proves = options->identity != NULL;
+    if (connection->proves) {
+        connection->identity = *options->identity;
+    }
+    connection->options.identity = NULL;
     connection->options.name[NAME_BYTES_MAX - 1] = 0;
     connection->state = CONNECTION_CONNECTING;
     connection->inputs_next = 1;
@@ -89,6 +94,9 @@ void connection_destroy(Connection *connection)
     free(connection->users);
     free(connection->presences);
     free(connection->scratch);
+    seal_wipe(connection->token, sizeof connection->token);
+    seal_wipe(&connection->keys, sizeof connection->keys);
+    identity_finish(&connection->identity);
     free(connection);
 }
 
@@ -116,6 +124,21 @@ static void retry(Connection *connection)
 
 /* ---- sending ---- */
 
+/* Shows the long-term key: the signature holds for this connection alone. */
+static void hello_prove(const Connection *connection, MessageHello *hello)
+{
+    u8 binding[BINDING_BYTES];
+    Link *link = connection->link;
+    hello->proves = connection->proves && link->ops->binding != NULL &&
+                    link->ops->binding(link, connection->peer, binding);
+    if (hello->proves) {
+        memcpy(hello->client, connection->identity.public_key, sizeof hello->client);
+        identity_sign(&connection->identity, MESSAGE_PROOF_PURPOSE, binding, sizeof binding,
+                      hello->proof);
+        seal_wipe(binding, sizeof binding);
+    }
+}
+
 static void hello_send(Connection *connection)
 {
     Message message = {.kind = MESSAGE_HELLO};
@@ -129,9 +152,11 @@ static void hello_send(Connection *connection)
     hello->token_bytes = connection->token_bytes;
     hello->resume = connection->resume;
     memcpy(hello->version, PLENUM_VERSION, sizeof PLENUM_VERSION);
+    hello_prove(connection, hello);
     if (connection_send(connection, &message) != ERROR_OK) {
         connection_fail(connection, ERROR_NETWORK, "cannot send the handshake");
     }
+    seal_wipe(&message, sizeof message); /* token, resume secret */
 }
 
 static u16 clock_ms(const Connection *connection)

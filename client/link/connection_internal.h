@@ -51,6 +51,8 @@ struct Connection {
     ConnectionOptions options;
     u8 token[TOKEN_BYTES_MAX];
     u32 token_bytes;
+    Identity identity;
+    bool proves; /* by that identity */
     ConnectionState state;
     ErrorText error;
     char refused_text[TEXT_BYTES_MAX];

@@ -165,6 +165,16 @@ static int thread_fd(Link *base)
     return ((LinkThread *)base)->news;
 }
 
+static bool thread_binding(Link *base, u32 peer, u8 out[BINDING_BYTES])
+{
+    LinkThread *link = (LinkThread *)base;
+    pthread_mutex_lock(&link->lock);
+    bool known =
+        link->inner->ops->binding != NULL && link->inner->ops->binding(link->inner, peer, out);
+    pthread_mutex_unlock(&link->lock);
+    return known;
+}
+
 static void thread_destroy(Link *base)
 {
     LinkThread *link = (LinkThread *)base;
@@ -191,7 +201,8 @@ static const LinkOps thread_ops = {.destroy = thread_destroy,
                                    .disconnect = thread_disconnect,
                                    .flush = thread_flush,
                                    .stats = thread_stats,
-                                   .fd = thread_fd};
+                                   .fd = thread_fd,
+                                   .binding = thread_binding};
 
 Link *link_thread_create(Link *inner, u64 (*now_ns)(void), ErrorText *error)
 {

@@ -24,6 +24,7 @@ PL_STATIC_ASSERT((int)HANDSHAKE_OPEN_BYTES == (int)PROBE_BYTES, "one size of que
 PL_STATIC_ASSERT(IDENTITY_PUBLIC_BYTES == crypto_sign_PUBLICKEYBYTES, "Ed25519");
 PL_STATIC_ASSERT(IDENTITY_SECRET_BYTES == crypto_sign_SECRETKEYBYTES, "Ed25519");
 PL_STATIC_ASSERT(IDENTITY_SIGNATURE_BYTES == crypto_sign_BYTES, "Ed25519");
+PL_STATIC_ASSERT(IDENTITY_BOX_BYTES == crypto_box_SEALBYTES, "a box of libsodium");
 PL_STATIC_ASSERT(SEAL_KEY_BYTES == crypto_scalarmult_BYTES, "X25519");
 
 static const char label[] = "Plenum handshake 1";
@@ -71,6 +72,24 @@ bool identity_verify(const u8 public_key[IDENTITY_PUBLIC_BYTES], const char *pur
     purpose_hash(purpose, data, bytes, hash);
     bool good = crypto_sign_verify_detached(signature, hash, sizeof hash, public_key) == 0;
     sodium_memzero(hash, sizeof hash);
+    return good;
+}
+
+bool identity_box(const u8 public_key[IDENTITY_PUBLIC_BYTES], const void *data, u32 bytes, u8 *out)
+{
+    u8 key[SEAL_KEY_BYTES];
+    return crypto_sign_ed25519_pk_to_curve25519(key, public_key) == 0 &&
+           crypto_box_seal(out, data, bytes, key) == 0;
+}
+
+bool identity_unbox(const Identity *identity, const u8 *box, u32 bytes, void *out)
+{
+    u8 public_key[SEAL_KEY_BYTES], secret_key[SEAL_KEY_BYTES];
+    bool good = bytes >= IDENTITY_BOX_BYTES &&
+                crypto_sign_ed25519_pk_to_curve25519(public_key, identity->public_key) == 0 &&
+                crypto_sign_ed25519_sk_to_curve25519(secret_key, identity->secret_key) == 0 &&
+                crypto_box_seal_open(out, box, bytes, public_key, secret_key) == 0;
+    sodium_memzero(secret_key, sizeof secret_key);
     return good;
 }
 

@@ -25,6 +25,7 @@ enum {
     IDENTITY_PUBLIC_BYTES = 32,
     IDENTITY_SECRET_BYTES = 64,
     IDENTITY_SIGNATURE_BYTES = 64,
+    IDENTITY_BOX_BYTES = 48, /* by which a box is larger than its content */
     BINDING_BYTES = 32,
     HANDSHAKE_KIND_OPEN = 3,
     HANDSHAKE_KIND_ACCEPT = 4,
@@ -61,6 +62,11 @@ void identity_sign(const Identity *identity, const char *purpose, const void *da
                    u8 signature[IDENTITY_SIGNATURE_BYTES]);
 bool identity_verify(const u8 public_key[IDENTITY_PUBLIC_BYTES], const char *purpose,
                      const void *data, u32 bytes, const u8 signature[IDENTITY_SIGNATURE_BYTES]);
+/* Encrypts for the owner of an identity; out holds bytes + IDENTITY_BOX_BYTES. False: not a
+ * key. */
+bool identity_box(const u8 public_key[IDENTITY_PUBLIC_BYTES], const void *data, u32 bytes, u8 *out);
+/* Opens a box of `bytes` bytes. False: not for this identity, or damaged. */
+bool identity_unbox(const Identity *identity, const u8 *box, u32 bytes, void *out);
 void identity_finish(Identity *identity);
 
 /* nonce: that of the client's probes. */

@@ -69,7 +69,7 @@ typedef struct LinkOps {
     /* File descriptor to wait on for reading, or −1. */
     int (*fd)(Link *link);
     /* A secret hash that only the two ends of this connection have (handshake.h), for signatures
-     * that hold for it alone. False: not connected. */
+     * that hold for it alone. False: not connected. May be NULL. */
     bool (*binding)(Link *link, u32 peer, u8 out[BINDING_BYTES]);
 } LinkOps;
 

@@ -122,7 +122,14 @@ Offset<void> hello_to_wire(FlatBufferBuilder &b, const MessageHello &m)
     auto name = text_to_wire(b, m.name, sizeof m.name);
     auto token = b.CreateVector(m.token, u32_min(m.token_bytes, TOKEN_BYTES_MAX));
     auto version = text_to_wire(b, m.version, sizeof m.version);
-    return wire::CreateHello(b, m.major, m.minor, key, name, token, m.resume, version).Union();
+    Offset<flatbuffers::Vector<u8>> client, proof;
+    if (m.proves) {
+        client = b.CreateVector(m.client, sizeof m.client);
+        proof = b.CreateVector(m.proof, sizeof m.proof);
+    }
+    return wire::CreateHello(b, m.major, m.minor, key, name, token, m.resume, version, client,
+                             proof)
+        .Union();
 }
 
 Offset<void> welcome_to_wire(FlatBufferBuilder &b, const MessageWelcome &m)
@@ -652,6 +659,16 @@ bool hello_from_wire(Checker &c, const wire::Hello &w, MessageHello &m)
     }
     if (m.token_bytes != 0) {
         memcpy(m.token, w.token()->data(), m.token_bytes);
+    }
+    m.proves = w.client() != nullptr;
+    if (m.proves != (w.proof() != nullptr) ||
+        (m.proves &&
+         (size_of(w.client()) != sizeof m.client || size_of(w.proof()) != sizeof m.proof))) {
+        return c.refuse(ERROR_FORMAT, "client and proof must have 32 and 64 bytes");
+    }
+    if (m.proves) {
+        memcpy(m.client, w.client()->data(), sizeof m.client);
+        memcpy(m.proof, w.proof()->data(), sizeof m.proof);
     }
     return c.key(w.public_key(), m.public_key) &&
            c.text(w.name(), m.name, sizeof m.name, true, "user name") &&

@@ -8,11 +8,13 @@
 
 #include "protocol/field/entity.h"
 #include "protocol/session/debug_picture.h"
-#include "protocol/session/seal.h"
+#include "protocol/session/handshake.h"
 #include "shared/base/error.h"
 #include "shared/base/version.h"
 
 PL_BEGIN_C
+
+#define MESSAGE_PROOF_PURPOSE "Plenum client"
 
 enum {
     PROTOCOL_MAJOR = 5, /* 5: the tunnel below ENet */
@@ -125,6 +127,11 @@ typedef struct MessageHello {
     u32 token_bytes;
     u64 resume; /* secret of an earlier WELCOME to resume as the same user, 0 none */
     char version[VERSION_BYTES_MAX]; /* program version as text, for display; empty before 0.2 */
+    /* The client's long-term key, and its signature over the binding of the tunnel (handshake.h)
+     * for MESSAGE_PROOF_PURPOSE. */
+    bool proves;
+    u8 client[IDENTITY_PUBLIC_BYTES];
+    u8 proof[IDENTITY_SIGNATURE_BYTES];
 } MessageHello;
 
 typedef struct MessageWelcome {

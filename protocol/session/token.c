@@ -10,17 +10,25 @@
 #include <unistd.h>
 
 enum {
-    AT_SERVER = 4,
-    AT_CLIENT = 12,
-    AT_EXPIRY = 20,
-    AT_ROLE = 28,
-    AT_NAME = 36,
-    AT_SIGNATURE = AT_NAME + NAME_BYTES_MAX
+    AT_FLAGS = 4,
+    AT_ROLE = 5,
+    AT_ID = 8,
+    AT_EXPIRY = 16,
+    AT_SERVER = 24,
+    AT_CLIENT = AT_SERVER + IDENTITY_PUBLIC_BYTES,
+    AT_NAME = AT_CLIENT + IDENTITY_PUBLIC_BYTES,
+    AT_ACCOUNT = AT_NAME + NAME_BYTES_MAX,
+    AT_SIGNATURE = AT_ACCOUNT + TOKEN_ACCOUNT_BYTES + IDENTITY_BOX_BYTES,
+    FLAG_ONCE = 1,
+    FLAG_SERVER = 2,
+    FLAG_CLIENT = 4,
+    FLAG_ACCOUNT = 8,
+    FLAGS_ALL = 15
 };
 PL_STATIC_ASSERT(AT_SIGNATURE + crypto_sign_BYTES == TOKEN_SIGNED_BYTES, "layout");
 PL_STATIC_ASSERT(TOKEN_SECRET_BYTES == crypto_sign_SECRETKEYBYTES, "Ed25519");
 
-static const u8 magic[4] = {'P', 'L', 'T', '1'};
+static const u8 magic[4] = {'P', 'L', 'T', '2'};
 
 void token_keygen(u8 public_key[TOKEN_PUBLIC_BYTES], u8 secret_key[TOKEN_SECRET_BYTES])
 {
@@ -31,46 +39,92 @@ int token_sign(const Token *token, const u8 secret_key[TOKEN_SECRET_BYTES],
                u8 out[TOKEN_SIGNED_BYTES])
 {
     size_t length = strnlen(token->name, NAME_BYTES_MAX);
-    if ((u32)token->role >= ROLE_COUNT || length >= NAME_BYTES_MAX) {
+    bool account = token->account[0] != '\0';
+    if ((u32)token->role >= ROLE_COUNT || length >= NAME_BYTES_MAX ||
+        (account && (!token->for_server || token->account[TOKEN_ACCOUNT_BYTES - 1] != '\0'))) {
         return ERROR_RANGE;
     }
     memset(out, 0, TOKEN_SIGNED_BYTES);
     memcpy(out, magic, sizeof magic);
-    memcpy(out + AT_SERVER, &token->server_id, 8);
-    memcpy(out + AT_CLIENT, &token->client_id, 8);
-    memcpy(out + AT_EXPIRY, &token->expiry_unix_s, 8);
+    out[AT_FLAGS] = (u8)((token->once ? FLAG_ONCE : 0) | (token->for_server ? FLAG_SERVER : 0) |
+                         (token->for_client ? FLAG_CLIENT : 0) | (account ? FLAG_ACCOUNT : 0));
     out[AT_ROLE] = (u8)token->role;
+    memcpy(out + AT_ID, &token->id, 8);
+    memcpy(out + AT_EXPIRY, &token->expiry_unix_s, 8);
+    if (token->for_server) {
+        memcpy(out + AT_SERVER, token->server, sizeof token->server);
+    }
+    if (token->for_client) {
+        memcpy(out + AT_CLIENT, token->client, sizeof token->client);
+    }
     memcpy(out + AT_NAME, token->name, length);
+    if (account &&
+        !identity_box(token->server, token->account, TOKEN_ACCOUNT_BYTES, out + AT_ACCOUNT)) {
+        return ERROR_RANGE;
+    }
     crypto_sign_detached(out + AT_SIGNATURE, NULL, out, AT_SIGNATURE, secret_key);
     return ERROR_OK;
 }
 
-int token_verify(const u8 *data, u32 bytes, const u8 public_key[TOKEN_PUBLIC_BYTES], u64 server_id,
-                 u64 now_unix_s, Token *token, ErrorText *error)
+bool token_peek(const u8 *data, u32 bytes, Token *token)
+{
+    memset(token, 0, sizeof *token);
+    if (bytes != TOKEN_SIGNED_BYTES || memcmp(data, magic, sizeof magic) != 0 ||
+        data[AT_FLAGS] > FLAGS_ALL || data[AT_ROLE] >= ROLE_COUNT || data[AT_ACCOUNT - 1] != 0) {
+        return false;
+    }
+    token->once = (data[AT_FLAGS] & FLAG_ONCE) != 0;
+    token->for_server = (data[AT_FLAGS] & FLAG_SERVER) != 0;
+    token->for_client = (data[AT_FLAGS] & FLAG_CLIENT) != 0;
+    token->role = (Role)data[AT_ROLE];
+    memcpy(&token->id, data + AT_ID, 8);
+    memcpy(&token->expiry_unix_s, data + AT_EXPIRY, 8);
+    memcpy(token->server, data + AT_SERVER, sizeof token->server);
+    memcpy(token->client, data + AT_CLIENT, sizeof token->client);
+    memcpy(token->name, data + AT_NAME, NAME_BYTES_MAX);
+    return true;
+}
+
+/* Whether this server and this client may use it. */
+static int scope_check(const Token *token, const TokenCheck *check, ErrorText *error)
+{
+    if (check->now_unix_s >= token->expiry_unix_s) {
+        return error_set(error, ERROR_DENIED, "the token has expired: request a new one");
+    }
+    if (token->for_server &&
+        (check->identity == NULL ||
+         memcmp(token->server, check->identity->public_key, sizeof token->server) != 0)) {
+        return error_set(error, ERROR_DENIED, "the token is for another server");
+    }
+    if (token->for_client && (check->client == NULL ||
+                              memcmp(token->client, check->client, sizeof token->client) != 0)) {
+        return error_set(error, ERROR_DENIED, "the token belongs to another client's key");
+    }
+    return ERROR_OK;
+}
+
+int token_verify(const u8 *data, u32 bytes, const TokenCheck *check, Token *token, ErrorText *error)
 {
     memset(token, 0, sizeof *token);
     if (bytes != TOKEN_SIGNED_BYTES || memcmp(data, magic, sizeof magic) != 0) {
         return error_set(error, ERROR_FORMAT, "not a token (%u bytes, expected %d)", bytes,
                          TOKEN_SIGNED_BYTES);
     }
-    if (crypto_sign_verify_detached(data + AT_SIGNATURE, data, AT_SIGNATURE, public_key) != 0) {
+    if (crypto_sign_verify_detached(data + AT_SIGNATURE, data, AT_SIGNATURE, check->key) != 0) {
         return error_set(error, ERROR_CRYPTO, "the token is not signed by this server's key");
     }
-    if (data[AT_ROLE] >= ROLE_COUNT || data[AT_SIGNATURE - 1] != 0) {
+    if (!token_peek(data, bytes, token)) {
         return error_set(error, ERROR_FORMAT, "the token has an unknown role or an invalid name");
     }
-    memcpy(&token->server_id, data + AT_SERVER, 8);
-    memcpy(&token->client_id, data + AT_CLIENT, 8);
-    memcpy(&token->expiry_unix_s, data + AT_EXPIRY, 8);
-    token->role = (Role)data[AT_ROLE];
-    memcpy(token->name, data + AT_NAME, NAME_BYTES_MAX);
-    if (now_unix_s >= token->expiry_unix_s) {
-        return error_set(error, ERROR_DENIED, "the token has expired: request a new one");
+    int result = scope_check(token, check, error);
+    if (result == ERROR_OK && (data[AT_FLAGS] & FLAG_ACCOUNT) != 0 &&
+        (check->identity == NULL ||
+         !identity_unbox(check->identity, data + AT_ACCOUNT,
+                         TOKEN_ACCOUNT_BYTES + IDENTITY_BOX_BYTES, token->account) ||
+         token->account[TOKEN_ACCOUNT_BYTES - 1] != '\0')) {
+        return error_set(error, ERROR_CRYPTO, "the token's account is not for this server");
     }
-    if (token->server_id != 0 && token->server_id != server_id) {
-        return error_set(error, ERROR_DENIED, "the token is for another server");
-    }
-    return ERROR_OK;
+    return result;
 }
 
 int token_key_write(const char *path, const u8 *key, u32 bytes, bool secret, ErrorText *error)

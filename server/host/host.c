@@ -378,7 +378,13 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
     host->source = source;
     clock_read(host);
     host->snapshot_ns = host->now_ns;
-    if (!state_create(host, error) || !loop_create(host, error)) {
+    if (options->identity != NULL) {
+        host->identity = *options->identity;
+        host->options.identity = &host->identity;
+    }
+    if (token_ledger_init(&host->ledger, options->tokens_revoked, options->tokens_used,
+                          clock_unix_s(), error) != ERROR_OK ||
+        !state_create(host, error) || !loop_create(host, error)) {
         host_destroy(host);
         return NULL;
     }
@@ -432,6 +438,11 @@ void host_destroy(Host *host)
     entity_list_finish(&host->entities);
     scene_destroy(host->scene);
     bulk_content_release(host->world);
+    token_ledger_finish(&host->ledger);
+    identity_finish(&host->identity);
+    if (host->sessions != NULL) {
+        seal_wipe(host->sessions, host->session_capacity * sizeof *host->sessions);
+    }
     free(host->sessions);
     free(host->roster);
     free(host->hands);

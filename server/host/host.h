@@ -26,9 +26,12 @@ typedef struct HostOptions {
     AdmitLimits limits;
     bool tokens; /* only clients with a token signed by token_key may join */
     u8 token_key[TOKEN_PUBLIC_BYTES];
-    const char *http;     /* "ADDR:PORT" of the metrics and health pages, or NULL */
-    u32 client_bytes_s;   /* maximal rate per client; 0: default */
-    u64 memory_max_bytes; /* above it joins and spawns are refused; 0: no limit */
+    const Identity *identity;   /* of this server, for tokens that name it; NULL: none; copied */
+    const char *tokens_revoked; /* file of ids (token_ledger.h), read again when it changes */
+    const char *tokens_used;    /* file that remembers tokens for one session; NULL: forgotten */
+    const char *http;           /* "ADDR:PORT" of the metrics and health pages, or NULL */
+    u32 client_bytes_s;         /* maximal rate per client; 0: default */
+    u64 memory_max_bytes;       /* above it joins and spawns are refused; 0: no limit */
 } HostOptions;
 
 typedef struct HostStats {

@@ -50,6 +50,7 @@ static void former_keep(Host *host, const Session *session)
     Former *former = &host->formers[host->former_next++ % FORMERS_MAX];
     former->resume = session->resume;
     former->until_ms = host->now_ms + RESUME_MS_MAX;
+    former->token_id = session->has_token ? session->token_id : 0;
     former->user = session->user;
     former->color = session->color;
 }
@@ -84,7 +85,7 @@ void session_close(Host *host, Session *session, u32 reason, const char *text)
     Message message = {.kind = MESSAGE_GOODBYE};
     message.goodbye.reason = reason;
     if (session->state == SESSION_HELLO || reason == REFUSE_FLOOD || reason == REFUSE_PROTOCOL ||
-        reason == REFUSE_KICKED || reason == REFUSE_BANNED) {
+        reason == REFUSE_KICKED || reason == REFUSE_BANNED || reason == REFUSE_TOKEN) {
         message.kind = MESSAGE_REFUSE;
         message.refuse.reason = reason;
         snprintf(message.refuse.text, sizeof message.refuse.text, "%s", text);
@@ -130,6 +131,7 @@ static void welcome_repeat(Host *host, Session *session)
 
 void sessions_check(Host *host)
 {
+    sessions_token_check(host);
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         bool sealed = session->state == SESSION_LIVE || session->state == SESSION_WAITING;
@@ -252,18 +254,7 @@ static bool role_choose(Host *host, Session *session, MessageHello *hello)
         session->role = open_role(host, session);
         return true;
     }
-    Token token;
-    ErrorText error = {0};
-    if (token_verify(hello->token, hello->token_bytes, host->options.token_key, 0, clock_unix_s(),
-                     &token, &error) != 0) {
-        session_close(host, session, REFUSE_TOKEN, error.text);
-        return false;
-    }
-    session->role = token.role;
-    if (token.name[0] != '\0') {
-        memcpy(hello->name, token.name, sizeof hello->name);
-    }
-    return true;
+    return session_token_take(host, session, hello);
 }
 
 /* Sends the WELCOME and keeps it for repeats. */
@@ -363,7 +354,8 @@ static void hello_receive(Host *host, Session *session, MessageHello *hello)
                  (unsigned long long)(host->stats.memory_bytes >> 20),
                  (unsigned long long)(host->options.memory_max_bytes >> 20));
         session_close(host, session, REFUSE_FULL, text);
-    } else if (role_choose(host, session, hello) && entry_place(host, session, hello->resume)) {
+    } else if (session_prove(host, session, hello) && role_choose(host, session, hello) &&
+               entry_place(host, session, hello->resume) && session_token_use(host, session)) {
         welcome(host, session, hello);
         version_compare(host, session, hello);
     }

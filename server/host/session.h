@@ -13,6 +13,7 @@
 #include "server/host/authorize.h"
 #include "server/host/budget.h"
 #include "server/host/host.h"
+#include "server/host/token_ledger.h"
 #include "shared/base/stats.h"
 
 enum {
@@ -53,6 +54,10 @@ typedef struct Session {
     char name[NAME_BYTES_MAX];
     u32 color;
     u64 resume;
+    bool proven; /* it showed that it has the secret of: */
+    u8 client_key[IDENTITY_PUBLIC_BYTES];
+    bool has_token, token_spends; /* by joining it uses up the token */
+    u64 token_id, token_expiry_unix_s;
     bool world_sent;
     bool answered;                 /* a sealed payload arrived: it has the WELCOME */
     u8 welcome[WELCOME_BYTES_MAX]; /* as sent, to be repeated until then */
@@ -95,6 +100,7 @@ typedef struct Session {
 typedef struct Former {
     u64 resume; /* 0: free */
     u64 until_ms;
+    u64 token_id; /* 0: it had none */
     u32 user, color;
 } Former;
 
@@ -108,6 +114,9 @@ struct Host {
     u32 roster_capacity;
     u32 next_user;
     Admit *admit;
+    TokenLedger ledger;
+    Identity identity; /* options.identity */
+    u64 tokens_ms;     /* time of the next check of tokens */
     u64 next_ticket;
     u32 by_user[USER_SLOTS]; /* session index + 1 by user id modulo */
     Former formers[FORMERS_MAX];
@@ -171,6 +180,17 @@ void entry_enter(Host *host, Session *session);
 void entry_leave(Host *host, Session *session);
 /* Gives free places to those who wait, and tells the others their positions. */
 void entry_queue(Host *host);
+
+/* ---- session_token.c ---- */
+
+/* Checks the client's signature, if it shows a key. False: refused. */
+bool session_prove(Host *host, Session *session, const MessageHello *hello);
+/* Takes role and name from the token. False: refused. */
+bool session_token_take(Host *host, Session *session, MessageHello *hello);
+/* Notes the use of a token for one session, when there is a place. False: refused. */
+bool session_token_use(Host *host, Session *session);
+/* Ends sessions whose token expired or was revoked meanwhile. */
+void sessions_token_check(Host *host);
 
 /* ---- session_send.c ---- */
 

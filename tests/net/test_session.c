@@ -239,7 +239,13 @@ static void test_refusals(void **state)
     assert_int_equal(answer.kind, MESSAGE_WELCOME);
     assert_int_equal(answer.welcome.user, user);
     assert_true(answer.welcome.resume != greeting.resume);
-    answer = hello(&rig, &greeting, NULL); /* a secret is good for one return */
+    /* A secret is good for one return, a token for one connection at a time. */
+    answer = hello(&rig, &greeting, NULL);
+    assert_int_equal(answer.kind, MESSAGE_REFUSE);
+    assert_int_equal(answer.refuse.reason, REFUSE_TOKEN);
+    token.id = 2;
+    token_sign(&token, secret, greeting.token);
+    answer = hello(&rig, &greeting, NULL);
     assert_int_equal(answer.kind, MESSAGE_WELCOME);
     assert_int_not_equal(answer.welcome.user, user);
     rig_stop(&rig);

@@ -171,6 +171,9 @@ static void test_small_kinds(void **state)
     in.hello.token_bytes = 3;
     in.hello.resume = 1ull << 63;
     strcpy(in.hello.version, "0.2.0");
+    in.hello.proves = true;
+    in.hello.client[31] = 7;
+    in.hello.proof[63] = 8;
     round_trip(&in, &out, &storage);
     assert_memory_equal(&in.hello, &out.hello, sizeof in.hello);
     message_free(storage);

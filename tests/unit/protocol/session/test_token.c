@@ -16,29 +16,57 @@ static void test_token(void **state)
     PL_UNUSED(state);
     u8 public_key[TOKEN_PUBLIC_BYTES], secret[TOKEN_SECRET_BYTES], other[TOKEN_PUBLIC_BYTES];
     u8 secret2[TOKEN_SECRET_BYTES], data[TOKEN_SIGNED_BYTES];
-    Token token = {.server_id = 7, .client_id = 9, .expiry_unix_s = 1000, .role = ROLE_OPERATOR};
+    Identity server, server2, client;
+    Token token = {.id = 9, .expiry_unix_s = 1000, .role = ROLE_OPERATOR, .once = true};
     Token got;
-    snprintf(token.name, sizeof token.name, "Ada");
     assert_int_equal(seal_start(), 0);
+    identity_create(&server);
+    identity_create(&server2);
+    identity_create(&client);
     token_keygen(public_key, secret);
     token_keygen(other, secret2);
+    snprintf(token.name, sizeof token.name, "Ada");
+    snprintf(token.account, sizeof token.account, "customer 1815");
+    assert_int_equal(token_sign(&token, secret, data), ERROR_RANGE); /* for whose eyes? */
+    token.for_server = token.for_client = true;
+    memcpy(token.server, server.public_key, sizeof token.server);
+    memcpy(token.client, client.public_key, sizeof token.client);
     assert_int_equal(token_sign(&token, secret, data), 0);
-    assert_int_equal(token_verify(data, sizeof data, public_key, 7, 999, &got, NULL), 0);
-    assert_int_equal(got.client_id, 9);
-    assert_int_equal(got.role, ROLE_OPERATOR);
-    assert_string_equal(got.name, "Ada");
-    assert_int_equal(token_verify(data, sizeof data, public_key, 7, 1000, &got, NULL),
-                     ERROR_DENIED);
-    assert_int_equal(token_verify(data, sizeof data, public_key, 8, 999, &got, NULL), ERROR_DENIED);
-    assert_int_equal(token_verify(data, sizeof data, other, 7, 999, &got, NULL), ERROR_CRYPTO);
+    assert_null(memmem(data, sizeof data, "customer", 8));
+    const TokenCheck good = {public_key, &server, client.public_key, 999};
+    TokenCheck check = good;
+    assert_int_equal(token_verify(data, sizeof data, &check, &got, NULL), 0);
+    assert_memory_equal(&got, &token, sizeof got);
+    check.now_unix_s = 1000;
+    assert_int_equal(token_verify(data, sizeof data, &check, &got, NULL), ERROR_DENIED);
+    check = good;
+    check.identity = &server2;
+    assert_int_equal(token_verify(data, sizeof data, &check, &got, NULL), ERROR_DENIED);
+    check.identity = NULL;
+    assert_int_equal(token_verify(data, sizeof data, &check, &got, NULL), ERROR_DENIED);
+    check = good;
+    check.client = server2.public_key;
+    assert_int_equal(token_verify(data, sizeof data, &check, &got, NULL), ERROR_DENIED);
+    check.client = NULL;
+    assert_int_equal(token_verify(data, sizeof data, &check, &got, NULL), ERROR_DENIED);
+    check = good;
+    check.key = other;
+    assert_int_equal(token_verify(data, sizeof data, &check, &got, NULL), ERROR_CRYPTO);
     for (u32 cut = 0; cut < sizeof data; cut++) {
-        assert_int_equal(token_verify(data, cut, public_key, 7, 999, &got, NULL), ERROR_FORMAT);
+        assert_int_equal(token_verify(data, cut, &good, &got, NULL), ERROR_FORMAT);
     }
     for (u32 i = 0; i < sizeof data; i++) {
         data[i] ^= 0x10;
-        assert_true(token_verify(data, sizeof data, public_key, 7, 999, &got, NULL) < 0);
+        assert_true(token_verify(data, sizeof data, &good, &got, NULL) < 0);
         data[i] ^= 0x10;
     }
+    assert_true(token_peek(data, sizeof data, &got));
+    assert_memory_equal(got.server, server.public_key, sizeof got.server);
+    /* For whoever has it, at any server that trusts the key. */
+    token = (Token){.id = 3, .expiry_unix_s = 1000, .role = ROLE_VIEWER};
+    assert_int_equal(token_sign(&token, secret, data), 0);
+    assert_int_equal(
+        token_verify(data, sizeof data, &(TokenCheck){public_key, NULL, NULL, 5}, &got, NULL), 0);
     token.role = (Role)9;
     assert_int_equal(token_sign(&token, secret, data), ERROR_RANGE);
 }

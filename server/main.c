@@ -13,7 +13,8 @@
 
 typedef struct ServerOptions {
     const char *listen, *config, *record, *http, *probe, *open_role, *key, *identity, *revoked,
-        *log, *local_role;
+        *log, *local_role, *bans, *allow, *audit, *console;
+    bool audit_json;
     u32 per_address, per_site, half_open, joins_minute, reserved, queue;
     bool limit_local;
     u32 snapshot_rate, threads, clients_max, memory_mib;
@@ -114,6 +115,11 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
     out->open_role = -1;
     out->reserved = options->reserved;
     out->queue_max = options->queue;
+    out->bans = options->bans;
+    out->allow = options->allow;
+    out->audit = options->audit;
+    out->audit_json = options->audit_json;
+    out->console = options->console;
     out->limits = (AdmitLimits){options->per_address, options->per_site, options->joins_minute,
                                 options->limit_local};
     int result = role_option("open-role", options->open_role, &out->open_role, error);

@@ -10,6 +10,7 @@
 #include "protocol/session/token.h"
 #include "server/author/reference.h"
 #include "server/author/scene_load.h"
+#include "server/tool_admin.h"
 #include "server/tool_dump.h"
 #include "shared/base/clock.h"
 #include "shared/base/file.h"
@@ -503,6 +504,15 @@ static int dump_world(int argc, char **argv, ErrorText *error)
     return code;
 }
 
+static int administer(int argc, char **argv, ErrorText *error)
+{
+    int code = tool_admin(argc, argv, error);
+    if (error->text[0] != '\0') {
+        fprintf(stderr, "plenum-tool: %s\n", error->text);
+    }
+    return code;
+}
+
 static int export_recording(int argc, char **argv, ErrorText *error)
 {
     PL_UNUSED(argc);
@@ -523,6 +533,7 @@ static const struct {
     {"keygen", make_keys, "NAME", "create a key pair for tokens: NAME.key and NAME.pub"},
     {"token", make_token, "--key FILE OUT", "sign a connect token (see token --help)"},
     {"identity", print_identity, "[FILE]", "print the public key of a client or a server"},
+    {"admin", administer, "SOCKET COMMAND", "a command to a running server (see admin --help)"},
     {"export", export_recording, "FILE.plrec", "not part of this version"},
 };
 
@@ -558,7 +569,8 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1, &error);
         }
     }
-    fprintf(stderr, "plenum-tool: expected a command: check, info, dump, keygen, token or identity "
-                    "(see --help)\n");
+    fprintf(stderr,
+            "plenum-tool: expected a command: check, info, dump, keygen, token, identity or admin "
+            "(see --help)\n");
     return EXIT_USAGE;
 }

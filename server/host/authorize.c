@@ -29,6 +29,7 @@ void permissions_init(Permissions *permissions, Role role, u64 now_ms)
 {
     permissions->role = role;
     permissions->malformed = 0;
+    permissions->holds = false;
     /* An honest client sends 60 input packets a second of at most 1200 bytes, acknowledgements
      * and messages. */
     token_bucket_init(&permissions->packets, 300.0, 600.0, now_ms);
@@ -70,6 +71,7 @@ int authorize_input(Permissions *permissions, const Input *input, u64 now_ms)
         return ERROR_DENIED;
     }
     TokenBucket *bucket = &permissions->actions;
+    f64 cost = 1.0;
     switch (input->kind) {
     case INPUT_MOVE:
         bucket = &permissions->moves;
@@ -77,15 +79,25 @@ int authorize_input(Permissions *permissions, const Input *input, u64 now_ms)
     case INPUT_SPAWN:
         bucket = &permissions->spawns;
         break;
+    case INPUT_GRAB:
+        cost = permissions->holds ? 1.0 : 2.0;
+        break;
     case INPUT_RELEASE:
-        return 0; /* release is always allowed */
+        cost = permissions->holds ? 0.0 : 1.0;
+        break;
     case INPUT_SET:
         bucket = &permissions->moves; /* a slider sends one per frame */
         break;
     default:
         break;
     }
-    return token_bucket_take(bucket, 1.0, now_ms) ? 0 : ERROR_LIMIT;
+    if (!token_bucket_take(bucket, cost, now_ms)) {
+        return ERROR_LIMIT;
+    }
+    if (input->kind == INPUT_GRAB || input->kind == INPUT_RELEASE) {
+        permissions->holds = input->kind == INPUT_GRAB;
+    }
+    return 0;
 }
 
 int authorize_control(Permissions *permissions, u32 control_kind, u64 now_ms)

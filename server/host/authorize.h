@@ -30,6 +30,7 @@ typedef struct Permissions {
     TokenBucket actions; /* grabs, pushes, removals, parameters, controls */
     TokenBucket spawns;
     TokenBucket chats;
+    bool holds;    /* a grab was allowed, and its release is paid for */
     u32 malformed; /* messages and packets refused as malformed */
 } Permissions;
 
@@ -38,7 +39,8 @@ enum {
 };
 
 void permissions_init(Permissions *permissions, Role role, u64 now_ms);
-/* 0, ERROR_DENIED (role) or ERROR_LIMIT (rate). */
+/* 0, ERROR_DENIED (role) or ERROR_LIMIT (rate). A grab pays for its release, too, so that nobody
+ * is without a token while he holds something; a release of nothing costs one like any action. */
 int authorize_input(Permissions *permissions, const Input *input, u64 now_ms);
 int authorize_control(Permissions *permissions, u32 control_kind, u64 now_ms);
 int authorize_chat(Permissions *permissions, u64 now_ms);

@@ -11,14 +11,38 @@ enum {
 void entry_open(Host *host, Session *session)
 {
     LinkStats stats;
-    session->addressed = host->link->ops->stats(host->link, session->peer, &stats) &&
-                         net_address_parse(stats.address, &session->address);
+    session->identity.addressed = host->link->ops->stats(host->link, session->peer, &stats) &&
+                                  net_address_parse(stats.address, &session->identity.address);
+}
+
+static bool is_listed(const Host *host, const Session *session)
+{
+    for (u32 i = 0; i < host->allowed_count; i++) {
+        if (ban_target_matches(&host->allowed[i], &session->identity)) {
+            return true;
+        }
+    }
+    return host->allowed == NULL;
+}
+
+/* Whose limits the session continues. */
+static u64 account_of(const Host *host, const Session *session)
+{
+    BanTarget target;
+    u64 user = 1ull << 63 | session->user;
+    if (session->identity.token == 0 && moderate_is_local(host, session)) {
+        return user;
+    }
+    return ban_target_of(&session->identity, &target)
+               ? seal_hash(host->admit->key, &target, sizeof target) >> 1 | 1
+               : user;
 }
 
 bool entry_allowed(Host *host, Session *session)
 {
+    const UserIdentity *identity = &session->identity;
     AdmitVerdict verdict =
-        session->addressed ? admit_try(host->admit, session->address, host->now_ms) : ADMIT_YES;
+        identity->addressed ? admit_try(host->admit, identity->address, host->now_ms) : ADMIT_YES;
     if (verdict != ADMIT_YES) {
         session_close(host, session, verdict == ADMIT_TOO_OFTEN ? REFUSE_FLOOD : REFUSE_FULL,
                       admit_text(verdict));
@@ -56,6 +80,14 @@ static bool is_behind_queue(const Host *host, const Session *session)
 bool entry_place(Host *host, Session *session, u64 resume)
 {
     char text[TEXT_BYTES_MAX];
+    if (!moderate_admits(host, session)) {
+        return false;
+    }
+    if (!is_listed(host, session)) {
+        session_audit(host, session, "refused", NULL, "not in the allow list", ERROR_DENIED);
+        session_close(host, session, REFUSE_BANNED, "this server is for listed users only");
+        return false;
+    }
     session->privileged = session->role >= ROLE_OPERATOR || is_returning(host, resume);
     if ((has_place(host, session) && !is_behind_queue(host, session)) ||
         host->stats.waiting < host->options.queue_max) {
@@ -69,13 +101,16 @@ bool entry_place(Host *host, Session *session, u64 resume)
 
 void entry_enter(Host *host, Session *session)
 {
-    if (session->addressed) {
-        admit_enter(host->admit, session->address, host->now_ms);
+    if (session->identity.addressed) {
+        admit_enter(host->admit, session->identity.address, host->now_ms);
         session->entered = true;
     }
     if (host->link->ops->proven != NULL) {
         host->link->ops->proven(host->link, session->peer);
     }
+    session->account = account_of(host, session);
+    account_restore(host->accounts, session->account, &session->permissions, host->now_ms);
+    moderate_refresh(host, session);
     session->ticket = ++host->next_ticket;
     if (has_place(host, session) && !is_behind_queue(host, session)) {
         session_live(host, session);
@@ -88,11 +123,25 @@ void entry_enter(Host *host, Session *session)
 
 void entry_leave(Host *host, Session *session)
 {
+    if (session->state == SESSION_LIVE) {
+        account_keep(host->accounts, session->account, &session->permissions);
+    }
     host->stats.waiting -= session->state == SESSION_WAITING;
     if (session->entered) {
-        admit_leave(host->admit, session->address, host->now_ms);
+        admit_leave(host->admit, session->identity.address, host->now_ms);
         session->entered = false;
     }
+}
+
+bool entry_spawn_allowed(Host *host, const Session *session)
+{
+    u32 users = 0;
+    for (u32 i = 0; i < host->session_capacity; i++) {
+        const Session *other = &host->sessions[i];
+        users += other->state == SESSION_LIVE && other->account == session->account;
+    }
+    u64 most = (u64)host->scene->hands.spawn_max * users;
+    return spawns_of_account(host, session->account) < most;
 }
 
 static Session *queue_first(Host *host)

@@ -3,6 +3,7 @@
 #include "server/host/host.h"
 
 #include "protocol/scene/scene.h"
+#include "server/host/console.h"
 #include "server/host/http.h"
 #include "server/host/session.h"
 #include "shared/base/check.h"
@@ -128,6 +129,9 @@ void host_iterate(Host *host, u64 now_ns)
         transfers_pump(host);
         sessions_check(host);
         entry_queue(host);
+        moderate_run(host);
+        spawns_run(host);
+        releases_run(host);
         if (host->status.finished) {
             bool bad = host->status.error != ERROR_OK;
             drain_begin(host, bad ? EXIT_INPUT : EXIT_OK,
@@ -292,6 +296,20 @@ u32 host_peers(const HostOptions *options)
            u32_min(options->queue_max, CLIENTS_MAX) + PEERS_SPARE;
 }
 
+static bool files_open(Host *host, ErrorText *error)
+{
+    const HostOptions *options = &host->options;
+    if (options->bans != NULL &&
+        ban_list_load(&host->bans, options->bans, clock_unix_s(), error) != 0) {
+        return false;
+    }
+    if (options->allow != NULL) {
+        host->allowed = ban_targets_read(options->allow, &host->allowed_count, error);
+    }
+    return (options->allow == NULL || host->allowed != NULL) &&
+           audit_open(&host->audit, options->audit, options->audit_json, host->now_ms, error) == 0;
+}
+
 static bool state_create(Host *host, ErrorText *error)
 {
     MessageWorld world = {0};
@@ -303,11 +321,15 @@ static bool state_create(Host *host, ErrorText *error)
     host->hands = calloc(host->session_capacity, sizeof *host->hands);
     host->cache = chunk_cache_create();
     host->loop = calloc(1, sizeof *host->loop);
+    host->accounts = calloc(ACCOUNTS, sizeof *host->accounts);
     history_init(&host->history);
-    if (host->sessions == NULL || host->roster == NULL || host->hands == NULL ||
-        host->cache == NULL || host->loop == NULL || host->admit == NULL ||
+    if (host->accounts == NULL || host->sessions == NULL || host->roster == NULL ||
+        host->hands == NULL || host->cache == NULL || host->loop == NULL || host->admit == NULL ||
         !scratch_reserve(host, 64 << 10)) {
         error_set(error, ERROR_MEMORY, "out of memory for %u clients", host->options.clients_max);
+        return false;
+    }
+    if (!files_open(host, error)) {
         return false;
     }
     host->source->ops->describe(host->source, &world);
@@ -343,6 +365,10 @@ static bool loop_create(Host *host, ErrorText *error)
     if (fd >= 0 && uv_poll_init(&loop->loop, &loop->socket, fd) == 0) {
         loop->socket.data = host;
         uv_poll_start(&loop->socket, UV_READABLE, on_socket);
+    }
+    if (host->options.console != NULL &&
+        (host->console = console_create(host, &loop->loop, host->options.console, error)) == NULL) {
+        return false;
     }
     if (host->options.http == NULL) {
         return true;
@@ -422,6 +448,7 @@ void host_destroy(Host *host)
     /* First: its thread may still wake the loop. */
     host->source->ops->destroy(host->source);
     if (host->loop != NULL && host->loop->running) {
+        console_destroy(host->console);
         uv_walk(&host->loop->loop, close_handle, NULL);
         uv_run(&host->loop->loop, UV_RUN_DEFAULT);
         uv_loop_close(&host->loop->loop);
@@ -447,6 +474,12 @@ void host_destroy(Host *host)
     free(host->roster);
     free(host->hands);
     free(host->scratch);
+    ban_list_finish(&host->bans);
+    free(host->allowed);
+    audit_close(&host->audit);
+    free(host->spawns.items);
+    free(host->accounts);
+    free(host->releases);
     free(host->admit);
     free(host->loop);
     free(host);

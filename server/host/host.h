@@ -24,7 +24,11 @@ typedef struct HostOptions {
     u32 reserved;      /* of clients_max: places for operators and returning users only */
     u32 queue_max;     /* clients that may wait for a place */
     AdmitLimits limits;
-    bool tokens; /* only clients with a token signed by token_key may join */
+    const char *bans, *allow; /* files of ban.h, or NULL */
+    const char *audit;        /* file of the audit log, or NULL */
+    bool audit_json;
+    const char *console; /* path of the console's socket, or NULL */
+    bool tokens;         /* only clients with a token signed by token_key may join */
     u8 token_key[TOKEN_PUBLIC_BYTES];
     const Identity *identity;   /* of this server, for tokens that name it; NULL: none; copied */
     const char *tokens_revoked; /* file of ids (token_ledger.h), read again when it changes */
@@ -36,6 +40,7 @@ typedef struct HostOptions {
 
 typedef struct HostStats {
     u32 clients, waiting;
+    u64 write_failures; /* of the recording, the audit log and the list of bans */
     u64 joined, refused, timed_out, flooded;
     u64 memory_bytes; /* resident memory of the process at the last check */
     u64 bytes_out, snapshots, blocks, events, inputs, inputs_refused, malformed, forged;

@@ -114,6 +114,9 @@ static void events_notify(Host *host, const Frame *frame, bool epoch)
         if (event != NULL && event->kind == EVENT_GRAB) {
             grab_apply(host, event);
         }
+        if (event != NULL) {
+            spawns_event(host, event);
+        }
         if (event != NULL && event->kind != EVENT_REFUSED) {
             continue;
         }

@@ -5,6 +5,7 @@
  */
 #include "server/host/session.h"
 
+#include "server/host/admin.h"
 #include "server/host/lag_compensation.h"
 #include "shared/base/check.h"
 #include "shared/base/clock.h"
@@ -53,16 +54,19 @@ static void former_keep(Host *host, const Session *session)
     former->token_id = session->has_token ? session->token_id : 0;
     former->user = session->user;
     former->color = session->color;
+    former->account = session->account;
 }
 
 /* Releases the grabs of a user who left. */
 static void session_end(Host *host, Session *session)
 {
     if (session->state == SESSION_LIVE) {
-        Input release = {
-            .kind = INPUT_RELEASE, .user = session->user, .sequence = session->input_newest + 1};
-        (void)host->source->ops->input(host->source, &release, 1);
+        if (session->permissions.holds) {
+            release_later(host, session->user, session->input_newest + 1);
+        }
+        session_audit(host, session, "leave", NULL, NULL, 0);
         former_keep(host, session);
+        spawns_left(host, session->user);
         host->stats.clients--;
         host->roster_dirty = true;
     }
@@ -229,7 +233,9 @@ static void user_choose(Host *host, Session *session, u64 resume)
             break;
         }
     }
-    if (session->user == 0) {
+    if (session->user != 0) {
+        spawns_returned(host, session->user);
+    } else {
         session->user = ++host->next_user;
         session->color = color_of(session->user);
     }
@@ -243,7 +249,7 @@ static Role open_role(const Host *host, const Session *session)
 {
     const HostOptions *options = &host->options;
     i32 role = options->open_role >= 0 ? options->open_role : (i32)ROLE_PARTICIPANT;
-    bool local = session->addressed && net_address_is_local(session->address);
+    bool local = session->identity.addressed && net_address_is_local(session->identity.address);
     return (Role)(local ? i32_max(role, options->local_role) : role);
 }
 
@@ -318,6 +324,7 @@ void session_live(Host *host, Session *session)
     host->stats.joined++;
     host->roster_dirty = true;
     log_info("user \"%s\" joined as %s", session->name, role_name(session->role));
+    session_audit(host, session, "join", NULL, NULL, 0);
 }
 
 /* Of the client's program. */
@@ -366,6 +373,9 @@ static void hello_receive(Host *host, Session *session, MessageHello *hello)
 static int input_check_rights(Host *host, Session *session, Input *input)
 {
     f32 reach_m = session->role >= ROLE_OPERATOR ? reach_operator_m : reach_participant_m;
+    if (input->kind != INPUT_RELEASE && moderate_frozen(session)) {
+        return ERROR_DENIED;
+    }
     int code = authorize_input(&session->permissions, input, host->now_ms);
     if (code != 0) {
         return code;
@@ -378,7 +388,7 @@ static int input_check_rights(Host *host, Session *session, Input *input)
         return ERROR_MEMORY;
     }
     if (input->kind == INPUT_SPAWN && session->role < ROLE_OPERATOR &&
-        session->spawned >= SPAWNS_PER_SESSION_MAX) {
+        !entry_spawn_allowed(host, session)) {
         return ERROR_LIMIT;
     }
     LagWorld world = {&host->history, &host->entities, host->tick_rate};
@@ -397,12 +407,15 @@ static void input_receive(Host *host, Session *session, Input *input)
         input->user = session->user;
         code = host->source->ops->input(host->source, input, 1) == 1 ? 0 : ERROR_LIMIT;
     }
+    if (code == ERROR_LIMIT && input->kind == INPUT_RELEASE && input->user == session->user) {
+        release_later(host, session->user, input->sequence);
+        code = 0;
+    }
     if (code != 0) {
         session_refused(host, session, input->sequence, code);
         return;
     }
     host->stats.inputs++;
-    session->spawned += input->kind == INPUT_SPAWN;
     if (input->kind == INPUT_MOVE) {
         session->target = input->target;
     }
@@ -469,13 +482,47 @@ static void control_receive(Host *host, Session *session, u32 kind, f64 value)
         return;
     }
     host->status_ms = host->now_ms;
+    snprintf(text, sizeof text, "%u %g", kind, value);
+    session_audit(host, session, "control", NULL, text, code);
     log_write(kind == CONTROL_SEEK ? LOG_DEBUG : LOG_INFO, "user \"%s\": control %u, value %g",
               session->name, kind, value);
 }
 
+/* ---- commands ---- */
+
+typedef struct CommandReply {
+    Host *host;
+    Session *session;
+} CommandReply;
+
+static void command_say(void *context, const char *text)
+{
+    CommandReply *reply = context;
+    if (reply->session->state == SESSION_LIVE) {
+        session_notice(reply->host, reply->session, text);
+    }
+}
+
+static void chat_command(Host *host, Session *session, const char *line)
+{
+    CommandReply reply = {host, session};
+    char name[NAME_BYTES_MAX];
+    AdminCaller caller = {session, name, session->role, command_say, &reply};
+    if (authorize_chat(&session->permissions, host->now_ms) != 0) {
+        session_notice(host, session, "too many commands: wait a moment");
+        return;
+    }
+    memcpy(name, session->name, sizeof name);
+    (void)admin_run(host, &caller, line);
+}
+
 static void chat_receive(Host *host, Session *session, Message *message)
 {
-    if (session->role < ROLE_PARTICIPANT) {
+    if (message->chat.text[0] == '/') {
+        chat_command(host, session, message->chat.text + 1);
+    } else if (moderate_muted(session)) {
+        session_notice(host, session, "you are muted");
+    } else if (session->role < ROLE_PARTICIPANT) {
         session_notice(host, session, "viewers cannot chat");
     } else if (authorize_chat(&session->permissions, host->now_ms) != 0) {
         session_notice(host, session, "too many chat messages: wait a moment");

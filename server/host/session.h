@@ -10,9 +10,12 @@
 #include "protocol/stream/bulk.h"
 #include "protocol/stream/entity_list.h"
 #include "protocol/stream/snapshot.h"
+#include "server/host/audit.h"
 #include "server/host/authorize.h"
 #include "server/host/budget.h"
 #include "server/host/host.h"
+#include "server/host/moderate.h"
+#include "server/host/spawns.h"
 #include "server/host/token_ledger.h"
 #include "shared/base/stats.h"
 
@@ -25,8 +28,7 @@ enum {
     USER_SLOTS = 4096,
     /* Transport slots beyond clients and queue: for half-open peers, and so that a full server can
      * refuse with a reason. */
-    PEERS_SPARE = 64,
-    SPAWNS_PER_SESSION_MAX = 500
+    PEERS_SPARE = 64
 };
 
 enum {
@@ -44,8 +46,11 @@ typedef enum SessionState {
 typedef struct Session {
     SessionState state;
     u32 peer, user;
-    NetAddress address; /* if addressed: in-process links have none */
-    bool addressed, entered;
+    UserIdentity identity;
+    u64 account;                     /* whose limits a new session continues: of its token, address
+                                        or, from this machine, the user */
+    u64 muted_unix_s, frozen_unix_s; /* until then; 0: not */
+    bool entered;                    /* counted in host->admit */
     bool privileged;             /* an operator or a returning user: may take a reserved place */
     u64 ticket;                  /* of the queue: the lowest is next */
     u64 queue_ms;                /* time of the next message about its position */
@@ -75,8 +80,7 @@ typedef struct Session {
     SnapshotSender *sender; /* NULL until the world was sent */
     u64 opened_ms, heard_ms;
     u32 input_newest; /* sequence of the last handled input */
-    u32 spawned;
-    u16 echo_ms; /* the client's clock in its newest packet, and the arrival time of that */
+    u16 echo_ms;      /* the client's clock in its newest packet, and the arrival time of that */
     u64 echo_at_ms;
     f64 rtt_ms; /* 0: unknown */
     bool limited;
@@ -102,7 +106,13 @@ typedef struct Former {
     u64 until_ms;
     u64 token_id; /* 0: it had none */
     u32 user, color;
+    u64 account;
 } Former;
+
+/* A release that the source has not taken yet. */
+typedef struct PendingRelease {
+    u32 user, sequence;
+} PendingRelease;
 
 struct Host {
     HostOptions options;
@@ -117,6 +127,16 @@ struct Host {
     TokenLedger ledger;
     Identity identity; /* options.identity */
     u64 tokens_ms;     /* time of the next check of tokens */
+    BanList bans;
+    BanTarget *allowed; /* [allowed_count], who may join; NULL: all */
+    u32 allowed_count;
+    Audit audit;
+    Vote vote;
+    Spawns spawns;
+    Account *accounts;        /* [ACCOUNTS] */
+    PendingRelease *releases; /* [release_count], in order */
+    u32 release_count, release_capacity;
+    struct Console *console; /* NULL: none */
     u64 next_ticket;
     u32 by_user[USER_SLOTS]; /* session index + 1 by user id modulo */
     Former formers[FORMERS_MAX];
@@ -178,6 +198,8 @@ bool entry_place(Host *host, Session *session, u64 resume);
 /* After its WELCOME: live at once, or in the queue. */
 void entry_enter(Host *host, Session *session);
 void entry_leave(Host *host, Session *session);
+/* False if the users of its account have spawned all that they may, those who left included. */
+bool entry_spawn_allowed(Host *host, const Session *session);
 /* Gives free places to those who wait, and tells the others their positions. */
 void entry_queue(Host *host);
 
@@ -191,6 +213,54 @@ bool session_token_take(Host *host, Session *session, MessageHello *hello);
 bool session_token_use(Host *host, Session *session);
 /* Ends sessions whose token expired or was revoked meanwhile. */
 void sessions_token_check(Host *host);
+/* ---- hands.c ---- */
+
+/* Lets go what the user holds. */
+void session_let_go(Host *host, Session *session);
+/* A release that the source has to hear of. */
+void release_later(Host *host, u32 user, u32 sequence);
+void releases_run(Host *host);
+
+/* ---- spawns.c ---- */
+
+void spawns_event(Host *host, const Event *event);
+/* After the scene's time all that the user spawned is removed; not so if it returns before. */
+void spawns_left(Host *host, u32 user);
+void spawns_returned(Host *host, u32 user);
+/* Removes all that a user spawned; returns their number. */
+u32 spawns_clear(Host *host, u32 user);
+/* Live things that users of an account spawned, those who left included. */
+u32 spawns_of_account(Host *host, u64 account);
+void spawns_run(Host *host);
+
+/* ---- moderate.c: calls session.c, session_message.c, hands.c ---- */
+
+/* True if its identity is not banned; else refused. */
+bool moderate_admits(Host *host, Session *session);
+/* Applies mutes and freezes of the list. */
+void moderate_refresh(Host *host, Session *session);
+bool moderate_muted(const Session *session);
+bool moderate_frozen(const Session *session);
+/* True if it has nothing that could be banned without all others of this machine. */
+bool moderate_is_local(const Host *host, const Session *session);
+/* Mutes or freezes one session (0: for ever, UINT64_MAX: no more). */
+void moderate_hold_back(Host *host, Session *session, BanKind kind, u64 seconds);
+/* Adds to the list and acts on those who are here and whose role is below `role`. ERROR_DENIED:
+ * that would be everybody of this machine, ERROR_LIMIT, ERROR_MEMORY. */
+int moderate_ban(Host *host, const Ban *ban, Role role);
+bool moderate_unban(Host *host, BanKind kind, const BanTarget *target);
+/* Disconnects with a REFUSE_ reason; the user does not count as a returning one. */
+void moderate_kick(Host *host, Session *session, u32 reason, const char *text);
+/* The same, and keeps it away for a while if that does not meet everybody of this machine. */
+void moderate_remove(Host *host, Session *session, u64 seconds, const char *by, const char *reason);
+/* A vote for a user's removal; the first begins it, tells all, and the last one needed removes.
+ * ERROR_DENIED: not about this user; ERROR_STATE: voted already; ERROR_LIMIT: too soon. */
+int moderate_vote(Host *host, Session *voter, Session *target);
+/* Ends votes. */
+void moderate_run(Host *host);
+/* A line of the audit log about what a client did or met. */
+void session_audit(Host *host, const Session *session, const char *what, const char *target,
+                   const char *detail, int result);
 
 /* ---- session_send.c ---- */
 

@@ -29,6 +29,9 @@ bool session_prove(Host *host, Session *session, const MessageHello *hello)
     }
     session->proven = true;
     memcpy(session->client_key, hello->client, sizeof session->client_key);
+    PL_STATIC_ASSERT((int)CLIENT_KEY_BYTES == (int)IDENTITY_PUBLIC_BYTES, "one kind of key");
+    memcpy(session->identity.key, hello->client, sizeof session->identity.key);
+    session->identity.keyed = true;
     return true;
 }
 
@@ -107,6 +110,7 @@ bool session_token_take(Host *host, Session *session, MessageHello *hello)
     }
     session->role = token.role;
     session->has_token = true;
+    session->identity.token = token.id;
     session->token_id = token.id;
     session->token_expiry_unix_s = token.expiry_unix_s;
     if (token.name[0] != '\0') {

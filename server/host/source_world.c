@@ -20,7 +20,16 @@
 
 enum {
     STEPS_MAX = 3600,
+    /* Of those, for releases only: what a user holds is let go even if others flood the queue. */
+    RELEASES_MAX = 1024,
+    ORDINARY_MAX = WORLD_INPUTS_WAITING_MAX - RELEASES_MAX,
+    /* Of the others, for each user; the rest is shared. */
+    OWN_MAX = 2,
+    SHARED_MAX = ORDINARY_MAX - OWN_MAX * CLIENTS_MAX,
+    RELEASES_PER_USER_MAX = 8,
 };
+
+PL_STATIC_ASSERT((int)SHARED_MAX > (int)INPUTS_UNACKED_MAX * 16, "room for bursts");
 
 #define NS_PER_S          1000000000ull
 /* The simulation thread checks for requests at least this often while it waits for its next
@@ -137,6 +146,8 @@ static u32 sim_take_inputs(WorldSource *s)
     u32 count = s->queued;
     memcpy(s->inputs, s->queue, count * sizeof *s->inputs);
     s->queued = 0;
+    memset(s->waiting, 0, sizeof s->waiting);
+    memset(s->releases, 0, sizeof s->releases);
     if (s->reset) {
         s->inputs[count++] = (Input){
             .kind = INPUT_RESET, .user = s->reset_user, .rotation = {1.0f, 0.0f, 0.0f, 0.0f}};
@@ -427,6 +438,29 @@ static bool replaces_move(WorldSource *s, const Input *input)
     return false;
 }
 
+/* Each user has some room of its own, and may have a quarter of the shared room that is left
+ * (Choudhury and Hahne 1998, dynamic queue length thresholds): one alone gets a fifth of it. */
+static bool has_room(const WorldSource *s, const Input *input)
+{
+    u32 user = input->user % WORLD_USERS_COUNTED;
+    u32 shared = s->queued < SHARED_MAX ? (SHARED_MAX - s->queued) / 4 : 0;
+    if (s->queued < ORDINARY_MAX && s->waiting[user] < u32_max(shared, OWN_MAX)) {
+        return true;
+    }
+    return input->kind == INPUT_RELEASE && s->queued < WORLD_INPUTS_WAITING_MAX &&
+           s->releases[user] < RELEASES_PER_USER_MAX;
+}
+
+static void queue_push(WorldSource *s, const Input *input)
+{
+    u32 user = input->user % WORLD_USERS_COUNTED;
+    s->waiting[user]++;
+    if (input->kind == INPUT_RELEASE && s->releases[user] < RELEASES_PER_USER_MAX) {
+        s->releases[user]++;
+    }
+    s->queue[s->queued++] = *input;
+}
+
 static u32 source_input(Source *source, const Input *inputs, u32 count)
 {
     WorldSource *s = from(source);
@@ -436,10 +470,10 @@ static u32 source_input(Source *source, const Input *inputs, u32 count)
         if (replaces_move(s, &inputs[taken])) {
             continue;
         }
-        if (s->queued == WORLD_INPUTS_WAITING_MAX) {
+        if (!has_room(s, &inputs[taken])) {
             break;
         }
-        s->queue[s->queued++] = inputs[taken];
+        queue_push(s, &inputs[taken]);
     }
     pthread_mutex_unlock(&s->mutex);
     return taken;

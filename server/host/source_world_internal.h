@@ -19,7 +19,8 @@
 
 enum {
     /* One slot is reserved for a reset. */
-    WORLD_INPUTS_WAITING_MAX = INPUTS_PER_TICK_MAX - 1
+    WORLD_INPUTS_WAITING_MAX = INPUTS_PER_TICK_MAX - 1,
+    WORLD_USERS_COUNTED = 4096 /* waiting inputs are counted by user id modulo this */
 };
 
 typedef struct WorldSource {
@@ -53,6 +54,9 @@ typedef struct WorldSource {
     /* ---- below: under the mutex ---- */
     Input *queue; /* [WORLD_INPUTS_WAITING_MAX] */
     u32 queued;
+    /* Inputs in the queue by user, and those of them that are releases. */
+    u16 waiting[WORLD_USERS_COUNTED];
+    u8 releases[WORLD_USERS_COUNTED];
     bool reset;     /* an operator requested a reset */
     u32 reset_user; /* its user */
     bool stop, paused;

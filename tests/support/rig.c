@@ -17,6 +17,11 @@ static void *host_main(void *argument)
 
 void rig_start(Rig *rig, const HostOptions *options)
 {
+    rig_start_source(rig, options, fake_source_create());
+}
+
+void rig_start_source(Rig *rig, const HostOptions *options, Source *source)
+{
     HostOptions standard = {
         .clients_max = 8, .snapshot_rate = 30, .open_role = -1, .local_role = ROLE_OPERATOR};
     ErrorText error = {0};
@@ -27,7 +32,7 @@ void rig_start(Rig *rig, const HostOptions *options)
     CHECK(link != NULL);
     rig->port = link_enet_port(link);
     snprintf(rig->address, sizeof rig->address, "127.0.0.1:%u", rig->port);
-    rig->source = fake_source_create();
+    rig->source = source;
     rig->host = host_create(options, link, rig->source, &error);
     CHECK(rig->host != NULL);
     CHECK(pthread_create(&rig->thread, NULL, host_main, rig) == 0);

@@ -24,6 +24,8 @@ typedef struct Rig {
 
 /* options may be NULL: 8 clients, 30 snapshots a second, roles as by default. */
 void rig_start(Rig *rig, const HostOptions *options);
+/* The same with another source, which the host owns. */
+void rig_start_source(Rig *rig, const HostOptions *options, Source *source);
 /* Waits for the host's end and returns its exit code. */
 int rig_wait(Rig *rig);
 /* Stops and frees all. */

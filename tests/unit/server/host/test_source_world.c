@@ -441,7 +441,23 @@ static void queue_is_bounded(void **state)
         Input push = {.kind = INPUT_PUSH, .user = 2, .sequence = 1 + i};
         taken += source->ops->input(source, &push, 1);
     }
-    assert_int_equal(taken, INPUTS_PER_TICK_MAX - 3);
+    assert_true(taken > INPUTS_UNACKED_MAX &&
+                taken < INPUTS_PER_TICK_MAX / 4); /* its share, no more */
+    /* Others flood as well: there is room for whoever comes next, and for all releases. */
+    u32 last = 0;
+    for (u32 user = 3; user < 203; user++) {
+        last = 0;
+        for (u32 i = 0; i < INPUTS_PER_TICK_MAX; i++) {
+            Input push = {.kind = INPUT_PUSH, .user = user, .sequence = 1 + i};
+            last += source->ops->input(source, &push, 1);
+        }
+        taken += last;
+    }
+    assert_true(last > 0 && taken < INPUTS_PER_TICK_MAX);
+    for (u32 user = 1; user < 503; user++) {
+        Input release = {.kind = INPUT_RELEASE, .user = user, .sequence = 100000};
+        assert_int_equal(source->ops->input(source, &release, 1), 1);
+    }
     assert_int_equal(source->ops->control(source, 1, CONTROL_RESET, 0.0), 0); /* has its place */
     frame_release(next(source));
     frame_release(next(source));

@@ -1,0 +1,39 @@
+/*
+ * spawns.h: who spawned what, so that it leaves with its user, and what a user may still have whom
+ * the server remembers. Private to the host: session.h includes it.
+ * Layer: server/host, private.
+ */
+#ifndef PLENUM_SERVER_HOST_SPAWNS_H
+#define PLENUM_SERVER_HOST_SPAWNS_H
+
+#include "server/host/authorize.h"
+
+typedef struct Spawn {
+    u32 entity, user;
+    u64 account;   /* of the user */
+    u64 remove_ms; /* when it is to be removed; 0: it stays */
+} Spawn;
+
+typedef struct Spawns {
+    Spawn *items; /* [count], in order of appearance */
+    u32 count, capacity;
+    u64 due_ms;   /* nothing is to be removed before; 0: nothing at all */
+    bool stale;   /* something has gone since those that are gone were last forgotten */
+    u32 sequence; /* of the host's own inputs */
+} Spawns;
+
+enum {
+    ACCOUNTS = 1024
+};
+
+/* What a user had left of its rates when it went. */
+typedef struct Account {
+    u64 id; /* 0: free */
+    TokenBucket actions, spawns, chats;
+} Account;
+
+/* Keeps rates beyond the session, so that a new one does not begin with full buckets. */
+void account_keep(Account *accounts, u64 id, const Permissions *permissions);
+void account_restore(const Account *accounts, u64 id, Permissions *permissions, u64 now_ms);
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * test_admin.c: what operators do to users, over real sockets and a real world: roles, kicks, bans,
+ * mutes, freezes, votes, the console and its log; what users leave behind.
+ */
+#include "shared/base/clock.h"
+#include "tests/support/process.h"
+#include "tests/support/rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+    SPAWN_MAX = 3
+};
+
+static const char *const scene_text =
+    "{ \"name\": \"admin\", \"bounds\": [-50, -20, -50, 50, 50, 50], \"spare_bodies\": 32,\n"
+    "  \"bodies\": [ { \"name\": \"ground\", \"shape\": { \"kind\": \"box\",\n"
+    "      \"half\": [10, 0.5, 10] }, \"motion\": \"static\", \"position\": [0, -0.5, 0] },\n"
+    "    { \"name\": \"box\", \"shape\": { \"kind\": \"box\", \"half\": [0.5, 0.5, 0.5] },\n"
+    "      \"mass\": 10, \"position\": [0, 0.5, 0] } ],\n"
+    "  \"prefabs\": [ { \"name\": \"ball\", \"body\": { \"name\": \"ball\",\n"
+    "      \"shape\": { \"kind\": \"sphere\", \"radius\": 0.2 } } } ],\n"
+    "  \"hands\": { \"reach\": 20, \"spawn_max\": 3, \"spawn_stay\": %g } }";
+
+static void begin(Rig *rig, HostOptions *options, f64 stay_s)
+{
+    const char *path = test_path("admin.json");
+    SourceWorldOptions world = {.threads = 1, .speed = 1.0};
+    ErrorText error = {0};
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, scene_text, stay_s);
+    fclose(file);
+    options->clients_max = 16;
+    options->snapshot_rate = 30;
+    options->open_role = ROLE_PARTICIPANT;
+    if (options->console == NULL) {
+        options->console = strdup(test_path("console"));
+    }
+    Source *source = source_world_create(path, &world, &error);
+    if (source == NULL) {
+        fail_msg("%s", error.text);
+    }
+    rig_start_source(rig, options, source);
+}
+
+static void end(Rig *rig, HostOptions *options, Connection **users, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        connection_destroy(users[i]);
+    }
+    rig_stop(rig);
+    free((char *)(size_t)options->console);
+}
+
+static void join(Rig *rig, Connection **users, u32 count)
+{
+    char name[16];
+    for (u32 i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "user%u", i + 1);
+        users[i] = rig_connect(rig, name);
+        assert_true(rig_until(users + i, 1, CONNECTION_LIVE));
+        assert_int_equal(connection_user(users[i]), i + 1);
+    }
+}
+
+/* One command over the console; the whole answer. */
+static const char *console(const HostOptions *options, const char *command)
+{
+    static char answer[8192];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", options->console);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    dprintf(fd, "%s\n", command);
+    size_t used = 0;
+    ssize_t got = 1;
+    answer[0] = '\0';
+    while (strstr(answer, "= ") == NULL && got > 0) {
+        got = read(fd, answer + used, sizeof answer - 1 - used);
+        used += got > 0 ? (size_t)got : 0;
+        answer[used] = '\0';
+    }
+    close(fd);
+    return answer;
+}
+
+/* Polls until a text that contains `part` arrives at the first connection. */
+static bool told(Connection **users, u32 count, const char *part, f64 seconds)
+{
+    u64 until = clock_now_ns() + (u64)(seconds * 1e9);
+    while (clock_now_ns() < until) {
+        ConnectionNews news;
+        rig_poll(users, count, 0.01);
+        while (connection_news(users[0], &news)) {
+            if (strstr(news.text, part) != NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool refused_with(Connection *user, int code)
+{
+    u64 until = clock_now_ns() + 3000000000ull;
+    while (clock_now_ns() < until) {
+        ConnectionNews news;
+        rig_poll(&user, 1, 0.01);
+        while (connection_news(user, &news)) {
+            if (news.event.kind == EVENT_REFUSED && news.event.code == code) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void spawn(Connection *user, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        Input input = {.kind = INPUT_SPAWN,
+                       .target = vec3((f32)i, 3.0f + (f32)connection_user(user), 0.0f),
+                       .rotation = quat_identity()};
+        assert_true(connection_input(user, &input) > 0);
+    }
+}
+
+/* Polls until the first user's world has so many things. */
+static bool things(Connection **users, u32 count, u32 wanted)
+{
+    u64 until = clock_now_ns() + 8000000000ull;
+    u32 there = 0;
+    while (clock_now_ns() < until) {
+        (void)connection_entities(users[0], &there, NULL);
+        if (there == wanted) {
+            return true;
+        }
+        rig_poll(users, count, 0.01);
+    }
+    return false;
+}
+
+static void test_roles(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    Connection *users[3];
+    HostOptions options = {0};
+    begin(&rig, &options, 300.0);
+    join(&rig, users, 3);
+    connection_chat(users[0], "/kick user2");
+    assert_true(told(users, 3, "your role may not", 3.0));
+    assert_non_null(strstr(console(&options, "role user1 operator"), "= ok"));
+    assert_non_null(strstr(console(&options, "role #2 operator"), "= ok"));
+    connection_chat(users[0], "/kick user2");
+    assert_true(told(users, 3, "not below yours", 3.0));
+    assert_int_equal(connection_role(users[0]), ROLE_OPERATOR);
+    connection_chat(users[0], "/kick user3 spoils \"the\" game");
+    rig_poll(users, 3, 0.1);
+    assert_true(rig_until(users + 2, 1, CONNECTION_CLOSED));
+    assert_non_null(strstr(connection_error(users[2])->text, "spoils \"the\" game"));
+    /* Everybody here has this machine's address: nobody else is shut out with it. */
+    connection_chat(users[0], "/ban 127.0.0.0/8");
+    assert_true(told(users, 2, "this machine", 3.0));
+    connection_chat(users[0], "/ban 10.1.2.3 30d");
+    assert_true(told(users, 2, "7d at most", 3.0));
+    assert_non_null(strstr(console(&options, "ban 10.1.2.3 30d"), "= ok"));
+    assert_non_null(strstr(console(&options, "bans"), "ban 10.1.2.3 2592000 s by console uid"));
+    assert_non_null(strstr(console(&options, "unban 10.1.2.3"), "= ok"));
+    assert_non_null(strstr(console(&options, "unban 10.1.2.3"), "= not found"));
+    assert_non_null(strstr(console(&options, "users"), "#1 \"user1\" operator 127.0.0.1"));
+    struct stat status;
+    assert_int_equal(stat(options.console, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0700);
+    end(&rig, &options, users, 3);
+}
+
+static bool is_held(Connection *user, const char *name)
+{
+    u32 count;
+    const Presence *presences = connection_presences(user, &count);
+    const Entity *entity = connection_entity_named(user, name);
+    for (u32 i = 0; i < count; i++) {
+        if (entity != NULL && presences[i].grabbed == entity->id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void grab(Connection **users, u32 count)
+{
+    u64 until = clock_now_ns() + 5000000000ull;
+    const Entity *box = connection_entity_named(users[1], "box");
+    Input input = {.kind = INPUT_GRAB, .entity = box->id};
+    ConnectionStats stats;
+    connection_stats(users[1], &stats);
+    input.local = vec3(0.0f, 0.5f, 0.0f);
+    input.ray.origin = vec3(0.0f, 4.0f, 0.0f);
+    input.ray.direction = vec3(0.0f, -1.0f, 0.0f);
+    input.seen_base = (u32)stats.tick_last;
+    assert_true(connection_input(users[1], &input) > 0);
+    while (!is_held(users[0], "box")) {
+        assert_true(clock_now_ns() < until);
+        rig_poll(users, count, 0.01);
+    }
+}
+
+static void test_hands(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    Connection *users[2];
+    HostOptions options = {0};
+    begin(&rig, &options, 300.0);
+    join(&rig, users, 2);
+    grab(users, 2);
+    assert_non_null(strstr(console(&options, "freeze user2 1h"), "= ok"));
+    u64 until = clock_now_ns() + 5000000000ull;
+    while (is_held(users[0], "box")) {
+        assert_true(clock_now_ns() < until);
+        rig_poll(users, 2, 0.01);
+    }
+    spawn(users[1], 1);
+    assert_true(refused_with(users[1], ERROR_DENIED));
+    assert_non_null(strstr(console(&options, "unfreeze user2"), "= ok"));
+    grab(users, 2);
+    /* A user who vanishes without a word lets go, too: another connection takes its place. */
+    assert_non_null(strstr(console(&options, "kick user2"), "= ok"));
+    until = clock_now_ns() + 5000000000ull;
+    while (is_held(users[0], "box")) {
+        assert_true(clock_now_ns() < until);
+        rig_poll(users, 1, 0.01);
+    }
+    end(&rig, &options, users, 2);
+}
+
+static void test_mute(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    Connection *users[2];
+    HostOptions options = {0};
+    begin(&rig, &options, 300.0);
+    join(&rig, users, 2);
+    assert_non_null(strstr(console(&options, "mute user2"), "= ok"));
+    rig_poll(users, 2, 0.1);
+    connection_chat(users[1], "something bad");
+    assert_false(told(users, 2, "something bad", 0.5));
+    assert_non_null(strstr(console(&options, "unmute user2"), "= ok"));
+    rig_poll(users, 2, 0.1);
+    connection_chat(users[1], "something good");
+    assert_true(told(users, 2, "something good", 3.0));
+    end(&rig, &options, users, 2);
+}
+
+static void test_left_behind(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    Connection *users[2];
+    HostOptions options = {0};
+    begin(&rig, &options, 0.7);
+    join(&rig, users, 2);
+    spawn(users[0], 1);
+    spawn(users[1], 2);
+    assert_true(things(users, 2, 5));
+    connection_destroy(users[1]);
+    users[1] = NULL;
+    assert_true(things(users, 1, 3)); /* its own stay */
+    assert_non_null(strstr(console(&options, "clear user1"), "removes 1 thing"));
+    assert_true(things(users, 1, 2));
+    end(&rig, &options, users, 2);
+}
+
+/* Who comes again has the limits that he left with. */
+static void test_rejoin(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    Connection *user;
+    HostOptions options = {.limits = {.local = true}};
+    begin(&rig, &options, 300.0);
+    join(&rig, &user, 1);
+    spawn(user, SPAWN_MAX);
+    assert_true(things(&user, 1, 2 + SPAWN_MAX));
+    connection_destroy(user);
+    user = rig_connect(&rig, "innocent");
+    assert_true(rig_until(&user, 1, CONNECTION_LIVE));
+    assert_int_equal(connection_user(user), 2);
+    spawn(user, 1);
+    assert_true(refused_with(user, ERROR_LIMIT));
+    assert_non_null(strstr(console(&options, "clear #1"), "removes 3 things"));
+    assert_true(things(&user, 1, 2));
+    spawn(user, 1);
+    assert_true(things(&user, 1, 3));
+    end(&rig, &options, &user, 1);
+}
+
+static void test_vote(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    Connection *users[5];
+    HostOptions options = {0};
+    begin(&rig, &options, 300.0);
+    join(&rig, users, 5);
+    connection_chat(users[0], "/votekick user5");
+    assert_true(told(users, 5, "1 of 3", 3.0));
+    connection_chat(users[0], "/votekick user5");
+    assert_true(told(users, 5, "your vote is counted", 3.0));
+    connection_chat(users[1], "/votekick #5");
+    assert_true(told(users, 5, "2 of 3", 3.0));
+    connection_chat(users[2], "/votekick user4");
+    assert_false(told(users, 5, "3 of 3", 0.3));
+    connection_chat(users[2], "/votekick user5");
+    assert_true(told(users, 5, "voted out", 3.0));
+    assert_true(rig_until(users + 4, 1, CONNECTION_CLOSED));
+    connection_chat(users[0], "/votekick user4");
+    assert_true(told(users, 4, "in a minute", 3.0));
+    end(&rig, &options, users, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_roles),  cmocka_unit_test(test_hands),
+        cmocka_unit_test(test_mute),   cmocka_unit_test(test_left_behind),
+        cmocka_unit_test(test_rejoin), cmocka_unit_test(test_vote),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -329,7 +329,8 @@ static bool state_create(Host *host, ErrorText *error)
         error_set(error, ERROR_MEMORY, "out of memory for %u clients", host->options.clients_max);
         return false;
     }
-    if (!files_open(host, error)) {
+    host->names = names_create(error);
+    if (host->names == NULL || !files_open(host, error)) {
         return false;
     }
     host->source->ops->describe(host->source, &world);
@@ -474,6 +475,7 @@ void host_destroy(Host *host)
     free(host->roster);
     free(host->hands);
     free(host->scratch);
+    names_destroy(host->names);
     ban_list_finish(&host->bans);
     free(host->allowed);
     audit_close(&host->audit);

@@ -172,39 +172,27 @@ void session_open(Host *host, u32 peer)
     }
 }
 
-static bool name_taken(const Host *host, const Session *self, const char *name)
+static bool look_taken(const Host *host, const Session *self, u64 look)
 {
     for (u32 i = 0; i < host->session_capacity; i++) {
         const Session *other = &host->sessions[i];
-        if (other != self && other->state == SESSION_LIVE && strcmp(other->name, name) == 0) {
+        if (other != self && other->state == SESSION_LIVE && other->look == look) {
             return true;
         }
     }
     return false;
 }
 
-/* Names are shown to all users: printable, not empty, unique. */
+/* Names are shown to all users: clean, and none looks like another. */
 static void name_choose(const Host *host, Session *session, const char *wanted)
 {
-    char base[NAME_BYTES_MAX - 8];
-    u32 length = 0;
-    for (; length < sizeof base - 1 && wanted[length] != '\0'; length++) {
-        u8 c = (u8)wanted[length];
-        base[length] = c < 0x20 || c == 0x7F ? '_' : (char)c;
-    }
-    /* Do not cut inside a UTF-8 sequence. */
-    if (wanted[length] != '\0') {
-        while (length > 0 && ((u8)wanted[length] & 0xC0) == 0x80) {
-            length--;
-        }
-    }
-    base[length] = '\0';
-    if (length == 0) {
-        snprintf(base, sizeof base, "guest");
-    }
+    char base[NAME_CLEAN_BYTES];
+    name_clean(host->names, wanted, base);
     snprintf(session->name, sizeof session->name, "%s", base);
-    for (u32 i = 2; name_taken(host, session, session->name); i++) {
+    session->look = name_look(host->names, session->name);
+    for (u32 i = 2; look_taken(host, session, session->look); i++) {
         snprintf(session->name, sizeof session->name, "%s %u", base, i);
+        session->look = name_look(host->names, session->name);
     }
 }
 

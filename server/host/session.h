@@ -15,6 +15,7 @@
 #include "server/host/budget.h"
 #include "server/host/host.h"
 #include "server/host/moderate.h"
+#include "server/host/names.h"
 #include "server/host/spawns.h"
 #include "server/host/token_ledger.h"
 #include "shared/base/stats.h"
@@ -57,6 +58,7 @@ typedef struct Session {
     char wanted[NAME_BYTES_MAX]; /* name asked for */
     Role role;
     char name[NAME_BYTES_MAX];
+    u64 look; /* name_look */
     u32 color;
     u64 resume;
     bool proven; /* it showed that it has the secret of: */
@@ -127,6 +129,7 @@ struct Host {
     TokenLedger ledger;
     Identity identity; /* options.identity */
     u64 tokens_ms;     /* time of the next check of tokens */
+    Names *names;
     BanList bans;
     BanTarget *allowed; /* [allowed_count], who may join; NULL: all */
     u32 allowed_count;

@@ -135,6 +135,7 @@ ONLY_IN = {
     "getopt.h": ["shared/base/options.c"],
     "zstd.h": ["protocol/*", "tests/bench/codec_zstd.c"],
     "microhttpd.h": ["server/host/http.c"],
+    "unicode/*": ["server/host/names.c"],
     "ode/*": ["tests/bench/peers/engine_ode.c"],
     "bt*": ["tests/bench/peers/*_bullet.cpp"],
     "Bullet*": ["tests/bench/peers/soft_bullet.cpp"],

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct ServerOptions {
     const char *listen, *config, *record, *http, *probe, *open_role, *key, *identity, *revoked,
@@ -120,6 +121,7 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
     out->audit = options->audit;
     out->audit_json = options->audit_json;
     out->console = options->console;
+    out->hangup_ends = isatty(STDIN_FILENO) != 0;
     out->limits = (AdmitLimits){options->per_address, options->per_site, options->joins_minute,
                                 options->limit_local};
     int result = role_option("open-role", options->open_role, &out->open_role, error);
@@ -287,7 +289,8 @@ int main(int argc, char **argv)
     }
     /* A broken pipe of stdout must not end a server that others play on. */
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* nor a limit of file sizes: the recorder reports it */
+    /* Nor may a limit of file sizes: the write fails instead. */
+    signal(SIGXFSZ, SIG_IGN);
     if (!options.verify) {
         return serve(&options, operand);
     }

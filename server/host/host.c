@@ -9,13 +9,13 @@
 #include "shared/base/check.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
-#include "shared/base/memory.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <uv.h>
 
 enum {
@@ -32,7 +32,7 @@ struct HostLoop {
     uv_poll_t http_socket;
     uv_timer_t service;
     uv_async_t wake, stop;
-    uv_signal_t interrupt, terminate;
+    uv_signal_t interrupt, terminate, hangup;
     Http *http;
     bool running;
     u64 drain_until_ms;
@@ -86,27 +86,6 @@ static void drain_begin(Host *host, int exit_code, const char *why)
     host->link->ops->flush(host->link);
 }
 
-/* At the memory limit nothing is added; somewhat below it normal operation resumes. */
-static void memory_check(Host *host)
-{
-    enum {
-        CHECK_MS = 500
-    };
-    if (host->now_ms < host->memory_ms) {
-        return;
-    }
-    host->memory_ms = host->now_ms + CHECK_MS;
-    u64 used = host->stats.memory_bytes = memory_resident_bytes();
-    u64 most = host->options.memory_max_bytes;
-    bool was = host->memory_short;
-    host->memory_short = most > 0 && used > (was ? most - most / 16 : most);
-    if (host->memory_short != was) {
-        log_warn("memory: %llu of %llu MiB: %s", (unsigned long long)(used >> 20),
-                 (unsigned long long)(most >> 20),
-                 was ? "joins and spawns are allowed again" : "joins and spawns are refused");
-    }
-}
-
 static bool drain_done(const Host *host)
 {
     for (u32 i = 0; i < host->session_capacity; i++) {
@@ -121,7 +100,7 @@ void host_iterate(Host *host, u64 now_ns)
 {
     host->now_ns = now_ns;
     host->now_ms = now_ns / 1000000;
-    memory_check(host);
+    health_check(host);
     link_service(host);
     if (!host->draining) {
         replicate_frames(host);
@@ -183,12 +162,27 @@ static void on_signal(uv_signal_t *handle, int number)
     drain_begin(handle->data, EXIT_OK, number == SIGINT ? "interrupted" : "terminated");
 }
 
+/* A terminal that closes ends its server; a server without one reads its lists again. */
+static void on_hangup(uv_signal_t *handle, int number)
+{
+    PL_UNUSED(number);
+    Host *host = handle->data;
+    clock_read(host);
+    host->stats.hangups++;
+    if (host->options.hangup_ends) {
+        drain_begin(host, EXIT_OK, "the terminal was closed");
+    } else {
+        moderate_reload(host);
+    }
+}
+
 static void on_http(uv_poll_t *handle, int status, int events)
 {
     PL_UNUSED(status);
     PL_UNUSED(events);
     Host *host = handle->data;
     clock_read(host);
+    health_spare(host);
     http_run(host->loop->http);
 }
 
@@ -248,6 +242,13 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
     metric(&page, "tick_seconds_count", "", "", NULL, (f64)host->tick_us.count);
     metric(&page, "memory_bytes", "gauge", "", "Resident memory of the server.",
            (f64)s->memory_bytes);
+    metric(&page, "write_failures_total", "counter", "",
+           "Failures to write the recording, the audit log or the list of bans.",
+           (f64)(s->write_failures + host->audit.failures + host->status.recording_lost));
+    metric(&page, "descriptor_shortages_total", "counter", "",
+           "Times when no file descriptor was left.", (f64)s->descriptor_shortages);
+    metric(&page, "hangups_total", "counter", "", "SIGHUP received.", (f64)s->hangups);
+    metric(&page, "bans", "gauge", "", "Bans, mutes and freezes.", host->bans.count);
     metric(&page, "memory_limit_bytes", "gauge", "",
            "Memory limit above which joins and spawns are refused; 0: no limit.",
            (f64)host->options.memory_max_bytes);
@@ -276,10 +277,9 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
     return page.used < bytes ? page.used : bytes;
 }
 
-static bool is_healthy(void *context)
+static const char *why_unhealthy(void *context)
 {
-    const Host *host = context;
-    return host->status.error == ERROR_OK;
+    return health_text(context);
 }
 
 static bool is_ready(void *context)
@@ -357,11 +357,14 @@ static bool loop_create(Host *host, ErrorText *error)
     uv_async_init(&loop->loop, &loop->stop, on_stop);
     uv_signal_init(&loop->loop, &loop->interrupt);
     uv_signal_init(&loop->loop, &loop->terminate);
+    uv_signal_init(&loop->loop, &loop->hangup);
     loop->service.data = loop->wake.data = loop->stop.data = host;
     loop->interrupt.data = loop->terminate.data = host;
     uv_timer_start(&loop->service, on_timer, SERVICE_MS, SERVICE_MS);
     uv_signal_start(&loop->interrupt, on_signal, SIGINT);
     uv_signal_start(&loop->terminate, on_signal, SIGTERM);
+    loop->hangup.data = host;
+    uv_signal_start(&loop->hangup, on_hangup, SIGHUP);
     int fd = host->link->ops->fd(host->link);
     if (fd >= 0 && uv_poll_init(&loop->loop, &loop->socket, fd) == 0) {
         loop->socket.data = host;
@@ -374,7 +377,7 @@ static bool loop_create(Host *host, ErrorText *error)
     if (host->options.http == NULL) {
         return true;
     }
-    HttpPages pages = {host, metrics_write, is_healthy, is_ready};
+    HttpPages pages = {host, metrics_write, why_unhealthy, is_ready};
     loop->http = http_create(host->options.http, &pages, error);
     if (loop->http == NULL) {
         return false;
@@ -403,6 +406,8 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
     host->options.snapshot_rate = u32_min(u32_max(options->snapshot_rate, 1), (u32)TICK_RATE_MAX);
     host->link = link;
     host->source = source;
+    host->spare_fd = -1;
+    host->audit.fd = -1;
     clock_read(host);
     host->snapshot_ns = host->now_ns;
     if (options->identity != NULL) {
@@ -479,6 +484,9 @@ void host_destroy(Host *host)
     ban_list_finish(&host->bans);
     free(host->allowed);
     audit_close(&host->audit);
+    if (host->spare_fd >= 0) {
+        close(host->spare_fd);
+    }
     free(host->spawns.items);
     free(host->accounts);
     free(host->releases);

@@ -27,6 +27,7 @@ typedef struct HostOptions {
     const char *bans, *allow; /* files of ban.h, or NULL */
     const char *audit;        /* file of the audit log, or NULL */
     bool audit_json;
+    bool hangup_ends;    /* SIGHUP ends the server; else it reads its lists again */
     const char *console; /* path of the console's socket, or NULL */
     bool tokens;         /* only clients with a token signed by token_key may join */
     u8 token_key[TOKEN_PUBLIC_BYTES];
@@ -40,7 +41,8 @@ typedef struct HostOptions {
 
 typedef struct HostStats {
     u32 clients, waiting;
-    u64 write_failures; /* of the recording, the audit log and the list of bans */
+    u64 write_failures; /* of the list of bans */
+    u64 descriptor_shortages, hangups;
     u64 joined, refused, timed_out, flooded;
     u64 memory_bytes; /* resident memory of the process at the last check */
     u64 bytes_out, snapshots, blocks, events, inputs, inputs_refused, malformed, forged;

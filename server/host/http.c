@@ -63,8 +63,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     if (!health && !ready) {
         return reply_text(connection, MHD_HTTP_NOT_FOUND, "/metrics /healthz /readyz");
     }
-    bool good =
-        health ? http->pages.healthy(http->pages.context) : http->pages.ready(http->pages.context);
+    const char *why = health ? http->pages.unhealthy(http->pages.context) : NULL;
+    if (why != NULL) {
+        return reply_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, why);
+    }
+    bool good = health || http->pages.ready(http->pages.context);
     return good ? reply_text(connection, MHD_HTTP_OK, "ok")
                 : reply_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "not now");
 }

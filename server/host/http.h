@@ -16,8 +16,8 @@ typedef struct HttpPages {
     void *context;
     /* Writes the metrics text into page[HTTP_PAGE_BYTES_MAX], returns its length. */
     size_t (*metrics)(void *context, char *page, size_t bytes);
-    bool (*healthy)(void *context); /* the process is working */
-    bool (*ready)(void *context);   /* and accepts clients */
+    const char *(*unhealthy)(void *context); /* what does not work, or NULL */
+    bool (*ready)(void *context);            /* and accepts clients */
 } HttpPages;
 
 typedef struct Http Http;

@@ -6,6 +6,7 @@
 #include "shared/base/log.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- bans ---- */
@@ -187,6 +188,39 @@ void session_audit(Host *host, const Session *session, const char *what, const c
                       .detail = detail,
                       .result = result};
     audit_write(&host->audit, &line, clock_unix_ms(), host->now_ms);
+}
+
+/* ---- the files ---- */
+
+void moderate_reload(Host *host)
+{
+    const HostOptions *options = &host->options;
+    ErrorText error = {0};
+    u32 count;
+    if (options->bans != NULL &&
+        ban_list_load(&host->bans, options->bans, clock_unix_s(), &error) != 0) {
+        log_error("SIGHUP: %s", error.text);
+    }
+    BanTarget *allowed =
+        options->allow != NULL ? ban_targets_read(options->allow, &count, &error) : NULL;
+    if (allowed != NULL) {
+        free(host->allowed);
+        host->allowed = allowed;
+        host->allowed_count = count;
+    } else if (options->allow != NULL) {
+        log_error("SIGHUP: %s", error.text);
+    }
+    if (audit_reopen(&host->audit, &error) != 0) {
+        log_error("SIGHUP: %s", error.text);
+    }
+    for (u32 i = 0; i < host->session_capacity; i++) {
+        Session *session = &host->sessions[i];
+        bool here = session->state == SESSION_LIVE || session->state == SESSION_WAITING;
+        if (here && moderate_admits(host, session) && session->state == SESSION_LIVE) {
+            moderate_refresh(host, session);
+        }
+    }
+    log_info("SIGHUP: %u bans, %u listed users", host->bans.count, host->allowed_count);
 }
 
 /* ---- votes ---- */

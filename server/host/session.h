@@ -146,7 +146,9 @@ struct Host {
     u32 former_next;
     bool roster_dirty, draining;
     bool memory_short; /* at the memory limit: sessions continue, nothing is added */
-    u64 memory_ms;     /* time of the next check */
+    bool descriptors_short;
+    int spare_fd;  /* kept for /healthz; −1: none */
+    u64 health_ms; /* time of the next check */
 
     /* The world as replicated to clients. */
     History history;
@@ -216,6 +218,15 @@ bool session_token_take(Host *host, Session *session, MessageHello *hello);
 bool session_token_use(Host *host, Session *session);
 /* Ends sessions whose token expired or was revoked meanwhile. */
 void sessions_token_check(Host *host);
+/* ---- health.c ---- */
+
+/* Looks for what the server has run out of. */
+void health_check(Host *host);
+/* Gives the last descriptor away, for a connection to /healthz. */
+void health_spare(Host *host);
+/* What is wrong, or NULL. */
+const char *health_text(const Host *host);
+
 /* ---- hands.c ---- */
 
 /* Lets go what the user holds. */
@@ -259,6 +270,8 @@ void moderate_remove(Host *host, Session *session, u64 seconds, const char *by, 
 /* A vote for a user's removal; the first begins it, tells all, and the last one needed removes.
  * ERROR_DENIED: not about this user; ERROR_STATE: voted already; ERROR_LIMIT: too soon. */
 int moderate_vote(Host *host, Session *voter, Session *target);
+/* Reads the lists and opens the audit log again; a list that cannot be read stays as it is. */
+void moderate_reload(Host *host);
 /* Ends votes. */
 void moderate_run(Host *host);
 /* A line of the audit log about what a client did or met. */

@@ -13,10 +13,11 @@
 
 typedef struct SourceStatus {
     MessageStatus status;
-    u64 tick;       /* newest frame produced */
-    bool finished;  /* --ticks reached, or a damaged recording: the host drains and exits */
-    Error error;    /* reason, if finished by an error */
-    u64 late_ticks; /* ticks that started late since the start */
+    u64 tick;            /* newest frame produced */
+    bool finished;       /* --ticks reached, or a damaged recording: the host drains and exits */
+    Error error;         /* reason, if finished by an error */
+    bool recording_lost; /* it cannot be written now: ticks are lost */
+    u64 late_ticks;      /* ticks that started late since the start */
     u64 checkpoints, checkpoints_failed; /* written, and not, since the start */
     u64 checkpoint_tick;                 /* of the newest; 0: none */
     bool checkpoint_failing;             /* the last one could not be written */

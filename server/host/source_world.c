@@ -531,6 +531,11 @@ static void source_status(Source *source, SourceStatus *out)
     WorldSource *s = from(source);
     pthread_mutex_lock(&s->mutex);
     *out = s->status;
+    if (s->recorder != NULL) {
+        RecorderStats recorded;
+        recorder_stats(s->recorder, &recorded);
+        out->recording_lost = recorded.stuck;
+    }
     out->status.paused = s->paused;
     out->status.speed = (f32)s->speed;
     pthread_mutex_unlock(&s->mutex);

@@ -1,0 +1,227 @@
+/*
+ * test_admin.c: plenum-tool admin, files that survive the server, and what a server does when the
+ * system gives it no more room: the real programs.
+ */
+#include "shared/base/clock.h"
+#include "tests/support/process.h"
+
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SCENE "shared/scenes/playground.json"
+
+static char *path_of(const char *name)
+{
+    char *path = strdup(test_path(name));
+    assert_non_null(path);
+    return path;
+}
+
+static void read_file(const char *path, char *text, size_t bytes)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, bytes - 1, file)] = '\0';
+    fclose(file);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* Runs plenum-tool admin; its exit code and output. */
+static int admin(const char *console, const char *a, const char *b, const char *c, char *out)
+{
+    Process tool;
+    process_start(&tool, "plenum-tool", "admin", console, a, b, c, NULL);
+    int code = process_wait(&tool, 10.0);
+    read_file(tool.out, out, 4096);
+    return code;
+}
+
+static void test_console(void **state)
+{
+    PL_UNUSED(state);
+    Process server;
+    char out[4096], config[2048], text[16384];
+    char *console = path_of("socket"), *bans = path_of("bans"), *log = path_of("audit");
+    char *ini = path_of("server.ini");
+    snprintf(config, sizeof config,
+             "console = %s\nbans = %s\naudit = %s\naudit-json = yes\nreserved = 3\nqueue = 5\n"
+             "max-per-address = 4\njoins-per-minute = 9\nopen-role = viewer\n",
+             console, bans, log);
+    write_file(ini, config);
+    server_start(&server, "--config", ini, source_path(SCENE), NULL);
+    assert_int_equal(admin(console, "help", NULL, NULL, out), 0);
+    assert_non_null(strstr(out, "votekick"));
+    assert_int_equal(admin(console, "ban", "10.1.2.0/24", "2h", out), 0);
+    assert_int_equal(admin(console, "mute", "token:17", "forever", out), 0);
+    assert_int_equal(admin(console, "kick", "nobody", NULL, out), 1);
+    assert_int_equal(admin(console, "nonsense", NULL, NULL, out), 1);
+    assert_int_equal(process_stop(&server), 0);
+    assert_int_equal(access(console, F_OK), -1);
+    assert_int_equal(admin(console, "help", NULL, NULL, out), 4);
+    read_file(log, text, sizeof text);
+    assert_non_null(strstr(text, "\"what\":\"ban\",\"user\":0,\"name\":\"console uid "));
+    assert_non_null(strstr(text, "\"detail\":\"ban 10.1.2.0/24 2h\",\"result\":\"ok\"}\n"));
+    assert_non_null(strstr(text, "\"what\":\"kick\""));
+    /* They outlive the server; a hand-written line counts after SIGHUP, a wrong file does not. */
+    server_start(&server, "--config", ini, source_path(SCENE), NULL);
+    assert_int_equal(admin(console, "bans", NULL, NULL, out), 0);
+    assert_non_null(strstr(out, "ban 10.1.2.0/24"));
+    assert_non_null(strstr(out, "mute token:17 forever"));
+    FILE *file = fopen(bans, "a");
+    assert_non_null(file);
+    fputs("freeze\t2001:db8::/64\t0\tby hand\t\n", file);
+    fclose(file);
+    for (u32 i = 0; i < 2; i++) {
+        process_signal(&server, SIGHUP);
+        clock_sleep_until_ns(clock_now_ns() + 300000000);
+        assert_int_equal(admin(console, "bans", NULL, NULL, out), 0);
+        assert_non_null(strstr(out, "freeze 2001:db8::/64 forever by by hand"));
+        assert_non_null(strstr(out, "3 in the list"));
+        write_file(bans, "nonsense\n");
+    }
+    assert_int_equal(process_stop(&server), 0);
+    /* A server does not start with a list that it cannot read. */
+    process_start(&server, "plenum-server", "--config", ini, source_path(SCENE), NULL);
+    assert_int_equal(process_wait(&server, 10.0), 3);
+    free(console);
+    free(bans);
+    free(log);
+    free(ini);
+}
+
+/* ---- what runs out ---- */
+
+static u32 free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t bytes = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+static int http_open(u32 port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((u16)port)};
+    struct timeval patience = {.tv_sec = 2};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+static void http_get(u32 port, const char *page, char *text, size_t bytes)
+{
+    int fd = http_open(port);
+    size_t used = 0;
+    ssize_t got = 1;
+    dprintf(fd, "GET %s HTTP/1.0\r\n\r\n", page);
+    while (got > 0 && used + 1 < bytes) {
+        got = read(fd, text + used, bytes - 1 - used);
+        used += got > 0 ? (size_t)got : 0;
+    }
+    text[used] = '\0';
+    close(fd);
+}
+
+static bool page_says(u32 port, const char *page, const char *part)
+{
+    static char text[64 << 10];
+    u64 end = clock_now_ns() + 15000000000ull;
+    while (clock_now_ns() < end) {
+        http_get(port, page, text, sizeof text);
+        if (strstr(text, part) != NULL) {
+            return true;
+        }
+        clock_sleep_until_ns(clock_now_ns() + 100000000);
+    }
+    return false;
+}
+
+/* A server below a limit of the shell; returns its HTTP port. */
+static u32 limited_start(Process *server, const char *limit, const char *options)
+{
+    char script[4096], line[128];
+    u32 port = free_port();
+    snprintf(script, sizeof script,
+             "ulimit %s; exec \"%s\" --listen 127.0.0.1:0 --http 127.0.0.1:%u %s \"%s\"", limit,
+             program_path("plenum-server"), port, options, source_path(SCENE));
+    process_start(server, "sh", "-c", script, NULL);
+    assert_true(process_line(server, "ready ", line, sizeof line, 30.0));
+    return port;
+}
+
+/* The recording ends at the limit; the server goes on and says so. */
+static void test_file_size(void **state)
+{
+    PL_UNUSED(state);
+    Process server;
+    char options[PATH_BYTES_MAX + 32];
+    snprintf(options, sizeof options, "--record \"%s\"", test_path("large.plrec"));
+    u32 port = limited_start(&server, "-f 180", options);
+    assert_true(page_says(port, "/healthz", "the recording could not be written"));
+    assert_true(page_says(port, "/metrics", "plenum_write_failures_total 1"));
+    assert_true(page_says(port, "/readyz", "200 OK"));
+    assert_int_equal(process_stop(&server), 0);
+}
+
+static void test_descriptors(void **state)
+{
+    PL_UNUSED(state);
+    enum {
+        LEFT = 24
+    };
+    Process server;
+    int fds[LEFT];
+    u32 port = limited_start(&server, "-n 24", "");
+    assert_true(page_says(port, "/healthz", "200 OK"));
+    /* At most 16 from one address are served: they come from two. */
+    for (u32 i = 0; i < LEFT; i++) {
+        struct sockaddr_in from = {.sin_family = AF_INET};
+        struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((u16)port)};
+        from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1 + i % 2);
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        fds[i] = socket(AF_INET, SOCK_STREAM, 0);
+        assert_int_equal(bind(fds[i], (struct sockaddr *)&from, sizeof from), 0);
+        assert_int_equal(connect(fds[i], (struct sockaddr *)&to, sizeof to), 0);
+    }
+    clock_sleep_until_ns(clock_now_ns() + 1500000000);
+    for (u32 i = 0; i < LEFT; i++) {
+        close(fds[i]);
+    }
+    assert_true(page_says(port, "/metrics", "plenum_descriptor_shortages_total 1"));
+    assert_true(page_says(port, "/healthz", "200 OK"));
+    assert_int_equal(process_stop(&server), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_console),
+        cmocka_unit_test(test_file_size),
+        cmocka_unit_test(test_descriptors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -256,6 +256,8 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
     metric(&page, "clients_waiting", "gauge", "", "Clients that wait for a place.", s->waiting);
     metric(&page, "clients_max", "gauge", "", "Places.", host->options.clients_max);
     metric(&page, "joined_total", "counter", "", "Clients welcomed.", (f64)s->joined);
+    metric(&page, "worlds_packed_total", "counter", "", "Worlds packed for joins.",
+           (f64)s->worlds_packed);
     metric(&page, "refused_total", "counter", "", "Clients refused.", (f64)s->refused);
     metric(&page, "timed_out_total", "counter", "", "Clients lost.", (f64)s->timed_out);
     metric(&page, "flooded_total", "counter", "", "Clients disconnected for flooding.",
@@ -321,11 +323,12 @@ static bool state_create(Host *host, ErrorText *error)
     host->hands = calloc(host->session_capacity, sizeof *host->hands);
     host->cache = chunk_cache_create();
     host->loop = calloc(1, sizeof *host->loop);
+    host->world_tail = calloc(WORLD_TAIL_MAX, sizeof *host->world_tail);
     host->accounts = calloc(ACCOUNTS, sizeof *host->accounts);
     history_init(&host->history);
-    if (host->accounts == NULL || host->sessions == NULL || host->roster == NULL ||
-        host->hands == NULL || host->cache == NULL || host->loop == NULL || host->admit == NULL ||
-        !scratch_reserve(host, 64 << 10)) {
+    if (host->world_tail == NULL || host->accounts == NULL || host->sessions == NULL ||
+        host->roster == NULL || host->hands == NULL || host->cache == NULL || host->loop == NULL ||
+        host->admit == NULL || !scratch_reserve(host, 64 << 10)) {
         error_set(error, ERROR_MEMORY, "out of memory for %u clients", host->options.clients_max);
         return false;
     }
@@ -489,6 +492,7 @@ void host_destroy(Host *host)
     }
     free(host->spawns.items);
     free(host->accounts);
+    free(host->world_tail);
     free(host->releases);
     free(host->admit);
     free(host->loop);

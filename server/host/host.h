@@ -44,7 +44,8 @@ typedef struct HostStats {
     u64 write_failures; /* of the list of bans */
     u64 descriptor_shortages, hangups;
     u64 joined, refused, timed_out, flooded;
-    u64 memory_bytes; /* resident memory of the process at the last check */
+    u64 memory_bytes;  /* resident memory of the process at the last check */
+    u64 worlds_packed; /* for joins */
     u64 bytes_out, snapshots, blocks, events, inputs, inputs_refused, malformed, forged;
 } HostStats;
 

@@ -142,9 +142,26 @@ static void frame_apply(Host *host, Frame *frame)
         epoch_begin(host, frame);
     } else {
         (void)entity_list_frame(&host->entities, frame);
+        for (u32 i = 0; i < frame->event_count; i++) {
+            transfer_world_event(host, &frame->events[i]);
+        }
     }
     history_push(&host->history, frame);
     events_notify(host, frame, epoch);
+}
+
+/* The world and what changed its entities since it was packed. */
+static int world_transfer(Host *host, Session *session, const Message *world)
+{
+    int result = transfer_world(host, session, world);
+    if (result == 0 && host->world_tail_count > 0) {
+        Message tail = {.kind = MESSAGE_EVENTS};
+        tail.events.tick = world->world.tick;
+        tail.events.events = host->world_tail;
+        tail.events.count = host->world_tail_count;
+        result = session_message(host, session, CHANNEL_BULK, &tail);
+    }
+    return result;
 }
 
 static void world_send(Host *host, Session *session)
@@ -154,7 +171,7 @@ static void world_send(Host *host, Session *session)
     message.world.epoch = host->epoch;
     message.world.tick = host->history.newest->tick;
     session->sender = snapshot_sender_create(host->history.newest->fields);
-    if (session->sender == NULL || transfer_world(host, session, &message) != 0) {
+    if (session->sender == NULL || world_transfer(host, session, &message) != 0) {
         session_close(host, session, REFUSE_KICKED, "the world cannot be sent");
         return;
     }

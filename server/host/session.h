@@ -34,6 +34,8 @@ enum {
 
 enum {
     WELCOME_BYTES_MAX = 256,
+    /* After so many spawns and removals the world is packed again, if somebody joins. */
+    WORLD_TAIL_MAX = 256,
 };
 
 typedef enum SessionState {
@@ -160,9 +162,11 @@ struct Host {
     u32 debug_mask; /* union of all subscriptions */
     Scene *scene;   /* own copy, for the shapes of entities */
     u8 epoch;
-    BulkContent *world; /* the description of `world_epoch` with the entities of `world_version`, */
-    u8 world_epoch;     /* packed for all joining clients; NULL: none yet */
-    u64 world_version;
+    BulkContent *world; /* the description of `world_epoch`, packed for all joining clients; NULL:
+                           none */
+    u8 world_epoch;
+    Event *world_tail; /* [WORLD_TAIL_MAX] spawns and removals since it was packed */
+    u32 world_tail_count;
     u32 tick_rate;
     SourceStatus status;
     MessageStatus status_sent;
@@ -315,9 +319,11 @@ bool transfer_fits(const Session *session, u32 channel, u32 bytes);
 u32 transfers_waiting(const Session *session);
 /* Queues a transfer and announces its position on the bulk channel. ERROR_LIMIT: too many wait. */
 int transfer_send(Host *host, Session *session, BulkContent *content);
-/* Sends the world of this epoch, packed once for all joining clients while its entities stay the
- * same. Voids transfers of a former epoch. */
+/* Sends the world of this epoch, packed once for many joining clients: host->world_tail must
+ * follow. Voids transfers of a former epoch. */
 int transfer_world(Host *host, Session *session, const Message *message);
+/* Notes what changed the entities since the world was packed. */
+void transfer_world_event(Host *host, const Event *event);
 /* Sends the blocks that are due, to all clients. */
 void transfers_pump(Host *host);
 /* False while blocks of the world wait to be sent: states would only arrive before it. */

@@ -46,8 +46,7 @@ int transfer_send(Host *host, Session *session, BulkContent *content)
 
 static BulkContent *world_content(Host *host, const Message *message)
 {
-    if (host->world != NULL && host->world_epoch == host->epoch &&
-        host->world_version == host->entities.version) {
+    if (host->world != NULL && host->world_epoch == host->epoch) {
         return host->world;
     }
     u32 bytes = 0;
@@ -55,9 +54,23 @@ static BulkContent *world_content(Host *host, const Message *message)
     bulk_content_release(host->world);
     host->world = cleartext != NULL ? bulk_content_create(cleartext, bytes) : NULL;
     host->world_epoch = host->epoch;
-    host->world_version = host->entities.version;
+    host->world_tail_count = 0;
+    host->stats.worlds_packed++;
     message_free(cleartext);
     return host->world;
+}
+
+void transfer_world_event(Host *host, const Event *event)
+{
+    if ((event->kind != EVENT_SPAWN && event->kind != EVENT_DESPAWN) || host->world == NULL) {
+        return;
+    }
+    if (host->world_tail_count == WORLD_TAIL_MAX) {
+        bulk_content_release(host->world);
+        host->world = NULL;
+        return;
+    }
+    host->world_tail[host->world_tail_count++] = *event;
 }
 
 int transfer_world(Host *host, Session *session, const Message *message)

@@ -54,13 +54,23 @@ static void begin(Rig *rig, HostOptions *options, f64 stay_s)
     rig_start_source(rig, options, source);
 }
 
-static void end(Rig *rig, HostOptions *options, Connection **users, u32 count)
+static void end_with(Rig *rig, HostOptions *options, Connection **users, u32 count,
+                     HostStats *stats)
 {
     for (u32 i = 0; i < count; i++) {
         connection_destroy(users[i]);
     }
+    host_stop(rig->host);
+    assert_int_equal(rig_wait(rig), 0);
+    host_stats(rig->host, stats);
     rig_stop(rig);
     free((char *)(size_t)options->console);
+}
+
+static void end(Rig *rig, HostOptions *options, Connection **users, u32 count)
+{
+    HostStats stats;
+    end_with(rig, options, users, count, &stats);
 }
 
 static void join(Rig *rig, Connection **users, u32 count)
@@ -308,6 +318,33 @@ static void test_rejoin(void **state)
     end(&rig, &options, &user, 1);
 }
 
+/* One packed world serves all who join while things come and go. */
+static void test_join_changed(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    Connection *users[6];
+    HostStats stats;
+    HostOptions options = {0};
+    begin(&rig, &options, 300.0);
+    for (u32 i = 0; i < 6; i++) {
+        users[i] = rig_connect(&rig, "user");
+        assert_true(rig_until(users + i, 1, CONNECTION_LIVE));
+        assert_true(things(users + i, 1, 2 + (i > 0 ? 2 * i - 1 : 0)));
+        spawn(users[i], 2);
+        assert_true(things(users + i, 1, 2 + 2 * (i + 1) - (i > 0)));
+        if (i == 0) {
+            assert_non_null(strstr(console(&options, "clear #1"), "removes 2 things"));
+            assert_true(things(users, 1, 2));
+            spawn(users[0], 1);
+            assert_true(things(users, 1, 3));
+        }
+    }
+    end_with(&rig, &options, users, 6, &stats);
+    assert_int_equal(stats.joined, 6);
+    assert_int_equal(stats.worlds_packed, 1);
+}
+
 static void test_vote(void **state)
 {
     PL_UNUSED(state);
@@ -335,9 +372,10 @@ static void test_vote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roles),  cmocka_unit_test(test_hands),
-        cmocka_unit_test(test_mute),   cmocka_unit_test(test_left_behind),
-        cmocka_unit_test(test_rejoin), cmocka_unit_test(test_vote),
+        cmocka_unit_test(test_roles),        cmocka_unit_test(test_hands),
+        cmocka_unit_test(test_mute),         cmocka_unit_test(test_left_behind),
+        cmocka_unit_test(test_rejoin),       cmocka_unit_test(test_vote),
+        cmocka_unit_test(test_join_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

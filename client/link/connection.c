@@ -1,5 +1,5 @@
 /*
- * connection.c: the client's side of a session: transport, handshake, sealing. Incoming payloads go
+ * connection.c: the client's side of a session: transport, handshake. Incoming payloads go
  * to connection_receive.c's message handlers or to the snapshot receiver; outgoing is one input
  * packet at a time with everything unacknowledged.
  */
@@ -79,7 +79,7 @@ void connection_destroy(Connection *connection)
         return;
     }
     if (connection->link != NULL && connection->state != CONNECTION_CLOSED) {
-        if (connection->seal.ready) {
+        if (connection->welcomed) {
             Message goodbye = {.kind = MESSAGE_GOODBYE};
             goodbye.goodbye.reason = REFUSE_LEFT;
             connection_send(connection, &goodbye);
@@ -93,9 +93,7 @@ void connection_destroy(Connection *connection)
     entity_list_finish(&connection->entities);
     free(connection->users);
     free(connection->presences);
-    free(connection->scratch);
     seal_wipe(connection->token, sizeof connection->token);
-    seal_wipe(&connection->keys, sizeof connection->keys);
     identity_finish(&connection->identity);
     free(connection);
 }
@@ -143,10 +141,8 @@ static void hello_send(Connection *connection)
 {
     Message message = {.kind = MESSAGE_HELLO};
     MessageHello *hello = &message.hello;
-    seal_key_pair(&connection->keys);
     hello->major = PROTOCOL_MAJOR;
     hello->minor = PROTOCOL_MINOR;
-    memcpy(hello->public_key, connection->keys.public_key, SEAL_KEY_BYTES);
     memcpy(hello->name, connection->options.name, NAME_BYTES_MAX);
     memcpy(hello->token, connection->token, connection->token_bytes);
     hello->token_bytes = connection->token_bytes;
@@ -181,10 +177,9 @@ static void input_packet_send(Connection *connection)
     for (u32 i = 0; i < connection->inputs_count; i++) {
         packet->inputs[i] = connection->inputs[i];
     }
-    u8 cleartext[STATE_PAYLOAD_BYTES_MAX], sealed[STATE_PACKET_BYTES_MAX];
-    u32 bytes = input_packet_encode(packet, cleartext);
-    u32 size = seal_encrypt(&connection->seal, CHANNEL_INPUT, cleartext, bytes, sealed);
-    if (connection_send_bytes(connection, CHANNEL_INPUT, sealed, size) == ERROR_OK) {
+    u8 encoded[STATE_PAYLOAD_BYTES_MAX];
+    u32 bytes = input_packet_encode(packet, encoded);
+    if (connection_send_bytes(connection, CHANNEL_INPUT, encoded, bytes) == ERROR_OK) {
         connection->packet_at_ns = connection->now_ns;
         connection->packet_due = false;
         connection->inputs_sent =
@@ -194,11 +189,10 @@ static void input_packet_send(Connection *connection)
 
 static void bulk_ack_send(Connection *connection)
 {
-    u8 cleartext[BULK_ACK_BYTES_MAX], sealed[BULK_ACK_BYTES_MAX + SEAL_OVERHEAD_BYTES];
-    u32 bytes = connection_bulk_ack(connection, cleartext);
+    u8 encoded[BULK_ACK_BYTES_MAX];
+    u32 bytes = connection_bulk_ack(connection, encoded);
     if (bytes > 0) {
-        u32 size = seal_encrypt(&connection->seal, CHANNEL_BLOCKS, cleartext, bytes, sealed);
-        (void)connection_send_bytes(connection, CHANNEL_BLOCKS, sealed, size);
+        (void)connection_send_bytes(connection, CHANNEL_BLOCKS, encoded, bytes);
     }
 }
 
@@ -243,7 +237,7 @@ static void bulk_apply(Connection *connection)
     }
 }
 
-static void sealed_receive(Connection *connection, const LinkEvent *event);
+static void welcomed_receive(Connection *connection, const LinkEvent *event);
 
 /* The server repeats the WELCOME on the unreliable channel until it receives an answer. */
 static bool is_welcome(const LinkEvent *event)
@@ -264,7 +258,7 @@ static bool is_welcome_again(const Connection *connection, const LinkEvent *even
            hash_bytes(event->data, event->bytes, 0) == connection->welcome_hash;
 }
 
-static void clear_receive(Connection *connection, const LinkEvent *event)
+static void early_receive(Connection *connection, const LinkEvent *event)
 {
     if (event->channel == CHANNEL_BULK || event->channel == CHANNEL_BLOCKS) {
         early_keep(connection, event);
@@ -274,7 +268,7 @@ static void clear_receive(Connection *connection, const LinkEvent *event)
         connection->welcome_bytes = event->bytes;
         connection_message(connection, event->data, event->bytes);
     }
-    if (!connection->seal.ready) {
+    if (!connection->welcomed) {
         return;
     }
     for (u32 i = 0; i < connection->early_count; i++) {
@@ -283,7 +277,7 @@ static void clear_receive(Connection *connection, const LinkEvent *event)
                            .channel = connection->early[i].channel,
                            .data = connection->early[i].data,
                            .bytes = connection->early[i].bytes};
-        sealed_receive(connection, &early);
+        welcomed_receive(connection, &early);
     }
     connection_early_drop(connection);
 }
@@ -296,35 +290,28 @@ static void payload_receive(Connection *connection, const LinkEvent *event)
     if (event->arrived_ns != 0) {
         connection->arrived_ns = u64_min(event->arrived_ns, connection->now_ns);
     }
-    if (!connection->seal.ready) {
-        clear_receive(connection, event);
+    if (!connection->welcomed) {
+        early_receive(connection, event);
     } else if (!is_welcome_again(connection, event)) {
-        sealed_receive(connection, event);
+        welcomed_receive(connection, event);
     }
 }
 
-static void sealed_receive(Connection *connection, const LinkEvent *event)
+static void welcomed_receive(Connection *connection, const LinkEvent *event)
 {
-    if (event->bytes < SEAL_OVERHEAD_BYTES || event->bytes > MESSAGE_BYTES_MAX ||
-        !connection_scratch_reserve(connection, event->bytes)) {
-        connection->stats.malformed++;
-        return;
-    }
-    int bytes = seal_decrypt(&connection->seal, event->channel, event->data, event->bytes,
-                             connection->scratch);
-    if (bytes < 0) {
+    if (event->bytes > MESSAGE_BYTES_MAX) {
         connection->stats.malformed++;
         return;
     }
     connection->heard_ns = connection->now_ns;
     if (event->channel == CHANNEL_STATE) {
-        connection_state_receive(connection, connection->scratch, (u32)bytes);
+        connection_state_receive(connection, event->data, event->bytes);
     } else if (event->channel == CHANNEL_BULK) {
-        bulk_receive(connection, connection->scratch, (u32)bytes);
+        bulk_receive(connection, event->data, event->bytes);
     } else if (event->channel == CHANNEL_BLOCKS) {
-        connection_bulk_block(connection, connection->scratch, (u32)bytes);
+        connection_bulk_block(connection, event->data, event->bytes);
     } else {
-        connection_message(connection, connection->scratch, (u32)bytes);
+        connection_message(connection, event->data, event->bytes);
     }
 }
 
@@ -456,7 +443,7 @@ void connection_poll(Connection *connection, u64 now_ns)
             disconnected(connection, event.reason);
         }
     }
-    if (connection->link != NULL && connection->seal.ready && connection->deferred_count > 0) {
+    if (connection->link != NULL && connection->welcomed && connection->deferred_count > 0) {
         bulk_ack_send(connection);
         connection->link->ops->flush(connection->link);
         bulk_apply(connection);
@@ -465,7 +452,7 @@ void connection_poll(Connection *connection, u64 now_ns)
     if (connection->link != NULL) {
         time_outs(connection);
     }
-    if (connection->link != NULL && connection->seal.ready &&
+    if (connection->link != NULL && connection->welcomed &&
         connection->state >= CONNECTION_JOINING) {
         bulk_ack_send(connection);
         inputs_flush(connection);

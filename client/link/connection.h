@@ -1,5 +1,5 @@
 /*
- * connection.h: one client's connection to a server: handshake, sealing, messages, state packets,
+ * connection.h: one client's connection to a server: handshake, messages, state packets,
  * redundant inputs, clock, and the known state of the world (fields, entities, users). Polled by
  * its owner; no threads, no drawing, no SDL. Used by bots, headless clients and the window.
  * Layer: client/link.

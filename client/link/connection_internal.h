@@ -2,7 +2,7 @@
  * connection_internal.h: internals of a Connection, shared by the files connection*.c. Each calls
  * only those before it in this list: connection_bulk.c (transfers, and messages queued behind
  * them), connection_link.c (sending, and the end of a link), connection_receive.c (incoming
- * messages and headers), connection.c (handshake, sealing, inputs: drives the others).
+ * messages and headers), connection.c (handshake, inputs: drives the others).
  * Layer: client/link, private.
  */
 #ifndef PLENUM_CLIENT_LINK_CONNECTION_INTERNAL_H
@@ -60,8 +60,6 @@ struct Connection {
     u64 now_ns, begun_ns, heard_ns, retry_at_ns;
     u64 arrived_ns; /* arrival time of the current payload, ≤ now_ns */
     u32 retry_gap_ms;
-    u8 *scratch; /* [scratch_bytes] opened or sealed payload */
-    u32 scratch_bytes;
 
     /* Payloads of the bulk channels that arrived before the WELCOME, in order; see
      * payload_receive. */
@@ -84,8 +82,6 @@ struct Connection {
     ReorderedMessage *ahead; /* ring of REORDERED_MAX; NULL: none */
     u32 reordered_next;
 
-    SealKeyPair keys;
-    Seal seal;
     bool welcomed;
     u32 queue_position, queue_waiting; /* 0: not in a queue */
     u32 user, tick_rate, snapshot_rate;
@@ -171,10 +167,8 @@ bool connection_bulk_alive(const Connection *connection, u64 begun_ns, u64 quiet
 
 /* connection_link.c: calls connection_bulk.c. */
 int connection_send(Connection *connection, const Message *message);
-/* Sends a sealed payload; the link exists. */
+/* Sends a payload; the link exists. */
 int connection_send_bytes(Connection *connection, u32 channel, const void *data, u32 bytes);
-/* Reserves space in `scratch`; false: out of memory. */
-bool connection_scratch_reserve(Connection *connection, u32 bytes);
 void connection_early_drop(Connection *connection);
 void connection_link_drop(Connection *connection);
 /* Closes the connection, or schedules a reconnect if that may help. */

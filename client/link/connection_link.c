@@ -24,42 +24,20 @@ int connection_send_bytes(Connection *connection, u32 channel, const void *data,
     return result;
 }
 
-bool connection_scratch_reserve(Connection *connection, u32 bytes)
-{
-    if (bytes > connection->scratch_bytes) {
-        u8 *scratch = realloc(connection->scratch, bytes);
-        if (scratch == NULL) {
-            return false;
-        }
-        connection->scratch = scratch;
-        connection->scratch_bytes = bytes;
-    }
-    return true;
-}
-
 int connection_send(Connection *connection, const Message *message)
 {
     if (connection->link == NULL) {
         return ERROR_STATE;
     }
     u32 bytes = 0;
-    u8 *cleartext = message_encode(message, &bytes);
-    if (cleartext == NULL) {
+    u8 *encoded = message_encode(message, &bytes);
+    if (encoded == NULL) {
         return ERROR_LIMIT;
     }
-    int result;
-    if (!connection->seal.ready) {
-        result = message->kind == MESSAGE_HELLO
-                     ? connection_send_bytes(connection, CHANNEL_CONTROL, cleartext, bytes)
+    int result = connection->welcomed || message->kind == MESSAGE_HELLO
+                     ? connection_send_bytes(connection, CHANNEL_CONTROL, encoded, bytes)
                      : ERROR_STATE;
-    } else if (!connection_scratch_reserve(connection, bytes + SEAL_OVERHEAD_BYTES)) {
-        result = ERROR_MEMORY;
-    } else {
-        u32 sealed =
-            seal_encrypt(&connection->seal, CHANNEL_CONTROL, cleartext, bytes, connection->scratch);
-        result = connection_send_bytes(connection, CHANNEL_CONTROL, connection->scratch, sealed);
-    }
-    message_free(cleartext);
+    message_free(encoded);
     return result;
 }
 
@@ -80,10 +58,8 @@ void connection_link_drop(Connection *connection)
         connection->link->ops->destroy(connection->link);
         connection->link = NULL;
     }
-    seal_finish(&connection->seal);
     connection_early_drop(connection);
     connection_bulk_end(connection);
-    connection->seal.ready = false;
     connection->welcomed = false;
 }
 

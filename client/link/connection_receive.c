@@ -181,9 +181,8 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
     }
     bool valid = welcome->tick_rate >= TICK_RATE_MIN && welcome->tick_rate <= TICK_RATE_MAX &&
                  welcome->snapshot_rate > 0;
-    if (!valid ||
-        seal_init_client(&connection->seal, &connection->keys, welcome->public_key) != ERROR_OK) {
-        connection_fail(connection, ERROR_CRYPTO, "the server's WELCOME is invalid");
+    if (!valid) {
+        connection_fail(connection, ERROR_FORMAT, "the server's WELCOME is invalid");
         return;
     }
     if (!connection_bulk_begin(connection)) {
@@ -603,11 +602,11 @@ void connection_message(Connection *connection, const u8 *data, u32 bytes)
         return;
     }
     bool kept = false;
-    bool clear = message.kind == MESSAGE_WELCOME || message.kind == MESSAGE_REFUSE;
-    if (connection->seal.ready || clear) {
+    bool first = message.kind == MESSAGE_WELCOME || message.kind == MESSAGE_REFUSE;
+    if (connection->welcomed || first) {
         kept = message_apply(connection, &message, storage);
     } else {
-        connection->stats.malformed++; /* no other message is allowed before the key exchange */
+        connection->stats.malformed++; /* no other message is allowed before */
     }
     if (!kept) {
         message_free(storage);

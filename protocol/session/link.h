@@ -47,7 +47,6 @@ typedef struct LinkStats {
     u32 rtt_ms;
     u64 bytes_in, bytes_out; /* on the wire, as far as the transport knows */
     u64 packets_in, packets_out;
-    u64 forged; /* datagrams in its name that it did not send, or that came twice */
     char address[64];
 } LinkStats;
 
@@ -68,6 +67,9 @@ typedef struct LinkOps {
     bool (*stats)(Link *link, u32 peer, LinkStats *stats);
     /* File descriptor to wait on for reading, or −1. */
     int (*fd)(Link *link);
+    /* Datagrams dropped so far because no peer had sealed them, or because they came twice. May be
+     * NULL. */
+    u64 (*forged)(const Link *link);
     /* A secret hash that only the two ends of this connection have (handshake.h), for signatures
      * that hold for it alone. False: not connected. May be NULL. */
     bool (*binding)(Link *link, u32 peer, u8 out[BINDING_BYTES]);

@@ -66,6 +66,7 @@ typedef struct LinkEnet {
     u64 now_ms;     /* of the current poll, for the callbacks */
     u8 opened[TUNNEL_DATAGRAM_MAX + CHECKSUM_BYTES];
     u8 gathered[TUNNEL_DATAGRAM_MAX], sealed[TUNNEL_DATAGRAM_MAX + TUNNEL_OVERHEAD_BYTES];
+    u64 forged;           /* datagrams */
     TunnelServer tunnels; /* server */
     u64 swept_ms;
     DoorPeer *doors; /* [host->peerCount]; server only, as the next two */
@@ -284,6 +285,7 @@ static bool tunnel_receive(LinkEnet *link, ProbeAddress from, const u8 *data, u3
     Tunnel *tunnel = link->server ? tunnel_server_find(&link->tunnels, data, bytes) : &link->tunnel;
     u8 *plain = link->opened + CHECKSUM_BYTES;
     int size = tunnel != NULL ? tunnel_open(tunnel, data, bytes, link->now_ms, plain) : -1;
+    link->forged += size <= 0;
     if (size <= 0 || path_receive(link, tunnel, from, plain, (u32)size) ||
         !datagram_ok(link, tunnel, plain, (size_t)size, bytes)) {
         return false;
@@ -626,8 +628,6 @@ static bool enet_stats(Link *base, u32 peer, LinkStats *out)
     out->bytes_out = stats->bytes_out;
     out->packets_in = stats->packets_in;
     out->packets_out = stats->packets_out;
-    const Tunnel *tunnel = tunnel_of(link, peer);
-    out->forged = tunnel != NULL ? tunnel->forged : 0;
     inet_ntop(AF_INET, &host, text, sizeof text);
     snprintf(out->address, sizeof out->address, "%s:%u", text, p->address.port);
     return true;
@@ -636,6 +636,11 @@ static bool enet_stats(Link *base, u32 peer, LinkStats *out)
 static int enet_fd(Link *base)
 {
     return ((LinkEnet *)base)->host->socket;
+}
+
+static u64 enet_forged(const Link *base)
+{
+    return ((const LinkEnet *)base)->forged;
 }
 
 static bool enet_binding(Link *base, u32 peer, u8 out[BINDING_BYTES])
@@ -678,6 +683,7 @@ static const LinkOps enet_ops = {.destroy = enet_destroy,
                                  .flush = enet_flush,
                                  .stats = enet_stats,
                                  .fd = enet_fd,
+                                 .forged = enet_forged,
                                  .binding = enet_binding};
 
 /* ---- creation ---- */

@@ -118,7 +118,6 @@ Offset<flatbuffers::Vector<Offset<Wire>>> list_to_wire(FlatBufferBuilder &b, con
 
 Offset<void> hello_to_wire(FlatBufferBuilder &b, const MessageHello &m)
 {
-    auto key = b.CreateVector(m.public_key, SEAL_KEY_BYTES);
     auto name = text_to_wire(b, m.name, sizeof m.name);
     auto token = b.CreateVector(m.token, u32_min(m.token_bytes, TOKEN_BYTES_MAX));
     auto version = text_to_wire(b, m.version, sizeof m.version);
@@ -127,16 +126,14 @@ Offset<void> hello_to_wire(FlatBufferBuilder &b, const MessageHello &m)
         client = b.CreateVector(m.client, sizeof m.client);
         proof = b.CreateVector(m.proof, sizeof m.proof);
     }
-    return wire::CreateHello(b, m.major, m.minor, key, name, token, m.resume, version, client,
-                             proof)
+    return wire::CreateHello(b, m.major, m.minor, name, token, m.resume, version, client, proof)
         .Union();
 }
 
 Offset<void> welcome_to_wire(FlatBufferBuilder &b, const MessageWelcome &m)
 {
-    auto key = b.CreateVector(m.public_key, SEAL_KEY_BYTES);
-    return wire::CreateWelcome(b, m.major, m.minor, key, m.user, static_cast<u8>(m.role),
-                               m.tick_rate, m.snapshot_rate, m.resume)
+    return wire::CreateWelcome(b, m.major, m.minor, m.user, static_cast<u8>(m.role), m.tick_rate,
+                               m.snapshot_rate, m.resume)
         .Union();
 }
 
@@ -284,14 +281,6 @@ class Checker
         if (bytes != 0) {
             memcpy(out, s->c_str(), bytes);
         }
-        return true;
-    }
-    bool key(const flatbuffers::Vector<u8> *bytes, u8 out[SEAL_KEY_BYTES])
-    {
-        if (bytes == nullptr || bytes->size() != SEAL_KEY_BYTES) {
-            return refuse(ERROR_FORMAT, "public_key must have 32 bytes");
-        }
-        memcpy(out, bytes->data(), SEAL_KEY_BYTES);
         return true;
     }
 
@@ -670,8 +659,7 @@ bool hello_from_wire(Checker &c, const wire::Hello &w, MessageHello &m)
         memcpy(m.client, w.client()->data(), sizeof m.client);
         memcpy(m.proof, w.proof()->data(), sizeof m.proof);
     }
-    return c.key(w.public_key(), m.public_key) &&
-           c.text(w.name(), m.name, sizeof m.name, true, "user name") &&
+    return c.text(w.name(), m.name, sizeof m.name, true, "user name") &&
            c.text(w.version(), m.version, sizeof m.version, true, "version");
 }
 
@@ -684,7 +672,7 @@ bool welcome_from_wire(Checker &c, const wire::Welcome &w, MessageWelcome &m)
     m.tick_rate = w.tick_rate();
     m.snapshot_rate = w.snapshot_rate();
     m.resume = w.resume();
-    return c.key(w.public_key(), m.public_key) && c.whole(w.role(), 0, ROLE_COUNT - 1, "role") &&
+    return c.whole(w.role(), 0, ROLE_COUNT - 1, "role") &&
            c.whole(w.tick_rate(), TICK_RATE_MIN, TICK_RATE_MAX, "tick_rate") &&
            c.whole(w.snapshot_rate(), 1, TICK_RATE_MAX, "snapshot_rate");
 }

@@ -84,8 +84,8 @@ typedef struct ScalarInfo {
 
 typedef enum MessageKind {
     MESSAGE_NONE = 0,
-    MESSAGE_HELLO,    /* client: first message, in cleartext */
-    MESSAGE_WELCOME,  /* server: in cleartext; everything after it is sealed */
+    MESSAGE_HELLO,    /* client: first message */
+    MESSAGE_WELCOME,  /* server: the answer */
     MESSAGE_REFUSE,   /* server: then it disconnects */
     MESSAGE_WORLD,    /* server: scene bytes, fields, entities, scalars; starts a stream epoch */
     MESSAGE_EVENTS,   /* server: events of one tick */
@@ -121,7 +121,6 @@ typedef struct Presence {
 
 typedef struct MessageHello {
     u16 major, minor;
-    u8 public_key[SEAL_KEY_BYTES];
     char name[NAME_BYTES_MAX];
     u8 token[TOKEN_BYTES_MAX];
     u32 token_bytes;
@@ -136,7 +135,6 @@ typedef struct MessageHello {
 
 typedef struct MessageWelcome {
     u16 major, minor;
-    u8 public_key[SEAL_KEY_BYTES];
     u32 user;
     Role role;
     u32 tick_rate, snapshot_rate;

@@ -41,14 +41,13 @@ int tunnel_open(Tunnel *tunnel, const u8 *data, u32 bytes, u64 now_ms, u8 *out)
         bytes > TUNNEL_DATAGRAM_MAX || memcmp(data, &tunnel->id, ID_BYTES) != 0) {
         return ERROR_FORMAT;
     }
-    int plain = seal_decrypt(&tunnel->seal, SEAL_DATAGRAMS, data + ID_BYTES, bytes - ID_BYTES, out);
+    int plain = seal_decrypt(&tunnel->seal, data + ID_BYTES, bytes - ID_BYTES, out);
     if (plain < 0) {
-        tunnel->forged++;
         return plain;
     }
     u64 counter;
     memcpy(&counter, data + ID_BYTES, sizeof counter);
-    tunnel->newest = counter == tunnel->seal.streams[SEAL_DATAGRAMS].newest;
+    tunnel->newest = counter == tunnel->seal.newest;
     tunnel->state = TUNNEL_LIVE;
     tunnel->heard_ms = now_ms;
     return plain;
@@ -57,7 +56,7 @@ int tunnel_open(Tunnel *tunnel, const u8 *data, u32 bytes, u64 now_ms, u8 *out)
 u32 tunnel_seal(Tunnel *tunnel, const void *plain, u32 bytes, u8 *out)
 {
     memcpy(out, &tunnel->id, ID_BYTES);
-    return ID_BYTES + seal_encrypt(&tunnel->seal, SEAL_DATAGRAMS, plain, bytes, out + ID_BYTES);
+    return ID_BYTES + seal_encrypt(&tunnel->seal, plain, bytes, out + ID_BYTES);
 }
 
 bool tunnel_is_path(const u8 *plain, u32 bytes)

@@ -4,7 +4,7 @@
  *
  *   tunnel id u32 · counter u64 · ciphertext of what ENet (or a path question, below) says · tag 16
  *
- * sealed as seal.h says, with one stream. ENet never sees a datagram that was not sealed by the
+ * sealed as seal.h says. ENet never sees a datagram that was not sealed by the
  * other end, or saw it twice: nobody else can disconnect, throttle or feed a peer, and what its
  * headers hold is not to be read on the way.
  *
@@ -59,7 +59,6 @@ typedef struct Tunnel {
     u8 binding[BINDING_BYTES];
     bool newest;  /* the datagram opened last was the newest so far */
     u64 ended_ms; /* its connection ended; 0: not yet */
-    u64 forged;   /* datagrams with its id that it had not sealed, or that came twice */
     /* Server. */
     bool used; /* its one ENet connection was opened */
     u8 client_key[SEAL_KEY_BYTES];
@@ -69,7 +68,7 @@ typedef struct Tunnel {
 } Tunnel;
 
 typedef struct TunnelStats {
-    u64 opened, busy, forged, moved;
+    u64 opened, busy, moved;
 } TunnelStats;
 
 typedef struct TunnelServer {

@@ -262,7 +262,7 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
     metric(&page, "timed_out_total", "counter", "", "Clients lost.", (f64)s->timed_out);
     metric(&page, "flooded_total", "counter", "", "Clients disconnected for flooding.",
            (f64)s->flooded);
-    metric(&page, "bytes_out_total", "counter", "", "Sealed bytes sent.", (f64)s->bytes_out);
+    metric(&page, "bytes_out_total", "counter", "", "Bytes of payloads sent.", (f64)s->bytes_out);
     metric(&page, "snapshots_total", "counter", "", "Snapshots sent.", (f64)s->snapshots);
     metric(&page, "blocks_total", "counter", "", "Blocks of bulk transfers sent.", (f64)s->blocks);
     metric(&page, "events_total", "counter", "", "Events told.", (f64)s->events);
@@ -270,7 +270,7 @@ static size_t metrics_write(void *context, char *text, size_t bytes)
     metric(&page, "inputs_refused_total", "counter", "", "Inputs refused.", (f64)s->inputs_refused);
     metric(&page, "malformed_total", "counter", "", "Malformed packets and messages.",
            (f64)s->malformed);
-    metric(&page, "forged_total", "counter", "", "Payloads that failed authentication.",
+    metric(&page, "forged_total", "counter", "", "Datagrams that failed authentication.",
            (f64)s->forged);
     metric(&page, "chunks_encoded_total", "counter", "", "Chunks encoded.", (f64)encoded);
     metric(&page, "chunks_served_total", "counter", "", "Chunk codes sent, encoded once or more.",
@@ -466,7 +466,6 @@ void host_destroy(Host *host)
     for (u32 i = 0; i < host->session_capacity && host->sessions != NULL; i++) {
         snapshot_sender_destroy(host->sessions[i].sender);
         transfer_end(&host->sessions[i]);
-        seal_finish(&host->sessions[i].seal);
     }
     host->link->ops->destroy(host->link);
     chunk_cache_destroy(host->cache);

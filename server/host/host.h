@@ -3,8 +3,8 @@
  * it all on one thread. The host manages sessions, permissions and replication; it does not know
  * how frames are made.
  *
- * A session: transport connected -> HELLO in cleartext (within 3 s) -> WELCOME with keys, or REFUSE
- * with a reason -> all later payloads sealed -> MESSAGE_QUEUE while it waits for a place ->
+ * A session: transport connected, in a sealed tunnel -> HELLO (within 3 s) -> WELCOME, or REFUSE
+ * with a reason -> MESSAGE_QUEUE while it waits for a place ->
  * MESSAGE_WORLD -> snapshots; GOODBYE or a timeout ends it.
  * Layer: server/host.
  */

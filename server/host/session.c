@@ -1,5 +1,5 @@
 /*
- * session.c: sessions: handshake, sealing, incoming messages, limits, disconnect and resume. All
+ * session.c: sessions: handshake, incoming messages, limits, disconnect and resume. All
  * input is hostile until message_decode, input_packet_decode, authorize and lag compensation have
  * accepted it.
  */
@@ -78,7 +78,7 @@ static void session_end(Host *host, Session *session)
     snapshot_sender_destroy(session->sender);
     session->sender = NULL;
     transfer_end(session);
-    seal_finish(&session->seal);
+    session->welcomed = false;
 }
 
 void session_close(Host *host, Session *session, u32 reason, const char *text)
@@ -121,7 +121,7 @@ void session_gone(Host *host, u32 peer, u32 reason)
 }
 
 /* The whole session waits for the WELCOME, and a reliable channel retransmits slowly: it is
- * repeated on the unreliable channel until a sealed payload arrives. */
+ * repeated on the unreliable channel until a payload arrives. */
 static void welcome_repeat(Host *host, Session *session)
 {
     if (session->answered || session->welcome_copies == 0 || host->now_ms < session->welcome_ms) {
@@ -136,15 +136,18 @@ static void welcome_repeat(Host *host, Session *session)
 void sessions_check(Host *host)
 {
     sessions_token_check(host);
+    if (host->link->ops->forged != NULL) {
+        host->stats.forged = host->link->ops->forged(host->link);
+    }
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
-        bool sealed = session->state == SESSION_LIVE || session->state == SESSION_WAITING;
-        if (sealed) {
+        bool welcomed = session->state == SESSION_LIVE || session->state == SESSION_WAITING;
+        if (welcomed) {
             welcome_repeat(host, session);
         }
         if (session->state == SESSION_HELLO && host->now_ms - session->opened_ms > HELLO_MS_MAX) {
             session_close(host, session, REFUSE_TIMEOUT, "no HELLO received");
-        } else if (sealed && host->now_ms - session->heard_ms > SILENCE_MS_MAX) {
+        } else if (welcomed && host->now_ms - session->heard_ms > SILENCE_MS_MAX) {
             host->stats.timed_out++;
             session_close(host, session, REFUSE_TIMEOUT, "");
         }
@@ -271,27 +274,18 @@ static void welcome_send(Host *host, Session *session, const Message *message)
 
 static void welcome(Host *host, Session *session, const MessageHello *hello)
 {
-    SealKeyPair keys;
-    Seal seal;
-    seal_key_pair(&keys);
-    if (seal_init_server(&seal, &keys, hello->public_key) != 0) {
-        session_close(host, session, REFUSE_PROTOCOL, "the key in the HELLO is invalid");
-        return;
-    }
     user_choose(host, session, hello->resume);
     memcpy(session->wanted, hello->name, sizeof session->wanted);
     Message message = {.kind = MESSAGE_WELCOME};
     message.welcome.major = PROTOCOL_MAJOR;
     message.welcome.minor = PROTOCOL_MINOR;
-    memcpy(message.welcome.public_key, keys.public_key, SEAL_KEY_BYTES);
     message.welcome.user = session->user;
     message.welcome.role = session->role;
     message.welcome.tick_rate = host->tick_rate;
     message.welcome.snapshot_rate = host->options.snapshot_rate;
     message.welcome.resume = session->resume;
     welcome_send(host, session, &message);
-    session->seal = seal;
-    seal_finish(&seal);
+    session->welcomed = true;
     session->state = SESSION_WAITING;
     session->heard_ms = host->now_ms;
     permissions_init(&session->permissions, session->role, host->now_ms);
@@ -563,35 +557,23 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
     return fine;
 }
 
-/* Handles one sealed payload of a live session. */
-static bool sealed_receive(Host *host, Session *session, const LinkEvent *event)
+/* Handles one payload of a session that was welcomed. */
+static bool welcomed_receive(Host *host, Session *session, const LinkEvent *event)
 {
-    u8 cleartext[CLIENT_MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES];
-    if (event->bytes > sizeof cleartext) {
-        return false;
-    }
-    int bytes = seal_decrypt(&session->seal, event->channel, event->data, event->bytes, cleartext);
-    if (bytes < 0) {
-        /* Failed authentication or a replay may come from anybody on the network, so the client
-         * is not blamed. A hundred of these cost less than one connection; the packet limits
-         * bound them. */
-        host->stats.forged++;
-        return true;
-    }
     session->heard_ms = host->now_ms;
     session->answered = true;
     if (event->channel == CHANNEL_INPUT && session->state == SESSION_WAITING) {
         return true; /* it only shows that the client is there */
     }
     if (event->channel == CHANNEL_INPUT) {
-        return input_packet_receive(host, session, cleartext, (u32)bytes);
+        return input_packet_receive(host, session, event->data, event->bytes);
     }
     if (event->channel == CHANNEL_BLOCKS) {
         return session->bulk != NULL &&
-               bulk_sender_ack(session->bulk, cleartext, (u32)bytes, host->now_ns / 1000) == 0;
+               bulk_sender_ack(session->bulk, event->data, event->bytes, host->now_ns / 1000) == 0;
     }
     return event->channel == CHANNEL_CONTROL &&
-           message_receive(host, session, cleartext, (u32)bytes);
+           message_receive(host, session, event->data, event->bytes);
 }
 
 void session_receive(Host *host, const LinkEvent *event)
@@ -610,7 +592,7 @@ void session_receive(Host *host, const LinkEvent *event)
     bool fine = session->state == SESSION_HELLO
                     ? event->channel == CHANNEL_CONTROL &&
                           message_receive(host, session, event->data, event->bytes)
-                    : sealed_receive(host, session, event);
+                    : welcomed_receive(host, session, event);
     if (fine) {
         return;
     }

@@ -41,7 +41,7 @@ enum {
 typedef enum SessionState {
     SESSION_FREE,
     SESSION_HELLO,   /* connected, no HELLO yet */
-    SESSION_WAITING, /* welcomed, sealed, in the queue */
+    SESSION_WAITING, /* welcomed, in the queue */
     SESSION_LIVE,    /* has a place */
     SESSION_CLOSING  /* being disconnected; waits for the transport */
 } SessionState;
@@ -68,7 +68,7 @@ typedef struct Session {
     bool has_token, token_spends; /* by joining it uses up the token */
     u64 token_id, token_expiry_unix_s;
     bool world_sent;
-    bool answered;                 /* a sealed payload arrived: it has the WELCOME */
+    bool answered;                 /* a payload arrived: it has the WELCOME */
     u8 welcome[WELCOME_BYTES_MAX]; /* as sent, to be repeated until then */
     u32 welcome_bytes, welcome_copies;
     u64 welcome_ms;     /* time of the next repeat */
@@ -77,7 +77,7 @@ typedef struct Session {
     u32 world_transfer; /* id of the world's transfer */
     bool world_here;    /* the world was received completely */
     u32 early_bytes;    /* bytes of states sent before that */
-    Seal seal;
+    bool welcomed;
     Permissions permissions;
     TokenBucket refusals; /* limits answers to refused inputs */
     Budget budget;
@@ -176,7 +176,7 @@ struct Host {
     u64 snapshot_ns, status_ms, roster_ms; /* when the next is due */
     Presence *hands;                       /* [session_capacity], scratch for collecting
                                               presences */
-    u8 *scratch;                           /* sealed or opened payloads */
+    u8 *scratch;                           /* encoded payloads */
     u32 scratch_bytes;
     HostStats stats;
     Histogram tick_us; /* cost of ticks as reported by the source */
@@ -285,9 +285,9 @@ void session_audit(Host *host, const Session *session, const char *what, const c
 /* ---- session_send.c ---- */
 
 bool scratch_reserve(Host *host, u32 bytes);
-/* Seals and sends one encoded payload. */
+/* Sends one encoded payload. */
 int session_send(Host *host, Session *session, u32 channel, const void *cleartext, u32 bytes);
-/* The same; as cleartext before the handshake is complete. */
+/* The same; also before the WELCOME. */
 int session_send_any(Host *host, Session *session, u32 channel, const void *cleartext, u32 bytes);
 /* Encodes and sends one small message as a payload. */
 int session_send_message(Host *host, Session *session, u32 channel, const Message *message);

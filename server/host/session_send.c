@@ -1,4 +1,4 @@
-/* session_send.c: single payloads to one client, sealed. */
+/* session_send.c: single payloads to one client. */
 #include "server/host/session.h"
 
 #include "shared/base/check.h"
@@ -18,26 +18,25 @@ bool scratch_reserve(Host *host, u32 bytes)
     return true;
 }
 
-int session_send(Host *host, Session *session, u32 channel, const void *cleartext, u32 bytes)
+int session_send(Host *host, Session *session, u32 channel, const void *data, u32 bytes)
 {
-    if (!session->seal.ready || !scratch_reserve(host, bytes + SEAL_OVERHEAD_BYTES)) {
+    if (!session->welcomed) {
         return ERROR_STATE;
     }
-    CHECK(channel < CHANNEL_STREAMS &&
+    CHECK(channel < CHANNEL_COUNT &&
           (session->state == SESSION_LIVE || session->state == SESSION_WAITING));
-    u32 sealed = seal_encrypt(&session->seal, channel, cleartext, bytes, host->scratch);
-    host->stats.bytes_out += sealed;
+    host->stats.bytes_out += bytes;
     if (channel != CHANNEL_STATE && channel != CHANNEL_BLOCKS) {
-        budget_other(&session->budget, sealed - SEAL_OVERHEAD_BYTES);
+        budget_other(&session->budget, bytes);
     }
-    return host->link->ops->send(host->link, session->peer, channel, host->scratch, sealed);
+    return host->link->ops->send(host->link, session->peer, channel, data, bytes);
 }
 
-int session_send_any(Host *host, Session *session, u32 channel, const void *cleartext, u32 bytes)
+int session_send_any(Host *host, Session *session, u32 channel, const void *data, u32 bytes)
 {
-    return session->seal.ready
-               ? session_send(host, session, channel, cleartext, bytes)
-               : host->link->ops->send(host->link, session->peer, channel, cleartext, bytes);
+    return session->welcomed
+               ? session_send(host, session, channel, data, bytes)
+               : host->link->ops->send(host->link, session->peer, channel, data, bytes);
 }
 
 int session_send_message(Host *host, Session *session, u32 channel, const Message *message)

@@ -34,14 +34,14 @@ static void validate_budget(u32 item, const Budget *budget)
 static void validate_absent(u32 item, const Session *session)
 {
     CHECK_ITEM(item, session->sender == NULL && session->bulk == NULL);
-    CHECK_ITEM(item, !session->seal.ready && session->debug_mask == 0);
+    CHECK_ITEM(item, !session->welcomed && session->debug_mask == 0);
 }
 
 static void validate_live(Host *host, u32 item, const Session *session)
 {
     CHECK_ITEM(item, session->user != 0 && session->user <= host->next_user);
     CHECK_ITEM(item, session_of_user(host, session->user) == session);
-    CHECK_ITEM(item, session->resume != 0 && session->seal.ready);
+    CHECK_ITEM(item, session->resume != 0 && session->welcomed);
     CHECK_ITEM(item, session->role < ROLE_COUNT && session->permissions.role == session->role);
     CHECK_ITEM(item, session->name[0] != 0);
     CHECK_ITEM(item, memchr(session->name, 0, sizeof session->name) != NULL);
@@ -59,7 +59,7 @@ static void validate_session(Host *host, u32 item, const Session *session)
     if (session->state == SESSION_LIVE) {
         validate_live(host, item, session);
     } else if (session->state == SESSION_WAITING) {
-        CHECK_ITEM(item, session->user != 0 && session->seal.ready && session->sender == NULL);
+        CHECK_ITEM(item, session->user != 0 && session->welcomed && session->sender == NULL);
     } else {
         validate_absent(item, session);
     }

@@ -24,7 +24,7 @@ u32 transfers_waiting(const Session *session)
 
 bool transfer_fits(const Session *session, u32 channel, u32 bytes)
 {
-    return channel == CHANNEL_BULK && bytes > STATE_PAYLOAD_BYTES_MAX && session->seal.ready &&
+    return channel == CHANNEL_BULK && bytes > STATE_PAYLOAD_BYTES_MAX && session->welcomed &&
            transfers_waiting(session) < WAITING_MAX;
 }
 

@@ -48,7 +48,7 @@ enum {
 
     /* State packets: below every usable path MTU with IP, UDP, ENet and seal overhead. */
     STATE_PACKET_BYTES_MAX = 1200,
-    /* Nonce counter (8) and authentication tag (16) of every sealed payload. */
+    /* Nonce counter (8) and authentication tag (16) of every sealed datagram. */
     SEAL_OVERHEAD_BYTES = 24,
     /* Maximal state packet before sealing. */
     STATE_PAYLOAD_BYTES_MAX = STATE_PACKET_BYTES_MAX - SEAL_OVERHEAD_BYTES,

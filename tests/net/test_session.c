@@ -127,14 +127,13 @@ static void test_memory(void **state)
     rig_stop(&rig);
 }
 
-/* Sends one HELLO by hand and returns the first message that comes back, or, with the keys of the
- * HELLO, the first sealed one. */
-static Message hello(Rig *rig, const MessageHello *hello_message, const SealKeyPair *keys)
+/* Sends one HELLO by hand and returns the first message that comes back, or the one after the
+ * WELCOME. */
+static Message hello(Rig *rig, const MessageHello *hello_message, bool after)
 {
     ErrorText error = {0};
     Link *link = link_enet_connect(rig->address, NULL, &error);
     Message out = {.kind = MESSAGE_HELLO}, in = {0};
-    Seal seal = {0};
     u64 end = clock_now_ns() + 10000000000ull;
     out.hello = *hello_message;
     while (in.kind == MESSAGE_NONE && clock_now_ns() < end) {
@@ -147,20 +146,10 @@ static Message hello(Rig *rig, const MessageHello *hello_message, const SealKeyP
                 link->ops->send(link, 0, CHANNEL_CONTROL, data, bytes);
                 message_free(data);
             } else if (event.kind == LINK_RECEIVED && event.channel == CHANNEL_CONTROL) {
-                u8 *storage = NULL, cleartext[4096];
-                const u8 *data = event.data;
-                int bytes = (int)event.bytes;
-                if (seal.ready) {
-                    assert_true(event.bytes <= sizeof cleartext);
-                    bytes =
-                        seal_decrypt(&seal, CHANNEL_CONTROL, event.data, event.bytes, cleartext);
-                    assert_true(bytes > 0);
-                    data = cleartext;
-                }
-                assert_int_equal(message_decode(data, (u32)bytes, &in, &storage, &error), 0);
+                u8 *storage = NULL;
+                assert_int_equal(message_decode(event.data, event.bytes, &in, &storage, &error), 0);
                 message_free(storage);
-                if (keys != NULL && in.kind == MESSAGE_WELCOME) {
-                    assert_int_equal(seal_init_client(&seal, keys, in.welcome.public_key), 0);
+                if (after && in.kind == MESSAGE_WELCOME) {
                     in.kind = MESSAGE_NONE;
                 }
             }
@@ -177,19 +166,16 @@ static void test_versions(void **state)
 {
     PL_UNUSED(state);
     Rig rig;
-    SealKeyPair keys;
     HostOptions options = {.clients_max = 4, .snapshot_rate = 30, .open_role = ROLE_PARTICIPANT};
     assert_int_equal(seal_start(), 0);
-    seal_key_pair(&keys);
     rig_start(&rig, &options);
     MessageHello greeting = {.major = PROTOCOL_MAJOR, .name = "x", .version = "0.1.9"};
-    memcpy(greeting.public_key, keys.public_key, SEAL_KEY_BYTES);
-    Message answer = hello(&rig, &greeting, &keys);
+    Message answer = hello(&rig, &greeting, true);
     assert_int_equal(answer.kind, MESSAGE_NOTICE);
     assert_string_equal(answer.notice.text,
                         "the server is Plenum " PLENUM_VERSION ", you are Plenum 0.1.9");
     strcpy(greeting.version, PLENUM_VERSION);
-    answer = hello(&rig, &greeting, &keys);
+    answer = hello(&rig, &greeting, true);
     assert_int_not_equal(answer.kind, MESSAGE_NOTICE);
     rig_stop(&rig);
 }
@@ -198,54 +184,51 @@ static void test_refusals(void **state)
 {
     PL_UNUSED(state);
     Rig rig;
-    SealKeyPair keys;
     u8 secret[TOKEN_SECRET_BYTES], other[TOKEN_SECRET_BYTES], unused[TOKEN_PUBLIC_BYTES];
     HostOptions options = {.clients_max = 4, .snapshot_rate = 30, .open_role = -1, .tokens = true};
     assert_int_equal(seal_start(), 0);
-    seal_key_pair(&keys);
     token_keygen(options.token_key, secret);
     token_keygen(unused, other);
     rig_start(&rig, &options);
     MessageHello greeting = {.major = PROTOCOL_MAJOR + 1, .name = "x"};
-    memcpy(greeting.public_key, keys.public_key, SEAL_KEY_BYTES);
-    Message answer = hello(&rig, &greeting, NULL);
+    Message answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.kind, MESSAGE_REFUSE);
     assert_int_equal(answer.refuse.reason, REFUSE_VERSION);
     assert_non_null(strstr(answer.refuse.text, "the server is Plenum " PLENUM_VERSION));
     assert_non_null(strstr(answer.refuse.text, "you are Plenum 0.1 "));
     /* No token, a token of another key, an expired one, a good one. */
     greeting.major = PROTOCOL_MAJOR;
-    answer = hello(&rig, &greeting, NULL);
+    answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.kind, MESSAGE_REFUSE);
     assert_int_equal(answer.refuse.reason, REFUSE_TOKEN);
     Token token = {.expiry_unix_s = clock_unix_s() + 60, .role = ROLE_ADMIN, .name = "Grace"};
     greeting.token_bytes = TOKEN_SIGNED_BYTES;
     token_sign(&token, other, greeting.token);
-    answer = hello(&rig, &greeting, NULL);
+    answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.refuse.reason, REFUSE_TOKEN);
     token.expiry_unix_s = 1000;
     token_sign(&token, secret, greeting.token);
-    answer = hello(&rig, &greeting, NULL);
+    answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.refuse.reason, REFUSE_TOKEN);
     token.expiry_unix_s = clock_unix_s() + 60;
     token_sign(&token, secret, greeting.token);
-    answer = hello(&rig, &greeting, NULL);
+    answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.kind, MESSAGE_WELCOME);
     assert_int_equal(answer.welcome.role, ROLE_ADMIN);
     /* The same user again with the secret of the welcome, another without. */
     u32 user = answer.welcome.user;
     greeting.resume = answer.welcome.resume;
-    answer = hello(&rig, &greeting, NULL);
+    answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.kind, MESSAGE_WELCOME);
     assert_int_equal(answer.welcome.user, user);
     assert_true(answer.welcome.resume != greeting.resume);
     /* A secret is good for one return, a token for one connection at a time. */
-    answer = hello(&rig, &greeting, NULL);
+    answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.kind, MESSAGE_REFUSE);
     assert_int_equal(answer.refuse.reason, REFUSE_TOKEN);
     token.id = 2;
     token_sign(&token, secret, greeting.token);
-    answer = hello(&rig, &greeting, NULL);
+    answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.kind, MESSAGE_WELCOME);
     assert_int_not_equal(answer.welcome.user, user);
     rig_stop(&rig);

@@ -30,8 +30,6 @@ typedef struct Server {
     Link *link;
     u32 peer;
     NetsimOptions network;
-    SealKeyPair keys;
-    Seal seal;
     Scene *scene;
     FieldSet *fields;
     Entity entities[BODIES + 8];
@@ -44,14 +42,14 @@ typedef struct Server {
     u32 input_next; /* expected sequence */
     Input inputs[4096];
     u32 input_count;
-    u64 hellos, resumed, controls, forged;
+    u64 hellos, resumed, controls;
     u32 watched, watches; /* the client's debug subscription, and how often it sent one */
     bool pictures;        /* a debug picture is sent each 100 ms */
     u64 next_picture_ms;
     bool welcomed, resting, speaks;
     u16 client_ms;
     u64 client_ms_at;
-    u8 stale[STATE_PAYLOAD_BYTES_MAX]; /* the last state packet, in clear */
+    u8 stale[STATE_PAYLOAD_BYTES_MAX]; /* the last state packet */
     u32 stale_bytes;
 } Server;
 
@@ -89,14 +87,7 @@ static void server_say(Server *server, const Message *message)
     u32 bytes;
     u8 *plain = message_encode(message, &bytes);
     assert_non_null(plain);
-    if (message->kind == MESSAGE_WELCOME || !server->seal.ready) {
-        server->link->ops->send(server->link, server->peer, CHANNEL_CONTROL, plain, bytes);
-    } else {
-        u8 *sealed = malloc(bytes + SEAL_OVERHEAD_BYTES);
-        u32 size = seal_encrypt(&server->seal, CHANNEL_CONTROL, plain, bytes, sealed);
-        server->link->ops->send(server->link, server->peer, CHANNEL_CONTROL, sealed, size);
-        free(sealed);
-    }
+    server->link->ops->send(server->link, server->peer, CHANNEL_CONTROL, plain, bytes);
     message_free(plain);
 }
 
@@ -118,7 +109,6 @@ static void server_hello(Server *server, const MessageHello *hello)
 {
     server->hellos++;
     server->resumed += hello->resume == 77;
-    seal_key_pair(&server->keys);
     Message welcome = {.kind = MESSAGE_WELCOME};
     welcome.welcome = (MessageWelcome){.major = PROTOCOL_MAJOR,
                                        .user = 5,
@@ -126,9 +116,7 @@ static void server_hello(Server *server, const MessageHello *hello)
                                        .tick_rate = TICK_RATE,
                                        .snapshot_rate = 30,
                                        .resume = 77};
-    memcpy(welcome.welcome.public_key, server->keys.public_key, SEAL_KEY_BYTES);
     server_say(server, &welcome);
-    assert_int_equal(seal_init_server(&server->seal, &server->keys, hello->public_key), 0);
     server->welcomed = true;
     server->input_next = 1;
     snapshot_sender_destroy(server->sender);
@@ -164,16 +152,12 @@ static void server_receive(Server *server, const LinkEvent *event)
         message_free(storage);
         return;
     }
-    u8 *plain = malloc(event->bytes + 1);
-    int bytes = seal_decrypt(&server->seal, event->channel, event->data, event->bytes, plain);
-    if (bytes < 0) {
-        server->forged++; /* duplicated by the network */
-    } else if (event->channel == CHANNEL_INPUT) {
-        server_input(server, plain, (u32)bytes);
+    if (event->channel == CHANNEL_INPUT) {
+        server_input(server, event->data, event->bytes);
     } else {
         Message message;
         u8 *storage = NULL;
-        assert_int_equal(message_decode(plain, (u32)bytes, &message, &storage, NULL), 0);
+        assert_int_equal(message_decode(event->data, event->bytes, &message, &storage, NULL), 0);
         server->controls += message.kind == MESSAGE_CONTROL;
         if (message.kind == MESSAGE_DEBUG_SUBSCRIBE) {
             server->watched = message.debug_subscribe.mask;
@@ -181,17 +165,14 @@ static void server_receive(Server *server, const LinkEvent *event)
         }
         message_free(storage);
     }
-    free(plain);
 }
 
 static void packet_emit(void *context, const u8 *packet, u32 bytes)
 {
     Server *server = context;
-    u8 sealed[STATE_PACKET_BYTES_MAX];
     memmove(server->stale, packet, bytes);
     server->stale_bytes = bytes;
-    u32 size = seal_encrypt(&server->seal, CHANNEL_STATE, packet, bytes, sealed);
-    server->link->ops->send(server->link, server->peer, CHANNEL_STATE, sealed, size);
+    server->link->ops->send(server->link, server->peer, CHANNEL_STATE, packet, bytes);
 }
 
 static void server_frame(Server *server)
@@ -253,8 +234,6 @@ static void server_step(Server *server)
         } else if (event.kind == LINK_CONNECTED) {
             server->peer = event.peer;
             server->welcomed = false;
-            seal_finish(&server->seal);
-            server->seal.ready = false;
         }
     }
     if (server->pictures && server->welcomed && server->now_ms >= server->next_picture_ms) {
@@ -518,7 +497,7 @@ static void test_spawn_and_epoch(void **state)
     server_destroy(server);
 }
 
-/* Random and modified bytes on every channel, before and after the key exchange. */
+/* Random and modified bytes on every channel, before and after the WELCOME. */
 static void test_hostile(void **state)
 {
     (void)state;
@@ -531,12 +510,6 @@ static void test_hostile(void **state)
             junk[b] = (u8)random_u64(10, (u64)i * sizeof junk + b);
         }
         server->link->ops->send(server->link, server->peer, i % CHANNEL_COUNT, junk, bytes);
-        /* Correctly sealed, with invalid contents. */
-        if (server->seal.ready) {
-            u8 sealed[sizeof junk + SEAL_OVERHEAD_BYTES];
-            u32 size = seal_encrypt(&server->seal, i % CHANNEL_COUNT, junk, bytes, sealed);
-            server->link->ops->send(server->link, server->peer, i % CHANNEL_COUNT, sealed, size);
-        }
         run(server, connection, STEP_MS);
     }
     ConnectionStats stats;

@@ -105,7 +105,6 @@ static void test_both_ends_agree(void **context)
     bytes = tunnel_seal(&other, "Eve", 3, sealed);
     memcpy(sealed, &client.id, 4);
     assert_int_equal(tunnel_open(at, sealed, bytes, 1000, plain), ERROR_CRYPTO);
-    assert_int_equal(at->forged, 1);
     tunnel_end(&client);
     for (u32 i = 0; i < sizeof client; i++) {
         assert_int_equal(((const u8 *)&client)[i], 0); /* wiped */

@@ -94,7 +94,7 @@ static void damaged_sessions_are_found(void **state)
     FOUND(s->permissions.role, ROLE_ADMIN, "session->permissions.role == session->role");
     FOUND(s->name[0], 0, "session->name[0] != 0");
     FOUND(s->resume, 0, "session->resume != 0");
-    FOUND(s->seal.ready, false, "session->seal.ready");
+    FOUND(s->welcomed, false, "session->welcomed");
     FOUND(s->sender, NULL, "session->world_sent == (session->sender != NULL)");
     FOUND(s->welcome_bytes, WELCOME_BYTES_MAX + 1, "session->welcome_bytes <= WELCOME_BYTES_MAX");
     FOUND(s->view.eye.x, NAN, "vec3_is_finite(session->view.eye)");

@@ -28,6 +28,9 @@ static void run(const u8 *data, size_t bytes)
     u8 signed_token[TOKEN_SIGNED_BYTES] = {0};
     const size_t body = TOKEN_SIGNED_BYTES - crypto_sign_BYTES;
     memcpy(signed_token, data, bytes < body ? bytes : body);
+    if (bytes % 2 == 0) { /* for this server, so that its account is opened */
+        memcpy(signed_token + 24, identity.public_key, sizeof identity.public_key);
+    }
     crypto_sign_detached(signed_token + body, NULL, signed_token, body, secret_key);
     if (token_verify(signed_token, TOKEN_SIGNED_BYTES, &check, &token, NULL) == 0 &&
         (token.role >= ROLE_COUNT || memchr(token.name, 0, sizeof token.name) == NULL)) {

@@ -68,6 +68,14 @@ static void test_reply_is_for_one_client(void **state)
     assert_int_equal(other.cookie, 0);
     assert_true(probe_client_receive(&client, reply, bytes, 5));
     assert_false(probe_client_receive(&client, reply, bytes, 5)); /* it has that one */
+    /* Made-up cookies draw no questions beyond the schedule. */
+    u32 sent = 0;
+    for (u64 now_ms = 5; now_ms < 2005; now_ms++) {
+        reply[16]++;
+        (void)probe_client_receive(&client, reply, bytes, now_ms);
+        sent += probe_client_due(&client, now_ms);
+    }
+    assert_in_range(sent, 4, 7);
     free(server);
 }
 

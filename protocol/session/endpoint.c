@@ -1,6 +1,6 @@
 /*
- * endpoint.c: IPv4 only: ENet 1.3 keeps addresses in 32 bits and does its own sending and receiving.
- * Nothing above link_enet.c and probe.h knows; IPv6 takes another transport under Link.
+ * endpoint.c: IPv4 only: ENet 1.3 keeps addresses in 32 bits and does its own sending and
+ * receiving. Nothing above link_enet.c and probe.h knows; IPv6 takes another transport under Link.
  */
 #include "protocol/session/endpoint.h"
 

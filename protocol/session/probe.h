@@ -70,7 +70,8 @@ void probe_client_init(ProbeClient *client, u64 nonce);
  * tunnel. */
 bool probe_client_due(ProbeClient *client, u64 now_ms);
 void probe_client_write(const ProbeClient *client, u8 out[PROBE_BYTES]);
-/* Handles a reply. True if it brought a cookie: after the first the next question is due at once. */
+/* Handles a reply. True if it brought a cookie; after the first the next question is due at
+ * once. */
 bool probe_client_receive(ProbeClient *client, const void *data, u32 bytes, u64 now_ms);
 
 PL_END_C

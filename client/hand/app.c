@@ -7,7 +7,9 @@
 
 #include "client/hand/camera.h"
 #include "client/hand/debug_overlay.h"
+#include "client/hand/keymap.h"
 #include "client/hand/panels.h"
+#include "client/hand/time_keys.h"
 #include "client/hand/tools.h"
 #include "client/link/shown.h"
 #include "client/link/strain.h"
@@ -25,18 +27,7 @@
 #define WARM_UP_S       0.25 /* offscreen: drawing starts this long before the screenshot */
 #define WARM_UP_FRAMES  4    /* shaders compile in the first, panels settle by the third */
 #define PANELS_WIDTH    900  /* px: narrower pictures start without the side panel */
-#define SPEED_MIN       0.0625
-#define SPEED_MAX       8.0
 #define WORLD_TIMEOUT_S 20.0 /* added to the duration, in case no world arrives */
-
-typedef enum Action {
-    ACTION_NONE,
-#define GROUP(title)
-#define MOUSE(shown, what)
-#define KEY(action, key, control, role, shown, what) action,
-#include "client/hand/keymap.def"
-#undef KEY
-} Action;
 
 typedef struct KeyBinding {
     Action action;
@@ -47,6 +38,8 @@ typedef struct KeyBinding {
 } KeyBinding;
 
 static const KeyBinding bindings[] = {
+#define GROUP(title)
+#define MOUSE(shown, what)
 #define KEY(action, key, control, role, shown, what) {action, key, control, role, what},
 #include "client/hand/keymap.def"
 #undef KEY
@@ -98,19 +91,11 @@ static Ray app_ray(const App *app)
 
 /* ---- doing things ---- */
 
-static void app_control(App *app, ControlKind kind, f64 value)
+static void app_sent(App *app, int result)
 {
-    if (connection_control(app->connection, kind, value) != 0) {
+    if (result != 0) {
         hud_toast(app->hud, 0xFFC857, "the input could not be sent");
     }
-}
-
-static void app_speed(App *app, f64 factor)
-{
-    f64 speed = app->hud->status.speed > 0.0f ? (f64)app->hud->status.speed : 1.0;
-    speed *= factor;
-    speed = speed < SPEED_MIN ? SPEED_MIN : speed > SPEED_MAX ? SPEED_MAX : speed;
-    app_control(app, CONTROL_SPEED, speed);
 }
 
 /* Keys refer to what is under the cursor now, not at the time of the last frame. */
@@ -160,6 +145,11 @@ static void app_debug_overlay(App *app, u32 bit)
 static void app_act(App *app, Action action)
 {
     Hud *hud = app->hud;
+    int result = 0;
+    if (time_key(app->connection, hud, action, &result)) {
+        app_sent(app, result);
+        return;
+    }
     switch (action) {
     case ACTION_HELP:
         hud->show_help = !hud->show_help;
@@ -183,21 +173,6 @@ static void app_act(App *app, Action action)
     case ACTION_HOME:
         app_home(app);
         break;
-    case ACTION_PAUSE:
-        app_control(app, hud->status.paused ? CONTROL_RESUME : CONTROL_PAUSE, 0.0);
-        break;
-    case ACTION_STEP:
-        app_control(app, CONTROL_STEP, 1.0);
-        break;
-    case ACTION_SLOWER:
-        app_speed(app, 0.5);
-        break;
-    case ACTION_FASTER:
-        app_speed(app, 2.0);
-        break;
-    case ACTION_RESET:
-        app_control(app, CONTROL_RESET, 0.0);
-        break;
     case ACTION_CONTACTS:
         app_debug_overlay(app, DEBUG_CONTACTS);
         break;
@@ -216,8 +191,10 @@ static void app_act(App *app, Action action)
     case ACTION_POINTS:
         app_debug_overlay(app, OVERLAY_POINTS);
         break;
-    case ACTION_PREFAB:
-    case ACTION_NONE:
+    case ACTION_BOOKMARK:
+        hud->bookmarking = app->panels != NULL && hud->status.replay;
+        break;
+    default:
         break;
     }
 }
@@ -246,7 +223,9 @@ static void app_key(App *app, const SDL_KeyboardEvent *event)
     for (u32 i = 0; i < PL_COUNT(bindings); i++) {
         const KeyBinding *binding = &bindings[i];
         /* Key repeat is used only for stepping. */
-        bool wanted = !event->repeat || binding->action == ACTION_STEP;
+        bool steps = binding->action == ACTION_STEP || binding->action == ACTION_STEP_ON ||
+                     binding->action == ACTION_STEP_BACK;
+        bool wanted = !event->repeat || steps;
         if (binding->key != key || binding->control != control || !wanted) {
             continue;
         }
@@ -578,7 +557,12 @@ static void app_draw_nothing(App *app)
 static void app_panel_actions(App *app, const PanelsActions *actions)
 {
     if (actions->control != CONTROL_NONE) {
-        app_control(app, actions->control, actions->control_value);
+        app_sent(app,
+                 connection_control(app->connection, actions->control, actions->control_value));
+    }
+    if (actions->bookmark) {
+        app_sent(app, connection_bookmark(app->connection, actions->bookmark_tick,
+                                          actions->bookmark_text));
     }
     if (actions->chat) {
         connection_chat(app->connection, actions->text);

@@ -68,6 +68,26 @@ void hud_quantity(f64 value, const char *unit, char *out, size_t size)
              bare ? "" : unit);
 }
 
+static void range_widen(f32 *low, f32 *high)
+{
+    f32 least = f32_max(0.02f * f32_max(fabsf(*low), fabsf(*high)), 1e-6f);
+    if (*high - *low < least) {
+        f32 middle = 0.5f * (*low + *high);
+        *low = middle - 0.5f * least;
+        *high = middle + 0.5f * least;
+    }
+}
+
+void hud_range(const f32 *values, u32 count, f32 *low, f32 *high)
+{
+    *low = *high = count > 0 ? values[0] : 0.0f;
+    for (u32 i = 1; i < count; i++) {
+        *low = f32_min(*low, values[i]);
+        *high = f32_max(*high, values[i]);
+    }
+    range_widen(low, high);
+}
+
 void hud_probe_range(const HudProbe *probe, u32 next, f32 *low, f32 *high)
 {
     *low = *high = probe->value;
@@ -76,12 +96,7 @@ void hud_probe_range(const HudProbe *probe, u32 next, f32 *low, f32 *high)
         *low = f32_min(*low, value);
         *high = f32_max(*high, value);
     }
-    f32 least = f32_max(0.02f * f32_max(fabsf(*low), fabsf(*high)), 1e-6f);
-    if (*high - *low < least) {
-        f32 middle = 0.5f * (*low + *high);
-        *low = middle - 0.5f * least;
-        *high = middle + 0.5f * least;
-    }
+    range_widen(low, high);
 }
 
 static void texts_expire(HudText *texts, u32 *count, f64 now_s)
@@ -180,7 +195,8 @@ static void hud_world(Hud *hud, Connection *connection)
     const Timeline *timeline = connection_timeline(connection);
     const FieldSet *fields = connection_fields(connection);
     f64 tick = timeline_tick(timeline);
-    hud->tick = tick > 0.0 ? tick : hud->tick; /* 0: no state of the stream is shown yet */
+    hud->tick = tick > 0.0 ? connection_recorded_tick(connection, tick)
+                           : hud->tick; /* 0: no state of the stream is shown yet */
     hud->delay_ms = 1e3 * timeline_delay_s(timeline);
     hud->tick_rate = connection_tick_rate(connection);
     hud->parameters = connection_parameters(connection, &hud->parameter_count);
@@ -285,5 +301,6 @@ void hud_collect(Hud *hud, Connection *connection, f64 now_s, f64 frame_s)
         }
         hud_world(hud, connection);
     }
+    hud->survey = hud->live ? connection_survey(connection, NULL) : NULL;
     hud_error(hud, connection);
 }

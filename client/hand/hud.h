@@ -41,7 +41,7 @@ typedef struct Hud {
     f64 fps;
     f64 rtt_ms, loss, bytes_in_per_s, delay_ms; /* loss: fraction in [0, 1] */
     f64 coarse;                                 /* fraction of the world known in reduced detail */
-    f64 tick;
+    f64 tick;                                   /* shown; of a recording, not of its stream */
     u32 tick_rate;
     bool live, was_live;
     u32 epoch;                       /* of the stream shown; 0: none yet */
@@ -52,6 +52,7 @@ typedef struct Hud {
     const char *state;  /* shown while there is no world */
     char queue[64];     /* the same while the client waits for a place */
     MessageStatus status;
+    const MessageSurvey *survey; /* of a recording, borrowed for the frame; NULL: none yet */
     Role role;
     u32 user;
     const UserInfo *users; /* [user_count] */
@@ -75,7 +76,8 @@ typedef struct Hud {
     u32 prefab;
 
     bool show_help, show_panels, chatting;
-    f32 side; /* fraction of the picture's width covered by the side panel */
+    bool bookmarking; /* a bookmark is to be named */
+    f32 side;         /* fraction of the picture's width covered by the side panel */
 } Hud;
 
 /* Shows a line that fades after some seconds. */
@@ -84,6 +86,8 @@ void hud_toast(Hud *hud, u32 color, const char *format, ...) PL_PRINTF(3, 4);
 struct Connection;
 /* "12.3 kJ", "0.78 mm", "42": few digits, with a prefix if the unit allows one. */
 void hud_quantity(f64 value, const char *unit, char *out, size_t size);
+/* Range of values, with a minimum so that noise is not magnified. */
+void hud_range(const f32 *values, u32 count, f32 *low, f32 *high);
 /* Range of a plot: the known history, with a minimum so that noise is not magnified. */
 void hud_probe_range(const HudProbe *probe, u32 next, f32 *low, f32 *high);
 /* Collects the connection's current data and events. frame_s: since the last frame. */

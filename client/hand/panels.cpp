@@ -3,6 +3,8 @@
  */
 #include "client/hand/panels.h"
 
+#include "client/hand/timeline_bar.h"
+
 #include <backends/imgui_impl_opengl3.h>
 #include <backends/imgui_impl_sdl.h>
 #include <imgui.h>
@@ -24,19 +26,14 @@ struct Panels {
     char line[TEXT_BYTES_MAX];    /* being typed */
     f32 edits[PARAMETERS_MAX][4]; /* of sliders in use */
     bool editing[PARAMETERS_MAX]; /* a slider of the parameter is held */
-    f32 seek_s;
-    bool seeking, chatting;
+    TimelineBar bar;
+    bool chatting;
     bool send, cancel; /* Enter or Escape was pressed in the chat line */
     ImVec2 mouse;      /* px, by the newest event; the backend asks the display, which may lag */
     bool mouse_known;
-    ImVec4 areas[2]; /* x0, y0, x1, y1 of the panels that take the mouse: side, chat line */
+    /* x0, y0, x1, y1 of the panels that take the mouse: side, chat line, timeline */
+    ImVec4 areas[3];
 };
-
-static ImVec4 color_of(u32 rgb, f32 alpha = 1.0f)
-{
-    return ImVec4(f32(rgb >> 16 & 255) / 255.0f, f32(rgb >> 8 & 255) / 255.0f,
-                  f32(rgb & 255) / 255.0f, alpha);
-}
 
 /* A user's colour, light enough to read on a dark panel. */
 static ImVec4 readable(u32 rgb)
@@ -126,6 +123,11 @@ bool panels_event(Panels *panels, const void *event)
         panels->send = panels->send || key == SDLK_RETURN || key == SDLK_KP_ENTER;
         panels->cancel = panels->cancel || key == SDLK_ESCAPE;
     }
+    if (panels->bar.naming && e->type == SDL_KEYDOWN) {
+        SDL_Keycode key = e->key.keysym.sym;
+        panels->bar.enter = panels->bar.enter || key == SDLK_RETURN || key == SDLK_KP_ENTER;
+        panels->bar.escape = panels->bar.escape || key == SDLK_ESCAPE;
+    }
     switch (e->type) {
     case SDL_MOUSEMOTION:
         panels->mouse = ImVec2(f32(e->motion.x), f32(e->motion.y));
@@ -170,7 +172,7 @@ static void note_area(Panels *panels, u32 which)
 
 bool panels_want_keys(const Panels *panels)
 {
-    return ImGui::GetIO().WantTextInput || panels->chatting;
+    return ImGui::GetIO().WantTextInput || panels->chatting || panels->bar.naming;
 }
 
 static const ImGuiWindowFlags plain_flags =
@@ -223,7 +225,8 @@ static void draw_numbers(const Hud *hud)
 
 static bool has_side(const Hud *hud)
 {
-    bool something = hud->parameter_count + hud->probe_count > 0 || hud->role >= ROLE_OPERATOR;
+    bool time = hud->role >= ROLE_OPERATOR && !hud->status.replay;
+    bool something = hud->parameter_count + hud->probe_count > 0 || time;
     return hud->show_panels && hud->scene && something;
 }
 
@@ -314,24 +317,10 @@ static void control(PanelsActions *actions, ControlKind kind, f64 value)
     actions->control_value = value;
 }
 
-static void draw_timeline(Panels *panels, const Hud *hud, PanelsActions *actions)
+/* Of a live world; a recording has the timeline bar. */
+static void draw_time(const Hud *hud, PanelsActions *actions)
 {
-    f32 rate = hud->tick_rate ? f32(hud->tick_rate) : 60.0f;
-    f32 first = f32(hud->status.first_tick) / rate, last = f32(hud->status.last_tick) / rate;
-    f32 value = panels->seeking ? panels->seek_s : f32(hud->tick) / rate;
-    ImGui::SetNextItemWidth(-1.0f);
-    if (ImGui::SliderFloat("##seek", &value, first, last, "%.1f s")) {
-        panels->seek_s = value;
-    }
-    panels->seeking = ImGui::IsItemActive();
-    if (ImGui::IsItemDeactivatedAfterEdit()) {
-        control(actions, CONTROL_SEEK, f64(panels->seek_s));
-    }
-}
-
-static void draw_time(Panels *panels, const Hud *hud, PanelsActions *actions)
-{
-    if (hud->role < ROLE_OPERATOR) {
+    if (hud->role < ROLE_OPERATOR || hud->status.replay) {
         return;
     }
     ImGui::TextDisabled("time");
@@ -363,9 +352,6 @@ static void draw_time(Panels *panels, const Hud *hud, PanelsActions *actions)
         if (now) {
             ImGui::PopStyleColor();
         }
-    }
-    if (hud->status.seekable && hud->status.last_tick > hud->status.first_tick) {
-        draw_timeline(panels, hud, actions);
     }
     ImGui::Spacing();
 }
@@ -447,6 +433,43 @@ static void draw_parameters(Panels *panels, const Hud *hud, PanelsActions *actio
     ImGui::Spacing();
 }
 
+/* The course of a probe over a recording, with a cursor at the shown tick. */
+static void draw_course(const Hud *hud, u32 probe, const char *unit)
+{
+    const MessageSurvey *survey = hud->survey;
+    const f32 *values = survey->values + size_t(probe) * survey->samples;
+    ImVec2 at = ImGui::GetCursorScreenPos();
+    ImVec2 capacity(ImGui::GetContentRegionAvail().x, PLOT_PX);
+    ImGui::Dummy(capacity);
+    f32 low, high;
+    hud_range(values, survey->samples, &low, &high);
+    ImDrawList *list = ImGui::GetWindowDrawList();
+    list->AddRectFilled(at, ImVec2(at.x + capacity.x, at.y + capacity.y),
+                        ImGui::GetColorU32(ImGuiCol_FrameBg), 4.0f);
+    ImVec2 line[SURVEY_SAMPLES_MAX];
+    f32 left = at.x + 3.0f, width = capacity.x - 6.0f;
+    for (u32 i = 0; i < survey->samples; i++) {
+        f32 y = (values[i] - low) / (high - low);
+        line[i] = ImVec2(left + width * f32(i) / f32(u32_max(survey->samples - 1, 1)),
+                         at.y + capacity.y - 3.0f - (capacity.y - 6.0f) * y);
+    }
+    list->AddPolyline(line, int(survey->samples), ImGui::GetColorU32(ImGuiCol_PlotLines), 0, 1.5f);
+    f64 span = f64(survey->last_tick - survey->first_tick);
+    f64 share = span > 0.0 ? (hud->tick - f64(survey->first_tick)) / span : 0.0;
+    f32 x = left + width * f32(fmin(fmax(share, 0.0), 1.0));
+    list->AddLine(ImVec2(x, at.y + 1.0f), ImVec2(x, at.y + capacity.y - 1.0f),
+                  ImGui::GetColorU32(color_of(0xFFFFFF, 0.9f)), 1.5f);
+    if (ImGui::IsItemHovered()) {
+        char from[48], to[48], here[48];
+        f32 place = (ImGui::GetIO().MousePos.x - left) / width;
+        u32 i = u32(f32_clamp(place, 0.0f, 1.0f) * f32(survey->samples - 1) + 0.5f);
+        hud_quantity(f64(low), unit, from, sizeof from);
+        hud_quantity(f64(high), unit, to, sizeof to);
+        hud_quantity(f64(values[i]), unit, here, sizeof here);
+        ImGui::SetTooltip("%s here; the whole recording from %s to %s", here, from, to);
+    }
+}
+
 /* The known past of a probe, newest at the right; the ring's oldest value is at probe_next. */
 static void draw_plot(const Hud *hud, const HudProbe *probe, const char *unit)
 {
@@ -490,7 +513,11 @@ static void draw_probes(const Hud *hud)
         hud_quantity(f64(hud->probes[i].value), info->unit, value, sizeof value);
         ImGui::SameLine(ImGui::GetContentRegionMax().x - ImGui::CalcTextSize(value).x);
         ImGui::Text("%s", value);
-        draw_plot(hud, &hud->probes[i], info->unit);
+        if (hud->survey && i < hud->survey->probes && hud->survey->samples > 1) {
+            draw_course(hud, i, info->unit);
+        } else {
+            draw_plot(hud, &hud->probes[i], info->unit);
+        }
         ImGui::PopID();
     }
     ImGui::PopStyleVar();
@@ -509,7 +536,7 @@ static void draw_side(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 s
                      ImGuiWindowFlags_NoFocusOnAppearing);
     /* Gives the window its width: an automatic one would shrink around the sliders. */
     ImGui::Dummy(ImVec2(SIDE_PX - 24.0f, 0.0f));
-    draw_time(panels, hud, actions);
+    draw_time(hud, actions);
     draw_parameters(panels, hud, actions);
     draw_probes(hud);
     note_area(panels, 0);
@@ -567,9 +594,12 @@ static void draw_help(const Hud *hud, ImVec2 size)
     if (ImGui::BeginTable("keys", 2)) {
         ImGui::TableSetupColumn("k", ImGuiTableColumnFlags_WidthFixed, 170.0f);
         ImGui::TableSetupColumn("w", ImGuiTableColumnFlags_WidthFixed, 400.0f);
-#define GROUP(title)                                  help_group(title);
-#define MOUSE(shown, what)                            help_row(shown, what, true);
-#define KEY(action, key, control, needs, shown, what) help_row(shown, what, hud->role >= (needs));
+#define GROUP(title)       help_group(title);
+#define MOUSE(shown, what) help_row(shown, what, true);
+#define KEY(action, key, control, needs, shown, what)                                              \
+    if ((shown)[0] != 0) { /* otherwise the row before names it */                                 \
+        help_row(shown, what, hud->role >= (needs));                                               \
+    }
 #include "client/hand/keymap.def"
 #undef GROUP
 #undef MOUSE
@@ -587,7 +617,9 @@ void panels_draw(Panels *panels, Hud *hud, PanelsActions *actions)
     if (panels->mouse_known) {
         ImGui::GetIO().MousePos = panels->mouse;
     }
-    panels->areas[0] = panels->areas[1] = ImVec4(0.0f, 0.0f, 0.0f, 0.0f);
+    for (ImVec4 &area : panels->areas) {
+        area = ImVec4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
     ImGui::NewFrame();
     ImVec2 size = ImGui::GetIO().DisplaySize;
     hud->side = has_side(hud) ? fminf((SIDE_PX + 20.0f) / fmaxf(size.x, 1.0f), 0.5f) : 0.0f;
@@ -595,10 +627,13 @@ void panels_draw(Panels *panels, Hud *hud, PanelsActions *actions)
     if (hud->live) {
         draw_numbers(hud);
     }
+    timeline_bar_draw(&panels->bar, hud, actions, size, &panels->areas[2]);
     draw_banner(hud, size);
+    size.y -= timeline_bar_height(hud); /* what it leaves */
     draw_side(panels, hud, actions, size);
     draw_foot(hud, size);
     draw_chat(panels, hud, actions, size);
+    size = ImGui::GetIO().DisplaySize;
     draw_help(hud, size);
     ImGui::Render();
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());

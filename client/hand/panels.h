@@ -18,6 +18,9 @@ typedef struct PanelsActions {
     f32 values[4];
     ControlKind control; /* CONTROL_NONE: nothing */
     f64 control_value;
+    bool bookmark; /* bookmark_tick gets this name */
+    u64 bookmark_tick;
+    char bookmark_text[SURVEY_TEXT_BYTES_MAX];
     bool chat;
     char text[TEXT_BYTES_MAX];
 } PanelsActions;

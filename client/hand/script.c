@@ -388,8 +388,14 @@ static bool read_member(Reader *reader, ScriptLine *line)
 }
 
 static const char *const controls[CONTROL_KIND_COUNT] = {
-    [CONTROL_PAUSE] = "pause", [CONTROL_RESUME] = "resume", [CONTROL_STEP] = "step",
-    [CONTROL_SPEED] = "speed", [CONTROL_SEEK] = "seek",     [CONTROL_RESET] = "reset",
+    [CONTROL_PAUSE] = "pause",
+    [CONTROL_RESUME] = "resume",
+    [CONTROL_STEP] = "step",
+    [CONTROL_SPEED] = "speed",
+    [CONTROL_SEEK] = "seek",
+    [CONTROL_RESET] = "reset",
+    [CONTROL_LOOP_FIRST] = "loop_first",
+    [CONTROL_LOOP_LAST] = "loop_last",
 };
 
 static u32 control_kind(const char *name)
@@ -450,9 +456,11 @@ static bool line_check(Reader *reader, const ScriptLine *line, f64 before_s)
         u32 kind = control_kind(line->name);
         if (kind == CONTROL_NONE) {
             return fail(reader,
-                        "unknown control; expected pause, resume, step, speed, seek, reset");
+                        "unknown control; expected pause, resume, step, speed, seek, reset, "
+                        "loop_first, loop_last");
         }
-        if ((kind == CONTROL_SPEED || kind == CONTROL_SEEK) && !has(line, MEMBER_VALUE)) {
+        if ((kind == CONTROL_SPEED || kind == CONTROL_SEEK || kind >= CONTROL_LOOP_FIRST) &&
+            !has(line, MEMBER_VALUE)) {
             return fail(reader, "speed and seek need a value");
         }
     }

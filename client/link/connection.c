@@ -89,6 +89,7 @@ void connection_destroy(Connection *connection)
     }
     connection_link_drop(connection);
     connection_world_drop(connection);
+    message_free(connection->survey_storage);
     span_coder_destroy(connection->coder);
     entity_list_finish(&connection->entities);
     free(connection->users);
@@ -546,6 +547,17 @@ void connection_debug_subscribe(Connection *connection, u32 mask)
     if (mask == 0) {
         connection_debug_drop(connection);
     }
+}
+
+int connection_bookmark(Connection *connection, u64 tick, const char *text)
+{
+    if (connection->state != CONNECTION_LIVE) {
+        return ERROR_STATE;
+    }
+    Message message = {.kind = MESSAGE_BOOKMARK};
+    message.bookmark.tick = tick;
+    snprintf(message.bookmark.text, sizeof message.bookmark.text, "%s", text);
+    return connection_send(connection, &message);
 }
 
 int connection_chat(Connection *connection, const char *text)

@@ -57,6 +57,11 @@ const ScalarInfo *connection_probes(const Connection *connection, u32 *count);
 const UserInfo *connection_users(const Connection *connection, u32 *count);
 const Presence *connection_presences(const Connection *connection, u32 *count);
 const MessageStatus *connection_status(const Connection *connection);
+/* The recorded tick that a tick of the stream shows; the same in a live world. */
+f64 connection_recorded_tick(const Connection *connection, f64 stream_tick);
+/* What is on the recording; NULL: a live world, or not known yet. `version` (may be NULL) changes
+ * with every new one. */
+const MessageSurvey *connection_survey(const Connection *connection, u32 *version);
 u32 connection_user(const Connection *connection); /* own id */
 Role connection_role(const Connection *connection);
 u32 connection_tick_rate(const Connection *connection);
@@ -93,6 +98,8 @@ u32 connection_input(Connection *connection, const Input *input);
 void connection_view(Connection *connection, const SnapshotView *view, Ray cursor,
                      bool cursor_visible);
 int connection_control(Connection *connection, ControlKind kind, f64 value);
+/* Names a recorded tick (0: now) for the timeline. */
+int connection_bookmark(Connection *connection, u64 tick, const char *text);
 int connection_chat(Connection *connection, const char *text);
 
 typedef struct ConnectionStats {

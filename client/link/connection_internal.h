@@ -16,9 +16,10 @@
 #include "protocol/stream/entity_list.h"
 
 enum {
-    DEBUG_KEPT = 16,  /* debug pictures: more than a second of them */
-    NEWS_MAX = 256,   /* queued events and texts; the oldest are dropped */
-    USERS_MAX = 4096, /* of a roster, and of presences */
+    SEGMENTS_KEPT = 16, /* jumps of a recording within the playout delay */
+    DEBUG_KEPT = 16,    /* debug pictures: more than a second of them */
+    NEWS_MAX = 256,     /* queued events and texts; the oldest are dropped */
+    USERS_MAX = 4096,   /* of a roster, and of presences */
     PRESENCES_MESSAGE_MAX = 64,
     LOSS_SECONDS = 5,
     EARLY_MAX = 64,
@@ -109,6 +110,11 @@ struct Connection {
     Presence *presences;
     u32 presence_count, presence_capacity, presence_serial;
     MessageStatus status;
+    PlaySegment segments[SEGMENTS_KEPT]; /* [segment_count] of a recording's stream, oldest first */
+    u32 segment_count;
+    MessageSurvey survey; /* of a recording; arrays in survey_storage */
+    u8 *survey_storage;   /* NULL: none arrived */
+    u32 surveys;          /* received so far */
     u32 debug_mask;       /* requested */
     u32 debug_subscribed; /* last sent to the server */
     /* In order of arrival: the shown one, then those of later ticks. */

@@ -192,6 +192,9 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
     connection->welcomed = true;
     connection->queue_position = 0;
     connection->debug_subscribed = 0;
+    connection->segment_count = 0;
+    message_free(connection->survey_storage);
+    connection->survey_storage = NULL;
     connection->presence_serial = connection->presence_count = 0;
     connection->user = welcome->user;
     connection->role = welcome->role;
@@ -545,6 +548,63 @@ const DebugPicture *connection_debug(Connection *connection)
     return connection->debug_count > 0 ? &connection->debug[0] : NULL;
 }
 
+/* Keeps the last segments of a recording's stream: packets of former ones are still to be shown. */
+static void status_receive(Connection *connection, const MessageStatus *status)
+{
+    connection->status = *status;
+    const PlaySegment *play = &status->play;
+    u32 count = connection->segment_count;
+    const PlaySegment *newest = count > 0 ? &connection->segments[count - 1] : NULL;
+    if (play->direction == 0 ||
+        (newest != NULL && newest->stream_tick == play->stream_tick && newest->tick == play->tick &&
+         newest->direction == play->direction)) {
+        return;
+    }
+    if (newest != NULL && play->stream_tick <= newest->stream_tick) {
+        connection->segment_count = count = 0; /* another stream */
+    }
+    if (count == SEGMENTS_KEPT) {
+        memmove(connection->segments, connection->segments + 1,
+                (count - 1) * sizeof connection->segments[0]);
+        count--;
+    }
+    connection->segments[count] = *play;
+    connection->segment_count = count + 1;
+}
+
+f64 connection_recorded_tick(const Connection *connection, f64 stream_tick)
+{
+    u32 i = connection->segment_count;
+    if (i == 0) {
+        return stream_tick;
+    }
+    /* Between two segments the picture is on its way from one to the other. */
+    while (i > 1 && stream_tick < (f64)connection->segments[i - 1].stream_tick - 0.5) {
+        i--;
+    }
+    const PlaySegment *segment = &connection->segments[i - 1];
+    f64 moved = fmax(stream_tick - (f64)segment->stream_tick, 0.0);
+    f64 tick = (f64)segment->tick + (f64)segment->direction * moved;
+    return fmin(fmax(tick, (f64)connection->status.first_tick), (f64)connection->status.last_tick);
+}
+
+static bool survey_receive(Connection *connection, const MessageSurvey *survey, u8 *storage)
+{
+    message_free(connection->survey_storage);
+    connection->survey = *survey;
+    connection->survey_storage = storage;
+    connection->surveys++;
+    return true;
+}
+
+const MessageSurvey *connection_survey(const Connection *connection, u32 *version)
+{
+    if (version != NULL) {
+        *version = connection->surveys;
+    }
+    return connection->survey_storage != NULL ? &connection->survey : NULL;
+}
+
 /* Returns true if it keeps the storage. */
 static bool message_apply(Connection *connection, const Message *message, u8 *storage)
 {
@@ -574,7 +634,7 @@ static bool message_apply(Connection *connection, const Message *message, u8 *st
         presence_receive(connection, message);
         break;
     case MESSAGE_STATUS:
-        connection->status = message->status;
+        status_receive(connection, &message->status);
         break;
     case MESSAGE_DEBUG:
         return debug_receive(connection, &message->debug, storage);
@@ -583,6 +643,8 @@ static bool message_apply(Connection *connection, const Message *message, u8 *st
         connection->queue_waiting = message->queue.waiting;
         connection->begun_ns = connection->now_ns; /* the world has not begun to come */
         break;
+    case MESSAGE_SURVEY:
+        return survey_receive(connection, &message->survey, storage);
     case MESSAGE_GOODBYE:
         goodbye_receive(connection, message->goodbye.reason);
         break;

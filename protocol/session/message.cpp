@@ -6,6 +6,7 @@
 #include "message_generated.h"
 #include "protocol/field/field_ops.h"
 #include "protocol/field/frame.h"
+#include "protocol/session/message_storage.h"
 #include "shared/base/limits.h"
 #include "shared/base/text.h"
 
@@ -96,6 +97,12 @@ Offset<wire::User> to_wire(FlatBufferBuilder &b, const UserInfo &u)
     return wire::CreateUser(b, u.id, static_cast<u8>(u.role), name, u.color, u.rtt_ms);
 }
 
+Offset<wire::Mark> to_wire(FlatBufferBuilder &b, const SurveyMark &m)
+{
+    auto text = text_to_wire(b, m.text, sizeof m.text);
+    return wire::CreateMark(b, m.tick, static_cast<u8>(m.kind), text);
+}
+
 Offset<wire::Hand> to_wire(FlatBufferBuilder &b, const Presence &p)
 {
     wire::Vec3 eye = to_wire(p.eye), cursor = to_wire(p.cursor), local = to_wire(p.local);
@@ -145,6 +152,14 @@ Offset<void> world_to_wire(FlatBufferBuilder &b, const MessageWorld &m)
     auto parameters = list_to_wire<wire::Scalar>(b, m.parameters, m.parameter_count);
     auto probes = list_to_wire<wire::Scalar>(b, m.probes, m.probe_count);
     return wire::CreateWorld(b, m.epoch, m.tick, scene, fields, entities, parameters, probes)
+        .Union();
+}
+
+Offset<void> survey_to_wire(FlatBufferBuilder &b, const MessageSurvey &m)
+{
+    auto values = b.CreateVector(m.values, static_cast<size_t>(m.samples) * m.probes);
+    auto marks = list_to_wire<wire::Mark>(b, m.marks, m.mark_count);
+    return wire::CreateSurvey(b, m.first_tick, m.last_tick, m.samples, m.probes, values, marks)
         .Union();
 }
 
@@ -223,6 +238,12 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
         return wire::CreateBulk(b, m.bulk.transfer, m.bulk.first).Union();
     case MESSAGE_QUEUE:
         return wire::CreateQueue(b, m.queue.position, m.queue.waiting).Union();
+    case MESSAGE_SURVEY:
+        return survey_to_wire(b, m.survey);
+    case MESSAGE_BOOKMARK:
+        return wire::CreateBookmark(b, m.bookmark.tick,
+                                    text_to_wire(b, m.bookmark.text, sizeof m.bookmark.text))
+            .Union();
     default:
         return Offset<void>();
     }
@@ -485,6 +506,15 @@ bool from_wire(Checker &c, const wire::User &w, UserInfo &u)
            c.text(w.name(), u.name, sizeof u.name, false, "user name");
 }
 
+bool from_wire(Checker &c, const wire::Mark &w, SurveyMark &m)
+{
+    m = SurveyMark();
+    m.tick = w.tick();
+    m.kind = w.kind();
+    return c.whole(w.kind(), 1, MARK_KIND_COUNT - 1, "mark kind") &&
+           c.text(w.text(), m.text, sizeof m.text, true, "mark");
+}
+
 bool from_wire(Checker &c, const wire::Hand &w, Presence &p)
 {
     p = Presence();
@@ -497,41 +527,6 @@ bool from_wire(Checker &c, const wire::Hand &w, Presence &p)
            c.vector(w.local(), EXTENT, p.local, "hand local") &&
            c.vector(w.target(), EXTENT, p.target, "hand target");
 }
-
-// One allocation holds all arrays of a message; pieces are handed out front to back.
-class Storage
-{
-  public:
-    bool allocate(size_t bytes)
-    {
-        memory_ = static_cast<u8 *>(calloc(1, bytes != 0 ? bytes : 1));
-        return memory_ != nullptr;
-    }
-    template <typename Item> Item *take(size_t count)
-    {
-        Item *items = reinterpret_cast<Item *>(memory_ + used_);
-        used_ += bytes_for<Item>(count);
-        return items;
-    }
-    template <typename Item> static size_t bytes_for(size_t count)
-    {
-        return (count * sizeof(Item) + 15) / 16 * 16;
-    }
-    u8 *release()
-    {
-        u8 *memory = memory_;
-        memory_ = nullptr;
-        return memory;
-    }
-    ~Storage()
-    {
-        free(memory_);
-    }
-
-  private:
-    u8 *memory_ = nullptr;
-    size_t used_ = 0;
-};
 
 template <typename Vector> u32 size_of(const Vector *vector)
 {
@@ -694,9 +689,7 @@ bool status_from_wire(Checker &c, const wire::Status &w, MessageStatus &m)
     m.loop_last = w.loop_last();
     return c.number(m.speed, -1000.0f, 1000.0f, "speed") &&
            c.number(m.tick_ms, 0.0f, 1e9f, "tick_ms") &&
-           (m.play.direction == 0 || m.play.direction == 1 || m.play.direction == -1
-                ? true
-                : c.refuse(ERROR_RANGE, "direction"));
+           c.number(f32(m.play.direction), -1.0f, 1.0f, "direction");
 }
 
 bool debug_from_wire(Checker &c, const wire::Debug &w, DebugPicture &m, Storage &storage)
@@ -735,6 +728,35 @@ bool debug_from_wire(Checker &c, const wire::Debug &w, DebugPicture &m, Storage 
     m.islands = islands;
     m.island_count = island_count;
     return true;
+}
+
+bool survey_from_wire(Checker &c, const wire::Survey &w, MessageSurvey &m, Storage &storage)
+{
+    u32 values = size_of(w.values()), marks = size_of(w.marks());
+    m.first_tick = w.first_tick();
+    m.last_tick = w.last_tick();
+    m.samples = w.samples();
+    m.probes = w.probes();
+    if (!c.whole(m.samples, 0, SURVEY_SAMPLES_MAX, "survey samples") ||
+        !c.whole(m.probes, 0, PROBES_MAX, "survey probes") ||
+        !c.whole(values, static_cast<u64>(m.samples) * m.probes,
+                 static_cast<u64>(m.samples) * m.probes, "survey values") ||
+        !c.whole(m.first_tick, 0, m.last_tick, "survey ticks")) {
+        return false;
+    }
+    if (!storage.allocate(Storage::bytes_for<f32>(values) +
+                          Storage::bytes_for<SurveyMark>(marks))) {
+        return c.refuse(ERROR_MEMORY, "no memory");
+    }
+    f32 *own = storage.take<f32>(values);
+    for (u32 i = 0; i < values; i++) {
+        own[i] = w.values()->Get(i);
+        if (!c.number(own[i], -HUGE_NUMBER, HUGE_NUMBER, "survey value")) {
+            return false;
+        }
+    }
+    m.values = own;
+    return list_from_wire(c, w.marks(), SURVEY_MARKS_MAX, storage, m.marks, m.mark_count, "marks");
 }
 
 bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &storage)
@@ -801,6 +823,12 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
         m.queue.waiting = w.body_as_Queue()->waiting();
         return c.whole(m.queue.waiting, 1, CLIENTS_MAX, "waiting clients") &&
                c.whole(m.queue.position, 1, m.queue.waiting, "position in the queue");
+    case MESSAGE_SURVEY:
+        return survey_from_wire(c, *w.body_as_Survey(), m.survey, storage);
+    case MESSAGE_BOOKMARK:
+        m.bookmark.tick = w.body_as_Bookmark()->tick();
+        return c.text(w.body_as_Bookmark()->text(), m.bookmark.text, sizeof m.bookmark.text, false,
+                      "bookmark");
     default:
         return c.refuse(ERROR_FORMAT, "unknown kind");
     }

@@ -98,8 +98,10 @@ typedef enum MessageKind {
     MESSAGE_GOODBYE,  /* both */
     MESSAGE_DEBUG_SUBSCRIBE, /* client: the parts of MESSAGE_DEBUG to send */
     MESSAGE_DEBUG,           /* server: to subscribers, at most every DEBUG_INTERVAL_MS */
-    MESSAGE_BULK,  /* server: the position of a transfer (bulk.h) in the channel's order */
-    MESSAGE_QUEUE, /* server: position in the queue for a place, until the world comes */
+    MESSAGE_BULK,     /* server: the position of a transfer (bulk.h) in the channel's order */
+    MESSAGE_QUEUE,    /* server: position in the queue for a place, until the world comes */
+    MESSAGE_SURVEY,   /* server: what a recording contains, for a timeline */
+    MESSAGE_BOOKMARK, /* client: names a moment, kept in the recording */
     MESSAGE_KIND_COUNT
 } MessageKind;
 
@@ -155,6 +157,39 @@ typedef struct MessageWorld {
     const ScalarInfo *probes;
     u32 probe_count;
 } MessageWorld;
+
+enum {
+    SURVEY_SAMPLES_MAX = 512,
+    SURVEY_MARKS_MAX = 1024,
+    SURVEY_TEXT_BYTES_MAX = 96
+};
+
+typedef enum MarkKind {
+    MARK_BOOKMARK = 1,
+    MARK_CHAT = 2,
+    MARK_JOIN = 3,
+    MARK_LEAVE = 4,
+    MARK_IMPACT = 5, /* the strongest of some time */
+    MARK_BREAK = 6,
+    MARK_RESET = 7,
+    MARK_KIND_COUNT
+} MarkKind;
+
+typedef struct SurveyMark {
+    u64 tick;
+    u32 kind; /* MarkKind */
+    char text[SURVEY_TEXT_BYTES_MAX];
+} SurveyMark;
+
+/* What is on a recording, for its timeline. */
+typedef struct MessageSurvey {
+    u64 first_tick, last_tick;
+    u32 samples;             /* of each probe, evenly spaced from the first tick to the last */
+    u32 probes;              /* in the order of MessageWorld.probes; 0: not known yet */
+    const f32 *values;       /* [probes][samples] */
+    const SurveyMark *marks; /* [mark_count], by tick */
+    u32 mark_count;
+} MessageSurvey;
 
 struct Event;
 
@@ -213,6 +248,11 @@ typedef struct Message {
             u32 mask;
         } debug_subscribe;
         DebugPicture debug;
+        MessageSurvey survey;
+        struct {
+            u64 tick; /* recorded tick; 0: now */
+            char text[SURVEY_TEXT_BYTES_MAX];
+        } bookmark;
         struct {
             u32 transfer;
             u32 first; /* transfers before it are void */

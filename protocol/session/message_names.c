@@ -1,11 +1,12 @@
-/* message_names.c: names of message kinds, refusals and roles. */
+/* message_names.c: texts of the numbers in messages. */
 #include "protocol/session/message.h"
 
 const char *message_kind_name(MessageKind kind)
 {
-    static const char *const names[] = {
-        "none",   "hello",    "welcome", "refuse",  "world", "events", "control", "chat", "notice",
-        "roster", "presence", "status",  "goodbye", "watch", "debug",  "bulk",    "queue"};
+    static const char *const names[] = {"none",     "hello",   "welcome", "refuse", "world",
+                                        "events",   "control", "chat",    "notice", "roster",
+                                        "presence", "status",  "goodbye", "watch",  "debug",
+                                        "bulk",     "queue",   "survey",  "bookmark"};
     PL_STATIC_ASSERT(PL_COUNT(names) == MESSAGE_KIND_COUNT, "a name for each kind");
     return (u32)kind < MESSAGE_KIND_COUNT ? names[kind] : "unknown";
 }

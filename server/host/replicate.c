@@ -182,6 +182,7 @@ static void world_send(Host *host, Session *session)
     message.kind = MESSAGE_STATUS;
     message.status = host->status.status;
     session_message(host, session, CHANNEL_CONTROL, &message);
+    chronicle_send(host, session);
 }
 
 static void worlds_send(Host *host)
@@ -387,6 +388,7 @@ void replicate_clock(Host *host)
         return;
     }
     status_send(host);
+    chronicle_check(host);
     if (host->roster_dirty || host->now_ms >= host->roster_ms) {
         roster_send(host);
     }

@@ -6,6 +6,7 @@
 #include "server/host/session.h"
 
 #include "server/host/admin.h"
+#include "protocol/record/recording.h"
 #include "server/host/lag_compensation.h"
 #include "shared/base/check.h"
 #include "shared/base/clock.h"
@@ -67,6 +68,7 @@ static void session_end(Host *host, Session *session)
         session_audit(host, session, "leave", NULL, NULL, 0);
         former_keep(host, session);
         spawns_left(host, session->user);
+        chronicle_note(host, session, RECORDING_NOTE_LEAVE, "");
         host->stats.clients--;
         host->roster_dirty = true;
     }
@@ -307,6 +309,7 @@ void session_live(Host *host, Session *session)
     host->roster_dirty = true;
     log_info("user \"%s\" joined as %s", session->name, role_name(session->role));
     session_audit(host, session, "join", NULL, NULL, 0);
+    chronicle_note(host, session, RECORDING_NOTE_JOIN, "");
 }
 
 /* Of the client's program. */
@@ -510,6 +513,7 @@ static void chat_receive(Host *host, Session *session, Message *message)
         session_notice(host, session, "too many chat messages: wait a moment");
     } else {
         message->chat.user = session->user;
+        chronicle_note(host, session, RECORDING_NOTE_CHAT, message->chat.text);
         sessions_message(host, CHANNEL_CONTROL, message, NULL);
     }
 }
@@ -539,6 +543,9 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
         break;
     case MESSAGE_CHAT:
         chat_receive(host, session, &message);
+        break;
+    case MESSAGE_BOOKMARK:
+        chronicle_bookmark(host, session, message.bookmark.tick, message.bookmark.text);
         break;
     case MESSAGE_DEBUG_SUBSCRIBE:
         debug_subscription_receive(host, session, message.debug_subscribe.mask);

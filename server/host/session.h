@@ -170,6 +170,7 @@ struct Host {
     u32 tick_rate;
     SourceStatus status;
     MessageStatus status_sent;
+    u32 survey_version; /* sent to all clients */
 
     u64 now_ns, now_ms;
     u32 presence_serial;                   /* of the last message */
@@ -303,6 +304,16 @@ void sessions_message(Host *host, u32 channel, const Message *message, SessionFi
 /* Tells one client that its input was refused. */
 void session_notice(Host *host, Session *session, const char *text);
 void session_refused(Host *host, Session *session, u32 sequence, int code);
+
+/* ---- chronicle.c: what sessions leave in a recording, and what they learn of one ---- */
+
+/* Notes what a user did in the recording, if there is one; kind: RecordingNoteKind. */
+void chronicle_note(Host *host, const Session *session, u32 kind, const char *text);
+/* A client names a moment; it is told if that cannot be kept. */
+void chronicle_bookmark(Host *host, Session *session, u64 tick, const char *text);
+/* Sends the survey of a recording to one client, and to all when there is a new one. */
+void chronicle_send(Host *host, Session *session);
+void chronicle_check(Host *host);
 
 /* ---- session_validate.c ---- */
 

@@ -11,6 +11,8 @@
 #include "protocol/session/input.h"
 #include "protocol/session/message.h"
 
+struct RecordingNote; /* recording.h */
+
 typedef struct SourceStatus {
     MessageStatus status;
     u64 tick;            /* newest frame produced */
@@ -52,6 +54,12 @@ typedef struct SourceOps {
     /* What was kept with the checkpoint that the source goes on from: borrowed, until it is
      * started; 0 bytes: none. NULL: not supported. */
     const u8 *(*kept)(Source *source, u32 *bytes);
+    /* What is on a recording; borrowed until the next call. `version` increases when it becomes
+     * known and with each bookmark; 0: not known yet. NULL: not supported. */
+    u32 (*survey)(Source *source, MessageSurvey *out);
+    /* Keeps a note in the recording, at the newest tick if its tick is 0. 0 or a negative Error,
+     * with a text. NULL: not supported. */
+    int (*note)(Source *source, const struct RecordingNote *note, ErrorText *error);
 } SourceOps;
 
 struct Source {

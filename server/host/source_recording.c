@@ -10,6 +10,7 @@
 #include "server/host/frame_merge.h"
 #include "server/host/frame_queue.h"
 #include "server/host/source.h"
+#include "server/host/survey.h"
 #include "server/host/tape.h"
 
 #include "shared/base/clock.h"
@@ -64,6 +65,8 @@ typedef struct RecordingSource {
 
     EntityList told; /* thread's: what the stream's frames so far amount to */
 
+    char *path;
+    Survey *survey;      /* host's */
     EntityList entities; /* host's thread: as of the frame taken last */
     u64 taken_tick;
 } RecordingSource;
@@ -382,6 +385,7 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
         return error_set(error, ERROR_MEMORY, "cannot start the playback thread");
     }
     s->running = true;
+    s->survey = survey_create(s->path, wake, context); /* without one there are no marks */
     return 0;
 }
 
@@ -531,9 +535,33 @@ static void source_status(Source *source, SourceStatus *out)
     pthread_mutex_unlock(&s->mutex);
 }
 
+static u32 source_survey(Source *source, MessageSurvey *out)
+{
+    RecordingSource *s = from(source);
+    return s->survey != NULL ? survey_get(s->survey, out) : 0;
+}
+
+static int source_note(Source *source, const RecordingNote *note, ErrorText *error)
+{
+    RecordingSource *s = from(source);
+    RecordingNote kept = *note;
+    pthread_mutex_lock(&s->mutex);
+    kept.tick = note->tick != 0 ? note->tick : s->at_tick;
+    pthread_mutex_unlock(&s->mutex);
+    if (kept.tick < s->info.first_tick || kept.tick > s->info.last_tick) {
+        return error_set(error, ERROR_RANGE, "the recording has no tick %" PRIu64, kept.tick);
+    }
+    int result = recording_append_note(s->path, &kept, error);
+    if (s->survey != NULL) {
+        survey_add(s->survey, &kept); /* for this session, even where the file cannot be changed */
+    }
+    return result;
+}
+
 static void source_destroy(Source *source)
 {
     RecordingSource *s = from(source);
+    survey_destroy(s->survey);
     if (s->running) {
         pthread_mutex_lock(&s->mutex);
         s->quit = true;
@@ -548,6 +576,7 @@ static void source_destroy(Source *source)
     entity_list_finish(&s->told);
     field_set_release(s->fields);
     tape_destroy(s->tape);
+    free(s->path);
     free(s);
 }
 
@@ -559,6 +588,8 @@ static const SourceOps operations = {
     .input = source_input,
     .control = source_control,
     .status = source_status,
+    .survey = source_survey,
+    .note = source_note,
 };
 
 static int find_probe(RecordingSource *s, ErrorText *error)
@@ -592,6 +623,7 @@ Source *source_recording_create(const char *path, const SourceWorldOptions *opti
     }
     s->source.ops = &operations;
     s->tape = tape;
+    s->path = strdup(path);
     s->head = *tape_head(tape);
     s->info = *tape_info(tape);
     s->options = *options;
@@ -606,7 +638,7 @@ Source *source_recording_create(const char *path, const SourceWorldOptions *opti
     pthread_condattr_destroy(&monotonic);
     const MessageWorld *world = &s->head.world;
     s->fields = field_set_create(world->fields, world->field_count);
-    if (s->fields == NULL ||
+    if (s->fields == NULL || s->path == NULL ||
         entity_list_set(&s->entities, s->fields, world->entities, world->entity_count) != 0 ||
         entity_list_set(&s->told, s->fields, world->entities, world->entity_count) != 0) {
         error_set(error, ERROR_FORMAT, "%s: its entities do not fit its fields", path);

@@ -585,6 +585,19 @@ static const u8 *source_kept(Source *source, u32 *bytes)
     return s->from.note;
 }
 
+static int source_note(Source *source, const RecordingNote *note, ErrorText *error)
+{
+    WorldSource *s = from(source);
+    pthread_mutex_lock(&s->mutex); /* the simulation's end takes the recorder away */
+    bool recording = s->recorder != NULL;
+    if (recording) {
+        recorder_note(s->recorder, note);
+    }
+    pthread_mutex_unlock(&s->mutex);
+    return recording ? ERROR_OK
+                     : error_set(error, ERROR_STATE, "the session is not being recorded");
+}
+
 static void source_destroy(Source *source)
 {
     WorldSource *s = from(source);
@@ -628,6 +641,7 @@ Source *source_world_create(const char *scene_path, const SourceWorldOptions *op
         .control = source_control,
         .debug_subscribe = source_debug_subscribe,
         .debug = source_debug,
+        .note = source_note,
         .status = source_status,
         .keep = source_keep,
         .kept = source_kept,

@@ -9,7 +9,8 @@
 
 enum {
     FRAMES_MAX = 1024,
-    FRAMES_BYTES_MAX = 256 << 20
+    FRAMES_BYTES_MAX = 256 << 20,
+    READ_ON_TICKS = 32, /* that near, the next key is not worth forgetting the frames for */
 };
 
 struct Tape {
@@ -115,9 +116,9 @@ static int load(Tape *tape, u64 tick)
 {
     u64 last = tape->count > 0 ? tape->frames[tape->count - 1]->tick : 0;
     u64 key = recording_reader_key_at(tape->reader, tick);
-    bool on = tape->count > 0 && tape->at_reader && tick > last && key <= last;
-    if (!on && !(tape->count > 0 && tape->at_reader && last < key &&
-                 recording_reader_key_after(tape->reader, last) == key)) {
+    bool on = tape->count > 0 && tape->at_reader && tick > last &&
+              (key <= last || tick - last <= READ_ON_TICKS);
+    if (!on) {
         frames_drop(tape);
         tape->warned_tick = 0;
         int result = recording_reader_seek(tape->reader, key);

@@ -1,7 +1,7 @@
 /*
  * tape.h: the frames of a recording in any order: forwards, backwards and from anywhere. Frames are
- * decoded from their key on and kept as far as memory allows, so that playing backwards decodes each
- * interval of keys once. One thread.
+ * decoded from their key on and kept as far as memory allows, so that playing backwards decodes
+ * each interval of keys once. One thread.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_TAPE_H

@@ -33,7 +33,8 @@ static void steps(JoinRig *rig, Connection *client, u32 ms)
 
 static f64 shown_s(Connection *client)
 {
-    return timeline_tick(connection_timeline(client)) / FIELD_SOURCE_HZ;
+    f64 tick = timeline_tick(connection_timeline(client));
+    return connection_recorded_tick(client, tick) / FIELD_SOURCE_HZ;
 }
 
 /* A client of a field source over a line with these troubles, after `ms`. */

@@ -129,7 +129,7 @@ ONLY_IN = {
     "flatbuffers/idl.h": ["server/author/*.cpp"],
     "*_schema.h": ["server/author/*.cpp"],
     "*_generated.h": ["protocol/*.cpp", "protocol/scene/*_cpp.h", "server/author/*.cpp"],
-    "imgui*": ["client/hand/panels.cpp"],
+    "imgui*": ["client/hand/panels.cpp", "client/hand/panels_internal.h"],
     "xxhash.h": ["shared/base/hash.c"],
     "ini.h": ["shared/base/options.c"],
     "getopt.h": ["shared/base/options.c"],
@@ -142,7 +142,7 @@ ONLY_IN = {
 }
 # The part of client/hand that runs without a window (--headless, --bots) never sees SDL.
 NO_SDL = re.compile(r"client/hand/(hand|pick|script|report|bots)(_\w+)?\.[ch]$")
-CPP_FILES = ["protocol/*.cpp", "server/author/*.cpp", "client/hand/panels.cpp", "tests/bench/peers/*_bullet.cpp"]
+CPP_FILES = ["protocol/*.cpp", "server/author/*.cpp", "client/hand/panels.cpp", "client/hand/timeline_bar.cpp", "tests/bench/peers/*_bullet.cpp"]
 CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|timespec_get|time|clock|ftime)\s*\(")
 # As clang-format writes them: (what comes before the name, the name).
 DEFINITION = re.compile(r"^(\w[\w *]*?[ *])(\w+)\([^;{}]*\)\n\{", re.M)

@@ -50,6 +50,9 @@ typedef struct Fake {
     f64 control_values[SENT_MAX];
     u32 control_count;
     char said[TEXT_BYTES_MAX];
+    MessageSurvey survey;
+    u64 bookmark_tick;
+    char bookmark[SURVEY_TEXT_BYTES_MAX];
     u32 watched, watches; /* last debug subscription, and the number of requests */
 } Fake;
 
@@ -209,6 +212,24 @@ int connection_control(Connection *connection, ControlKind kind, f64 value)
     PL_UNUSED(connection);
     fake.controls[fake.control_count] = kind;
     fake.control_values[fake.control_count++] = value;
+    return 0;
+}
+f64 connection_recorded_tick(const Connection *connection, f64 stream_tick)
+{
+    PL_UNUSED(connection);
+    return stream_tick;
+}
+const MessageSurvey *connection_survey(const Connection *connection, u32 *version)
+{
+    PL_UNUSED(connection);
+    PL_UNUSED(version);
+    return fake.status.replay ? &fake.survey : NULL;
+}
+int connection_bookmark(Connection *connection, u64 tick, const char *text)
+{
+    PL_UNUSED(connection);
+    fake.bookmark_tick = tick;
+    snprintf(fake.bookmark, sizeof fake.bookmark, "%s", text);
     return 0;
 }
 int connection_chat(Connection *connection, const char *text)
@@ -414,6 +435,58 @@ static void play_all(u32 step)
     }
 }
 
+static void user_presses_at(i32 x, i32 y, bool down)
+{
+    SDL_Event event = {0};
+    event.type = down ? SDL_MOUSEBUTTONDOWN : SDL_MOUSEBUTTONUP;
+    event.button.button = SDL_BUTTON_LEFT;
+    event.button.x = x;
+    event.button.y = y;
+    SDL_PushEvent(&event);
+}
+
+/* In a recording: keys, a press in the middle of the timeline, a named bookmark. */
+static void play_replay(u32 step)
+{
+    static const i32 track_y = HEIGHT - 30;
+    switch (step) {
+    case 1:
+        user_types(SDLK_j, 0);
+        user_types(SDLK_k, 0);
+        user_types(SDLK_LEFT, 0);
+        user_types(SDLK_RIGHT, KMOD_LCTRL);
+        user_types(SDLK_END, KMOD_LCTRL);
+        break;
+    case 3:
+        user_moves(WIDTH / 2, track_y);
+        break;
+    case 5:
+        user_presses_at(WIDTH / 2, track_y, true);
+        break;
+    case 6:
+        user_presses_at(WIDTH / 2, track_y, false);
+        break;
+    case 9:
+        user_types(SDLK_b, 0);
+        break;
+    case 12: {
+        SDL_Event event = {0};
+        event.type = SDL_TEXTINPUT;
+        snprintf(event.text.text, sizeof event.text.text, "crash");
+        SDL_PushEvent(&event);
+        break;
+    }
+    case 14:
+        user_types(SDLK_RETURN, 0);
+        break;
+    case 16:
+        fake.closed = true;
+        break;
+    default:
+        break;
+    }
+}
+
 static void play_closing(u32 step)
 {
     fake.closed = step >= 1;
@@ -536,6 +609,39 @@ static void test_viewer_sends_nothing(void **state)
     assert_string_equal(fake.said, "hi n");
 }
 
+static void fake_recording(Role role)
+{
+    fake_reset(role, play_replay);
+    fake.status.replay = fake.status.seekable = 1;
+    fake.status.last_tick = 1000;
+    fake.survey.last_tick = 1000;
+}
+
+static void test_recording(void **state)
+{
+    (void)state;
+    ErrorText error = {0};
+    fake_recording(ROLE_OPERATOR);
+    assert_int_equal(run_window(&error), EXIT_NETWORK);
+    static const ControlKind expected[] = {CONTROL_SPEED, CONTROL_RESUME, CONTROL_PAUSE,
+                                           CONTROL_STEP,  CONTROL_SEEK,   CONTROL_SEEK,
+                                           CONTROL_PAUSE, CONTROL_SEEK,   CONTROL_RESUME};
+    assert_int_equal(fake.control_count, PL_COUNT(expected));
+    assert_memory_equal(fake.controls, expected, sizeof expected);
+    assert_float_equal(fake.control_values[0], -1.0, 1e-9);
+    assert_float_equal(fake.control_values[3], -1.0, 1e-9);
+    assert_float_equal(fake.control_values[4], 160.0 / 60.0, 1e-9); /* the picture is at 100 */
+    assert_float_equal(fake.control_values[5], 1000.0 / 60.0, 1e-9);
+    assert_float_equal(fake.control_values[7], 500.0 / 60.0, 0.1);
+    assert_string_equal(fake.bookmark, "crash");
+    assert_int_equal(fake.bookmark_tick, 100);
+    assert_int_equal(fake.input_count, 0);
+    fake_recording(ROLE_VIEWER); /* sees the timeline, and moves nothing */
+    assert_int_equal(run_window(&error), EXIT_NETWORK);
+    assert_int_equal(fake.control_count, 0);
+    assert_string_equal(fake.bookmark, "");
+}
+
 static void test_screenshot_offscreen(void **state)
 {
     (void)state;
@@ -590,6 +696,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_user_becomes_inputs),
         cmocka_unit_test(test_viewer_sends_nothing),
+        cmocka_unit_test(test_recording),
         cmocka_unit_test(test_screenshot_offscreen),
         cmocka_unit_test(test_lost_connection_ends),
     };

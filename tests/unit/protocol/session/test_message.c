@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 #include <math.h>
@@ -238,6 +239,62 @@ static void refuse(const Message *in)
     message_free(encoded);
 }
 
+/* What the timeline of a recording needs. */
+static void test_recorded_time(void **state)
+{
+    PL_UNUSED(state);
+    Message in, out;
+    u8 *storage;
+    memset(&in, 0, sizeof in);
+    in.kind = MESSAGE_STATUS;
+    in.status = (MessageStatus){.replay = 1, .speed = -2.0f, .last_tick = 900};
+    in.status.play = (PlaySegment){.stream_tick = 70, .tick = 30, .direction = -1};
+    in.status.loop_first = 5;
+    in.status.loop_last = 10;
+    round_trip(&in, &out, &storage);
+    assert_true(out.status.speed == -2.0f);
+    assert_memory_equal(&out.status.play, &in.status.play, sizeof in.status.play);
+    assert_true(out.status.loop_first == 5 && out.status.loop_last == 10);
+    message_free(storage);
+
+    const f32 values[6] = {1, 2, 3, -4, -5, -6};
+    SurveyMark marks[2] = {{.tick = 1, .kind = MARK_BREAK},
+                           {.tick = 7, .kind = MARK_BOOKMARK, .text = "here"}};
+    memset(&in, 0, sizeof in);
+    in.kind = MESSAGE_SURVEY;
+    in.survey = (MessageSurvey){.first_tick = 1,
+                                .last_tick = 9,
+                                .samples = 3,
+                                .probes = 2,
+                                .values = values,
+                                .marks = marks,
+                                .mark_count = 2};
+    round_trip(&in, &out, &storage);
+    assert_memory_equal(out.survey.values, values, sizeof values);
+    assert_memory_equal(out.survey.marks, marks, sizeof marks);
+    message_free(storage);
+    in.survey.last_tick = 0; /* before the first */
+    refuse(&in);
+    in.survey.last_tick = 9;
+    marks[1].kind = MARK_KIND_COUNT;
+    refuse(&in);
+    marks[1].kind = MARK_BOOKMARK;
+    f32 wrong[6] = {1, 2, (f32)NAN, 4, 5, 6};
+    in.survey.values = wrong;
+    refuse(&in);
+
+    memset(&in, 0, sizeof in);
+    in.kind = MESSAGE_BOOKMARK;
+    in.bookmark.tick = 77;
+    snprintf(in.bookmark.text, sizeof in.bookmark.text, "the crash");
+    round_trip(&in, &out, &storage);
+    assert_string_equal(out.bookmark.text, "the crash");
+    assert_int_equal(out.bookmark.tick, 77);
+    message_free(storage);
+    in.bookmark.text[0] = 0; /* without a name */
+    refuse(&in);
+}
+
 static void test_geometries_are_numbers(void **state)
 {
     PL_UNUSED(state);
@@ -430,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_small_kinds),
         cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_recorded_time),
         cmocka_unit_test(test_geometries_are_numbers),
         cmocka_unit_test(test_looks_are_in_range),
         cmocka_unit_test(test_debug_pictures),

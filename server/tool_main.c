@@ -182,6 +182,9 @@ static void print_field(const FieldDesc *field)
     u32 axes = field_ops(field->kind)->axes;
     printf("field       %s: %s, %u", field->name, field_kind_name((FieldKind)field->kind),
            field->capacity);
+    if (field->kind == FIELD_POSES || field->kind == FIELD_POINTS) {
+        printf(", in steps of %.3g mm", (f64)field->quantum * 1000.0);
+    }
     if (axes == 2) {
         printf(": %u x %u cells of %g x %g m", field->dims[0], field->dims[1],
                (f64)field->spacing.x, (f64)field->spacing.z);

@@ -31,6 +31,9 @@ enum {
     RECORDING_BLOCK_HEADER_BYTES = 24,
     /* Interval of key frames: a seek decodes at most this much, and they add little to the file. */
     RECORDING_KEY_INTERVAL_S = 2,
+    /* The same for deltas between keys: large ones take long to decode (a liquid of 20 000
+     * particles: 32 frames), and a seek is to take less than 100 ms. */
+    RECORDING_KEY_BYTES = 512 << 10,
     /* Maximal content of a block accepted by a reader: above any frame within the limits. */
     RECORDING_BLOCK_BYTES_MAX = 64 << 20,
 };

@@ -32,6 +32,7 @@ struct RecordingWriter {
     RecordingTrail trail;
     u64 key_ticks; /* ticks between key frames */
     u64 key_due;
+    u64 since_key; /* bytes of deltas */
     RecordingFileIndex index;
     RecordingMarks keys, entity_events;
 };
@@ -264,6 +265,7 @@ static int put_frame(RecordingWriter *writer, const Frame *frame, bool key)
     if (!key) {
         size_t used = recording_delta_encode(&writer->trail, frame, writer->scratch + 8);
         CHECK(used <= most);
+        writer->since_key += used;
         return put_block(writer, BLOCK_DLTA, frame->tick, writer->scratch, 8 + used);
     }
     u8 *raw = writer->scratch + head + packed_most;
@@ -288,9 +290,11 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
     if (!first && frame->tick <= writer->index.last_tick) {
         return ERROR_STATE;
     }
-    bool key =
-        first || frame->tick >= writer->key_due || writer->trail.frames[0]->fields != frame->fields;
+    bool key = first || frame->tick >= writer->key_due ||
+               writer->since_key >= RECORDING_KEY_BYTES ||
+               writer->trail.frames[0]->fields != frame->fields;
     if (key) {
+        writer->since_key = 0;
         writer->key_due = frame->tick + writer->key_ticks;
         if (!recording_marks_push(&writer->keys, frame->tick, position(writer))) {
             return writer->failed = ERROR_MEMORY;

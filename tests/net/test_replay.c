@@ -1,0 +1,151 @@
+/*
+ * test_replay.c: several clients watch a recording in step, whoever joins when, whichever way it is
+ * played; what they see is what was recorded, by formula. A bookmark of one reaches all and the
+ * file. In real time: the source keeps its own.
+ */
+#include "client/link/timeline.h"
+#include "protocol/record/recording.h"
+#include "server/host/source.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "tests/support/field_source.h"
+#include "tests/support/join_rig.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+    TICKS = 600,
+    VIEWERS = 3
+};
+
+static const char *recorded(FieldSet *fields)
+{
+    static char path[] = "/tmp/plenum-test-replay-XXXXXX";
+    u64 zero = 0;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(path); /* the writer makes it */
+    Source *source = field_source_create(&zero, &zero);
+    RecordingHead head = {.tick_rate = FIELD_SOURCE_HZ, .build = "test"};
+    source->ops->describe(source, &head.world);
+    Entity entities[FIELD_SOURCE_FIELDS];
+    field_source_entities(entities);
+    head.world.epoch = 1;
+    RecordingWriter *writer = recording_writer_create(path, &head, NULL);
+    assert_non_null(writer);
+    for (u64 tick = 0; tick < TICKS; tick++) {
+        Frame *frame = field_source_frame(fields, tick);
+        assert_int_equal(recording_writer_tick(writer, frame, NULL, 0), 0);
+        frame_release(frame);
+    }
+    assert_int_equal(recording_writer_destroy(writer), 0);
+    source->ops->destroy(source);
+    return path;
+}
+
+static void run(JoinRig *rig, Connection **clients, u32 count, u32 ms)
+{
+    for (u32 i = 0; i < ms; i++) {
+        clock_sleep_until_ns(rig->now_ns);
+        join_rig_step(rig, clients, count);
+    }
+}
+
+static f64 recorded_tick(Connection *client)
+{
+    return connection_recorded_tick(client, timeline_tick(connection_timeline(client)));
+}
+
+/* The picture of all of them is that of this tick: exactly where time stands still. */
+static void all_show(Connection **clients, u32 count, f64 tick, f64 tolerance)
+{
+    for (u32 c = 0; c < count; c++) {
+        f64 shown = recorded_tick(clients[c]);
+        if (!(fabs(shown - tick) <= tolerance)) {
+            fail_msg("client %u shows tick %.2f, expected %.2f", c, shown, tick);
+        }
+        ShownPoint point;
+        assert_true(timeline_point(connection_timeline(clients[c]), FIELD_SWARM, 20, &point));
+        Vec3 wanted = field_swarm(20, (f64)shown / FIELD_SOURCE_HZ);
+        assert_true(vec3_distance(point.position, wanted) < 0.02f);
+    }
+}
+
+static void test_in_step(void **state)
+{
+    (void)state;
+    FieldSet *fields = field_source_fields();
+    const char *path = recorded(fields);
+    ErrorText error = {0};
+    SourceWorldOptions options = {.speed = 1.0};
+    JoinRig rig = {0};
+    NetsimOptions line = {.delay_ms = 1};
+    join_rig_start_with(&rig, source_recording_create(path, &options, &error));
+    Connection *clients[VIEWERS];
+    clients[0] = join_rig_connect(&rig, &line, &line);
+    clients[1] = join_rig_connect(&rig, &line, &line);
+    run(&rig, clients, 2, 600);
+    assert_int_equal(connection_state(clients[1]), CONNECTION_LIVE);
+    u32 worlds = connection_worlds(clients[1]), epoch = connection_epoch(clients[1]);
+
+    assert_int_equal(connection_control(clients[0], CONTROL_PAUSE, 0.0), 0);
+    assert_int_equal(connection_control(clients[0], CONTROL_SEEK, 6.0), 0);
+    run(&rig, clients, 2, 400);
+    all_show(clients, 2, 360.0, 1e-9);
+    assert_int_equal(connection_status(clients[1])->paused, 1); /* survives the seek */
+    assert_int_equal(connection_control(clients[0], CONTROL_STEP, -3.0), 0);
+    run(&rig, clients, 2, 400);
+    all_show(clients, 2, 357.0, 1e-9);
+    clients[2] = join_rig_connect(&rig, &line, &line); /* late */
+    run(&rig, clients, VIEWERS, 500);
+    all_show(clients, VIEWERS, 357.0, 1e-9);
+
+    assert_int_equal(connection_control(clients[0], CONTROL_SPEED, -2.0), 0);
+    assert_int_equal(connection_control(clients[0], CONTROL_RESUME, 0.0), 0);
+    run(&rig, clients, VIEWERS, 1000);
+    f64 before = recorded_tick(clients[0]);
+    assert_true(before < 350.0);
+    all_show(clients, VIEWERS, before, 24.0); /* a fifth of a second at this speed */
+    run(&rig, clients, VIEWERS, 300);
+    assert_true(recorded_tick(clients[0]) < before - 10.0);
+    /* No seek, step or turn began another stream. */
+    assert_int_equal(connection_worlds(clients[1]), worlds);
+    assert_int_equal(connection_epoch(clients[1]), epoch);
+
+    assert_int_equal(connection_bookmark(clients[1], 123, "the splash"), 0);
+    run(&rig, clients, VIEWERS, 300);
+    for (u32 c = 0; c < VIEWERS; c++) {
+        const MessageSurvey *survey = connection_survey(clients[c], NULL);
+        assert_non_null(survey);
+        assert_int_equal(survey->last_tick, TICKS - 1);
+        assert_int_equal(survey->mark_count, 1);
+        assert_int_equal(survey->marks[0].tick, 123);
+        assert_string_equal(survey->marks[0].text, "the splash");
+        connection_destroy(clients[c]);
+    }
+    join_rig_stop(&rig);
+    RecordingReader *reader = recording_reader_create(path, &error);
+    assert_true(recording_reader_info(reader)->clean);
+    assert_int_equal(recording_reader_info(reader)->ticks, TICKS);
+    recording_reader_destroy(reader);
+    unlink(path);
+    field_set_release(fields);
+}
+
+int main(void)
+{
+    log_set_level(LOG_WARN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_in_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

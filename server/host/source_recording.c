@@ -28,6 +28,7 @@ enum {
     LATE_NS_MAX = NS_PER_S / 4, /* if later than this, playback continues from now */
     FRAMES_PER_S_MAX = 240,     /* faster than this, frames are left out */
     STEPS_MAX = 3600,
+    GAP_S = 2, /* what the recorder lost beyond this is a jump */
 };
 
 #define SPEED_MIN 0.05
@@ -346,13 +347,15 @@ static int play_move(RecordingSource *s, const PlayMove *move)
     }
     u64 at_tick = recorded->tick;
     u64 moved = at_tick > s->at_tick ? at_tick - s->at_tick : s->at_tick - at_tick;
-    u64 stream_tick = s->begun ? s->made_tick + (move->jump ? 1 : u64_max(moved, 1)) : at_tick;
+    PlayMove made = *move;
+    made.jump = move->jump || moved > (u64)GAP_S * s->head.tick_rate; /* it is not waited for */
+    u64 stream_tick = s->begun ? s->made_tick + (made.jump ? 1 : u64_max(moved, 1)) : at_tick;
     bool follow = first || (!move->jump && !move->backward && at_tick == s->at_tick + 1);
     Frame *frame =
         follow ? frame_following(recorded, stream_tick) : frame_elsewhere(s, recorded, stream_tick);
     print_probe(s, recorded);
     frame_release(recorded);
-    return frame != NULL ? hand_over(s, frame, at_tick, move) : ERROR_MEMORY;
+    return frame != NULL ? hand_over(s, frame, at_tick, &made) : ERROR_MEMORY;
 }
 
 static void *play(void *context)

@@ -95,7 +95,7 @@ static void take_note(void *context, const RecordingNote *note)
 static void take_events(void *context, u64 tick, const Event *events, u32 count)
 {
     Survey *s = context;
-    u64 span = s->last_tick - s->first_tick + 1;
+    u64 span = u64_max(s->last_tick - s->first_tick + 1, 1);
     u64 part = tick >= s->first_tick ? (tick - s->first_tick) * IMPACT_MARKS / span : 0;
     for (u32 i = 0; i < count; i++) {
         if (events[i].kind == EVENT_BREAK) {

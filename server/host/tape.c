@@ -186,6 +186,9 @@ int tape_before(Tape *tape, u64 tick, Frame **frame)
         }
         u64 from = tape->count > 0 ? tape->frames[0]->tick : tick;
         u64 key = recording_reader_key_at(tape->reader, tick - 1);
+        if (key >= tick) {
+            break; /* an index that lies about the first tick */
+        }
         tick = u64_min(u64_min(from, tick - 1), key); /* a gap or damage: the interval before */
     }
     return ERROR_NOT_FOUND;

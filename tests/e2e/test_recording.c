@@ -20,6 +20,7 @@ static void write_play(const char *path)
                      "{\"t\":0.5,\"move\":[-1,2,1]}\n"
                      "{\"t\":1.5,\"move\":[1,1.5,0]}\n"
                      "{\"t\":2.5,\"release\":true}\n"
+                     "{\"t\":2.5,\"chat\":\"look\"}\n"
                      "{\"t\":2.6,\"push\":\"ball\",\"impulse\":[-2000,0,1000]}\n"
                      "{\"t\":2.8,\"set\":\"gravity\",\"value\":[0,-5,0]}\n");
 }
@@ -135,6 +136,20 @@ static void dump_agrees(const char *recording)
     recording_reader_destroy(reader);
 }
 
+/* In the middle of the file; twice is as never. */
+static void flip_byte(const char *path)
+{
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    long at = ftell(file) / 2;
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    int byte = fgetc(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    assert_int_equal(fputc(byte ^ 4, file), byte ^ 4);
+    assert_int_equal(fclose(file), 0);
+}
+
 static void test_clean(void **state)
 {
     PL_UNUSED(state);
@@ -148,7 +163,15 @@ static void test_clean(void **state)
     assert_int_equal(process_wait(&tool, 20.0), 0);
     char *text = file_text(tool.out);
     assert_non_null(strstr(text, "drag"));
+    assert_non_null(strstr(text, "notes       3\n")); /* one joined, said something, left */
     free(text);
+    flip_byte(recording);
+    process_start(&tool, "plenum-tool", "info", recording, NULL);
+    assert_int_equal(process_wait(&tool, 20.0), EXIT_CHECK_FAILED);
+    text = file_text(tool.out);
+    assert_non_null(strstr(text, "damaged     bytes "));
+    free(text);
+    flip_byte(recording);
     dump_agrees(recording);
 }
 

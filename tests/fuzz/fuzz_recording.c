@@ -24,6 +24,18 @@ static void repair_checks(u8 *file, size_t bytes)
     }
 }
 
+static void ignore_damage(void *context, const RecordingDamage *damage)
+{
+    PL_UNUSED(context);
+    PL_UNUSED(damage);
+}
+
+static void ignore_note(void *context, const RecordingNote *note)
+{
+    PL_UNUSED(context);
+    PL_UNUSED(note);
+}
+
 static void play(const char *path)
 {
     RecordingReader *reader = recording_reader_create(path, NULL);
@@ -49,6 +61,10 @@ static void play(const char *path)
         Entity entity;
         recording_reader_entities(reader, &entity, 1);
     }
+    RecordingVisitor visitor = {.note = ignore_note};
+    (void)recording_reader_visit(reader, &visitor);
+    RecordingCheck check;
+    (void)recording_reader_check(reader, ignore_damage, NULL, &check);
     recording_reader_destroy(reader);
 }
 

@@ -65,19 +65,33 @@ static f64 recorded_tick(Connection *client)
     return connection_recorded_tick(client, timeline_tick(connection_timeline(client)));
 }
 
-/* The picture of all of them is that of this tick: exactly where time stands still. */
-static void all_show(Connection **clients, u32 count, f64 tick, f64 tolerance)
+/* However slow the machine is: runs until all of them show the tick, and exactly what it was. A
+ * source that does not get there ends in the time-out of the runner. */
+static void until_all_show(JoinRig *rig, Connection **clients, u32 count, f64 tick)
 {
+    for (u32 c = 0; c < count;) {
+        run(rig, clients, count, 20);
+        bool shows = connection_state(clients[c]) == CONNECTION_LIVE &&
+                     fabs(recorded_tick(clients[c]) - tick) < 1e-9;
+        c = shows ? c + 1 : 0;
+    }
     for (u32 c = 0; c < count; c++) {
-        f64 shown = recorded_tick(clients[c]);
-        if (!(fabs(shown - tick) <= tolerance)) {
-            fail_msg("client %u shows tick %.2f, expected %.2f", c, shown, tick);
-        }
         ShownPoint point;
         assert_true(timeline_point(connection_timeline(clients[c]), FIELD_SWARM, 20, &point));
-        Vec3 wanted = field_swarm(20, (f64)shown / FIELD_SOURCE_HZ);
+        Vec3 wanted = field_swarm(20, tick / FIELD_SOURCE_HZ);
         assert_true(vec3_distance(point.position, wanted) < 0.02f);
     }
+}
+
+static bool all_have_marks(Connection **clients, u32 count)
+{
+    for (u32 c = 0; c < count; c++) {
+        const MessageSurvey *survey = connection_survey(clients[c], NULL);
+        if (survey == NULL || survey->mark_count == 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void test_in_step(void **state)
@@ -93,39 +107,44 @@ static void test_in_step(void **state)
     Connection *clients[VIEWERS];
     clients[0] = join_rig_connect(&rig, &line, &line);
     clients[1] = join_rig_connect(&rig, &line, &line);
-    run(&rig, clients, 2, 600);
-    assert_int_equal(connection_state(clients[1]), CONNECTION_LIVE);
+    while (connection_state(clients[0]) != CONNECTION_LIVE ||
+           connection_state(clients[1]) != CONNECTION_LIVE || recorded_tick(clients[1]) < 10.0) {
+        run(&rig, clients, 2, 20);
+    }
     u32 worlds = connection_worlds(clients[1]), epoch = connection_epoch(clients[1]);
 
     assert_int_equal(connection_control(clients[0], CONTROL_PAUSE, 0.0), 0);
     assert_int_equal(connection_control(clients[0], CONTROL_SEEK, 6.0), 0);
-    run(&rig, clients, 2, 400);
-    all_show(clients, 2, 360.0, 1e-9);
+    until_all_show(&rig, clients, 2, 360.0);
     assert_int_equal(connection_status(clients[1])->paused, 1); /* survives the seek */
     assert_int_equal(connection_control(clients[0], CONTROL_STEP, -3.0), 0);
-    run(&rig, clients, 2, 400);
-    all_show(clients, 2, 357.0, 1e-9);
+    until_all_show(&rig, clients, 2, 357.0);
     clients[2] = join_rig_connect(&rig, &line, &line); /* late */
-    run(&rig, clients, VIEWERS, 500);
-    all_show(clients, VIEWERS, 357.0, 1e-9);
+    until_all_show(&rig, clients, VIEWERS, 357.0);
 
-    assert_int_equal(connection_control(clients[0], CONTROL_SPEED, -2.0), 0);
+    assert_int_equal(connection_control(clients[0], CONTROL_SPEED, -1.0), 0);
     assert_int_equal(connection_control(clients[0], CONTROL_RESUME, 0.0), 0);
+    while (recorded_tick(clients[1]) > 340.0) {
+        run(&rig, clients, VIEWERS, 20);
+    }
+    assert_int_equal(connection_control(clients[0], CONTROL_PAUSE, 0.0), 0);
+    while (!connection_status(clients[0])->paused) {
+        run(&rig, clients, VIEWERS, 20);
+    }
     run(&rig, clients, VIEWERS, 1000);
-    f64 before = recorded_tick(clients[0]);
-    assert_true(before < 350.0);
-    all_show(clients, VIEWERS, before, 24.0); /* a fifth of a second at this speed */
-    run(&rig, clients, VIEWERS, 300);
-    assert_true(recorded_tick(clients[0]) < before - 10.0);
+    f64 stopped = recorded_tick(clients[0]);
+    assert_true(stopped <= 340.0);
+    until_all_show(&rig, clients, VIEWERS, stopped);
     /* No seek, step or turn began another stream. */
     assert_int_equal(connection_worlds(clients[1]), worlds);
     assert_int_equal(connection_epoch(clients[1]), epoch);
 
     assert_int_equal(connection_bookmark(clients[1], 123, "the splash"), 0);
-    run(&rig, clients, VIEWERS, 300);
+    while (!all_have_marks(clients, VIEWERS)) {
+        run(&rig, clients, VIEWERS, 20);
+    }
     for (u32 c = 0; c < VIEWERS; c++) {
         const MessageSurvey *survey = connection_survey(clients[c], NULL);
-        assert_non_null(survey);
         assert_int_equal(survey->last_tick, TICKS - 1);
         assert_int_equal(survey->mark_count, 1);
         assert_int_equal(survey->marks[0].tick, 123);

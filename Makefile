@@ -77,12 +77,13 @@ SRC_protocol := $(wildcard protocol/*/*.c protocol/*/*.cpp)
 SRC_physics := $(call layer_c,server/physics)
 SRC_world := $(wildcard server/world/*.c)
 SRC_author := $(wildcard server/author/*.c server/author/*.cpp)
+SRC_export := $(wildcard server/export/*.c)
 SRC_host := $(wildcard server/host/*.c)
 SRC_link := $(wildcard client/link/*.c)
 SRC_view := $(wildcard client/view/*.c)
 SRC_hand := $(wildcard client/hand/*.c client/hand/*.cpp)
 SRC_support := $(wildcard tests/support/*.c)
-LAYERS := shared protocol physics world author host link view hand support
+LAYERS := shared protocol physics world author export host link view hand support
 objects = $(patsubst %,$(B)/obj/%.o,$(1))
 define layer_rule
 $(B)/lib$(1).a: $(call objects,$(SRC_$(1)))
@@ -97,14 +98,14 @@ SERVER_LIBS := $(call lib,host author world physics protocol shared)
 SERVER_ONLY := -luv -lmicrohttpd -licui18n -licuuc -lflatbuffers
 AUTHOR_NAMES := flatbuffers::Parser|scene_(load|parse|json|files)|mesh_file_|convex_parts|reference_|schema_walk
 CLIENT_LIBS := $(call lib,hand view link protocol shared)
-ALL_LIBS := $(call lib,support hand view link host author world physics protocol shared)
+ALL_LIBS := $(call lib,support hand view link export host author world physics protocol shared)
 
 PROGRAMS := plenum-server plenum-client plenum-tool plenum-bench
 all: $(addprefix $(B)/,$(PROGRAMS))
 
 $(B)/plenum-server: $(B)/obj/server/main.c.o $(SERVER_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/plenum-tool: $(call objects,$(wildcard server/tool_*.c)) $(SERVER_LIBS)
+$(B)/plenum-tool: $(call objects,$(wildcard server/tool_*.c)) $(call lib,export) $(SERVER_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/plenum-client: $(call objects,$(wildcard client/*.c)) $(CLIENT_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VIEW_LIBS) $(filter-out $(SERVER_ONLY),$(LIBS))
@@ -233,7 +234,7 @@ fuzz: test-deps
 			-verbosity=0 build/fuzz/corpus/$$t tests/fuzz/corpus/$$t || exit 1; done
 .SECONDARY: $(patsubst %,$(B)/obj/tests/fuzz/fuzz_%.c.o,$(FUZZ_TARGETS))
 fuzz-programs: $(patsubst %,$(B)/fuzz_%,$(FUZZ_TARGETS))
-$(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(B)/obj/tests/fuzz/target.c.o $(call lib,support hand view link host author world physics protocol shared)
+$(B)/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.c.o $(B)/obj/tests/fuzz/target.c.o $(ALL_LIBS)
 	@echo "  LD  $@"
 	@$(CC) $(subst fuzzer-no-link,fuzzer,$(LDFLAGS)) -o $@ $^ $(LIBS)
 

@@ -12,6 +12,7 @@
 #include "server/author/scene_load.h"
 #include "server/tool_admin.h"
 #include "server/tool_dump.h"
+#include "server/tool_export.h"
 #include "shared/base/clock.h"
 #include "shared/base/file.h"
 #include "shared/base/options.h"
@@ -498,30 +499,30 @@ static int print_schema(int argc, char **argv, ErrorText *error)
 }
 
 /* Error texts are printed here. */
-static int dump_world(int argc, char **argv, ErrorText *error)
+static int say(int code, const ErrorText *error)
 {
-    int code = tool_dump(argc, argv, error);
     if (error->text[0] != '\0') {
         fprintf(stderr, "plenum-tool: %s\n", error->text);
     }
     return code;
+}
+
+static int dump_world(int argc, char **argv, ErrorText *error)
+{
+    int code = tool_dump(argc, argv, error);
+    return say(code, error);
 }
 
 static int administer(int argc, char **argv, ErrorText *error)
 {
     int code = tool_admin(argc, argv, error);
-    if (error->text[0] != '\0') {
-        fprintf(stderr, "plenum-tool: %s\n", error->text);
-    }
-    return code;
+    return say(code, error);
 }
 
 static int export_recording(int argc, char **argv, ErrorText *error)
 {
-    PL_UNUSED(argc);
-    PL_UNUSED(argv);
-    error_set(error, ERROR_UNSUPPORTED, "export is not implemented in this version");
-    return usage(error);
+    int code = tool_export(argc, argv, error);
+    return say(code, error);
 }
 
 static const struct {
@@ -537,7 +538,8 @@ static const struct {
     {"token", make_token, "--key FILE OUT", "sign a connect token (see token --help)"},
     {"identity", print_identity, "[FILE]", "print the public key of a client or a server"},
     {"admin", administer, "SOCKET COMMAND", "a command to a running server (see admin --help)"},
-    {"export", export_recording, "FILE.plrec", "not part of this version"},
+    {"export", export_recording, "FILE.plrec OUT",
+     "write a recording as csv, glTF, ... (see export --help)"},
 };
 
 static void print_help(void)
@@ -572,8 +574,7 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1, &error);
         }
     }
-    fprintf(stderr,
-            "plenum-tool: expected a command: check, info, dump, keygen, token, identity or admin "
-            "(see --help)\n");
+    fprintf(stderr, "plenum-tool: expected a command: check, schema, info, dump, export, keygen, "
+                    "token, identity or admin (see --help)\n");
     return EXIT_USAGE;
 }

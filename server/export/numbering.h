@@ -1,0 +1,26 @@
+/*
+ * numbering.h: gives equal things one number: shapes that are meshes once, colours that are
+ * materials once. Keys are 64-bit hashes; two that collide by chance count as equal.
+ * Layer: server/export, private.
+ */
+#ifndef PLENUM_SERVER_EXPORT_NUMBERING_H
+#define PLENUM_SERVER_EXPORT_NUMBERING_H
+
+#include "protocol/field/entity.h"
+
+typedef struct Numbering {
+    u64 *keys; /* [capacity], 0: free */
+    u32 *numbers;
+    u32 count, capacity; /* capacity: 0 or a power of two */
+} Numbering;
+
+PL_BEGIN_C
+/* The number of a key: a new one is `count`, *is_new. Negative: out of memory. */
+i64 numbering_get(Numbering *numbering, u64 key, bool *is_new);
+void numbering_finish(Numbering *numbering);
+u64 export_shape_key(const Shape *shape);
+/* Of colour and roughness. */
+u64 export_look_key(const Appearance *look);
+PL_END_C
+
+#endif

@@ -2,6 +2,7 @@
  * format_obj.c: a folder of Wavefront .obj files, one a picture, named after the tick, with all
  * surfaces and lines in world coordinates, and materials.mtl.
  */
+#include "server/export/color.h"
 #include "server/export/export.h"
 #include "server/export/shape_mesh.h"
 #include "shared/math/quat.h"
@@ -39,8 +40,8 @@ static void write_materials(const ExportWorld *world, ExportOutput *output)
         const Appearance *look = &world->things[i].entity.appearance;
         if (is_written(&world->things[i])) {
             export_print(file, "newmtl material-%u\nKd %.6g %.6g %.6g\nd %.6g\n", i,
-                         (f64)look->color[0], (f64)look->color[1], (f64)look->color[2],
-                         (f64)look->color[3]);
+                         export_srgb(look->color[0]), export_srgb(look->color[1]),
+                         export_srgb(look->color[2]), (f64)look->color[3]);
         }
     }
     export_file_close(file);

@@ -3,9 +3,9 @@
  * of liquids, grains and particles: place, colour, radius and which object each belongs to; the
  * objects' names are comments in the head.
  */
+#include "server/export/color.h"
 #include "server/export/export.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,14 +40,6 @@ static int begin(void **format, const ExportWorld *world, ExportOutput *output)
     return ERROR_OK;
 }
 
-/* The curve of sRGB, as viewers of PLY expect it. */
-static u8 color_byte(f32 linear)
-{
-    f64 x = (f64)f32_clamp(linear, 0.0f, 1.0f);
-    f64 curved = x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x, 1.0 / 2.4) - 0.055;
-    return (u8)(curved * 255.0 + 0.5);
-}
-
 static void write_points(ExportFile *file, const ExportThing *thing, u32 index,
                          const ExportState *state)
 {
@@ -59,7 +51,7 @@ static void write_points(ExportFile *file, const ExportThing *thing, u32 index,
     i32 object = (i32)index;
     u8 color[3];
     for (u32 k = 0; k < 3; k++) {
-        color[k] = color_byte(look->color[k]);
+        color[k] = (u8)(255.0 * export_srgb(look->color[k]) + 0.5);
     }
     for (u32 i = 0; i < state->point_count; i++) {
         u8 point[BYTES];

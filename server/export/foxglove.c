@@ -1,6 +1,7 @@
 /* foxglove.c: see foxglove.h. Field numbers are those of foxglove_schema.c. */
 #include "server/export/foxglove.h"
 
+#include "server/export/color.h"
 #include "server/export/shape_mesh.h"
 
 enum {
@@ -47,9 +48,10 @@ static void put_pose(Proto *out, u32 field, Vec3 position, Quat rotation)
 static void put_color(Proto *out, u32 field, const f32 color[4])
 {
     size_t mark = proto_open(out, field);
-    for (u32 i = 0; i < 4; i++) {
-        proto_double(out, i + 1, (f64)f32_clamp(color[i], 0.0f, 1.0f));
+    for (u32 i = 0; i < 3; i++) {
+        proto_double(out, i + 1, export_srgb(color[i]));
     }
+    proto_double(out, 4, (f64)f32_clamp(color[3], 0.0f, 1.0f));
     proto_close(out, mark);
 }
 

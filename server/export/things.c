@@ -274,6 +274,16 @@ static bool is_reserved(const char *name)
     return strcmp(name, "world") == 0 || strcmp(name, "plenum") == 0;
 }
 
+/* As spawned ones are called. */
+static bool ends_with_id(const ExportThing *thing)
+{
+    char ending[16];
+    int length = snprintf(ending, sizeof ending, "#%u", thing->entity.id);
+    size_t name = strlen(thing->entity.name);
+    return name >= (size_t)length &&
+           strcmp(thing->entity.name + name - (size_t)length, ending) == 0;
+}
+
 /* Names that several have, or that look like such, get "#" and the id; an entity that came back
  * also a number. */
 static int give_names(Things *things)
@@ -292,7 +302,8 @@ static int give_names(Things *things)
         const char *name = thing->entity.name;
         bool shared = (i > 0 && is_of_name(order[i - 1], name)) ||
                       (i + 1 < things->count && is_of_name(order[i + 1], name)) ||
-                      name[0] == '\0' || strchr(name, '#') != NULL || is_reserved(name);
+                      name[0] == '\0' || is_reserved(name) ||
+                      (strchr(name, '#') != NULL && !ends_with_id(thing));
         bool back =
             i > 0 && is_of_name(order[i - 1], name) && order[i - 1]->entity.id == thing->entity.id;
         returns = back ? returns + 1 : 1;

@@ -207,7 +207,7 @@ int things_update(Things *things, const EntityList *entities)
 {
     ThingAlive *swap = things->before;
     u32 capacity = things->before_capacity;
-    const ThingAlive *old = things->alive, *end = old + things->alive_count;
+    u32 old = 0; /* in alive */
     if (!memory_grow((void **)&swap, &capacity, entities->count, sizeof *swap)) {
         return ERROR_MEMORY;
     }
@@ -215,12 +215,14 @@ int things_update(Things *things, const EntityList *entities)
     things->before_capacity = capacity;
     for (u32 i = 0; i < entities->count; i++) {
         const Entity *entity = &entities->items[i];
-        while (old != end && old->id < entity->id) {
+        while (old < things->alive_count && things->alive[old].id < entity->id) {
             old++;
         }
-        bool stays = old != end && old->id == entity->id &&
-                     things->seen[old->sighting].key == key_of(entity);
-        i64 sighting = stays ? (i64)old->sighting : sight(things, entity);
+        u32 before = old < things->alive_count && things->alive[old].id == entity->id
+                         ? things->alive[old].sighting
+                         : EXPORT_THING_NONE;
+        bool stays = before != EXPORT_THING_NONE && things->seen[before].key == key_of(entity);
+        i64 sighting = stays ? (i64)before : sight(things, entity);
         if (sighting < 0) {
             return (int)sighting;
         }

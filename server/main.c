@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 typedef struct ServerOptions {
-    const char *listen, *config, *record, *http, *probe, *open_role, *key, *identity, *revoked,
-        *log, *local_role, *bans, *allow, *audit, *console;
+    const char *listen, *config, *record, *http, *probe_format, *open_role, *key, *identity,
+        *revoked, *log, *local_role, *bans, *allow, *audit, *console;
+    char probe[OPTION_LINES_BYTES];
     bool audit_json;
     u32 per_address, per_site, half_open, joins_minute, reserved, queue;
     bool limit_local;
@@ -146,6 +147,11 @@ static bool ends_with(const char *text, const char *end)
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
+static bool is_csv(const ServerOptions *options)
+{
+    return strcmp(options->probe_format, "csv") == 0;
+}
+
 static Source *source_open(const ServerOptions *options, const char *operand, ErrorText *error)
 {
     const SourceWorldOptions source = {
@@ -162,7 +168,8 @@ static Source *source_open(const ServerOptions *options, const char *operand, Er
         .resume = options->resume,
         .record_force = options->force,
         .hash = options->hash,
-        .probe = options->probe,
+        .probe = options->probe[0] != '\0' ? options->probe : NULL,
+        .probe_csv = is_csv(options),
     };
     if (strncmp(operand, "plenum://", 9) == 0) {
         error_set(error, ERROR_USAGE, "%s: relaying another server is not supported yet", operand);
@@ -254,8 +261,9 @@ static int serve(const ServerOptions *options, const char *operand)
     log_info("listening on %.*s:%u, key %s", length, options->listen, port, key);
     log_info("memory: %llu of at most %u MiB", (unsigned long long)(memory_resident_bytes() >> 20),
              options->memory_mib);
-    printf("ready %u %s\n", port, key);
-    fflush(stdout);
+    FILE *said = is_csv(options) ? stderr : stdout;
+    fprintf(said, "ready %u %s\n", port, key);
+    fflush(said);
     int exit_code = host_run(host);
     host_destroy(host);
     return exit_code;
@@ -276,6 +284,7 @@ int main(int argc, char **argv)
                              .reserved = 2,
                              .queue = 32,
                              .speed = 1.0,
+                             .probe_format = "text",
                              .log = "info"};
     const char *operand = NULL;
     ErrorText error = {0};
@@ -285,6 +294,11 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     if (result < 0 || log_level(options.log, &error) != ERROR_OK) {
+        return complain(&error, EXIT_USAGE);
+    }
+    if (!is_csv(&options) && strcmp(options.probe_format, "text") != 0) {
+        error_set(&error, ERROR_USAGE, "--probe-format: \"%s\" is not one of text, csv",
+                  options.probe_format);
         return complain(&error, EXIT_USAGE);
     }
     /* A broken pipe of stdout must not end a server that others play on. */

@@ -80,7 +80,8 @@ typedef struct SourceWorldOptions {
     u32 checkpoint_s;              /* real seconds between checkpoints; 0: 60 */
     bool resume;                   /* go on from the checkpoint there, if there is one */
     bool hash;                     /* print "hash TICK HEX" at the end */
-    const char *probe;             /* print "probe TICK NAME VALUE" every world second; NULL none */
+    const char *probe;             /* probes to print: see probe_print.h; NULL none */
+    bool probe_csv;                /* as a table; then nothing else goes to stdout */
     const struct MatterList *kinds; /* additional kinds of matter (world.h), borrowed; NULL none */
 } SourceWorldOptions;
 

@@ -9,6 +9,7 @@
  */
 #include "server/host/frame_merge.h"
 #include "server/host/frame_queue.h"
+#include "server/host/probe_print.h"
 #include "server/host/source.h"
 #include "server/host/survey.h"
 #include "server/host/tape.h"
@@ -41,7 +42,7 @@ typedef struct RecordingSource {
     RecordingInfo info;
     SourceWorldOptions options;
     FieldSet *fields;
-    const ScalarInfo *probe; /* of --probe, or NULL */
+    ProbePrint probes;
     void (*wake)(void *context);
     void *wake_context;
     pthread_t thread;
@@ -261,16 +262,33 @@ static Frame *frame_following(const Frame *recorded, u64 stream_tick)
     return frame;
 }
 
+typedef struct RecordedProbes {
+    const RecordingSource *source;
+    const Frame *frame;
+} RecordedProbes;
+
+static bool probe_value(const void *context, u32 probe, f64 *value)
+{
+    const RecordedProbes *recorded = context;
+    const ScalarInfo *info = &recorded->source->head.world.probes[probe];
+    const FieldSet *fields = recorded->source->fields;
+    if (info->field >= fields->count || fields->fields[info->field].kind != FIELD_SCALARS ||
+        info->first >= fields->fields[info->field].capacity) {
+        return false;
+    }
+    f32 scalar;
+    memcpy(&scalar, (const f32 *)frame_field(recorded->frame, info->field) + info->first,
+           sizeof scalar);
+    *value = (f64)scalar;
+    return true;
+}
+
 static void print_probe(const RecordingSource *s, const Frame *frame)
 {
-    if (s->probe == NULL || frame->tick == 0 || frame->tick % s->head.tick_rate != 0) {
-        return;
+    const RecordedProbes recorded = {s, frame};
+    if (frame->tick != 0) {
+        probe_print_tick(&s->probes, frame->tick, probe_value, &recorded);
     }
-    f32 value;
-    const u8 *scalars = frame_field(frame, s->probe->field);
-    memcpy(&value, scalars + s->probe->first * sizeof value, sizeof value);
-    printf("probe %" PRIu64 " %s %.9g\n", frame->tick, s->probe->name, (f64)value);
-    fflush(stdout);
 }
 
 /* Frames that the host has not taken are obsolete after a jump; what they say of entities is not.
@@ -597,18 +615,8 @@ static const SourceOps operations = {
 
 static int find_probe(RecordingSource *s, ErrorText *error)
 {
-    const MessageWorld *world = &s->head.world;
-    for (u32 i = 0; i < world->probe_count; i++) {
-        const ScalarInfo *probe = &world->probes[i];
-        if (strcmp(probe->name, s->options.probe) == 0 && probe->field < s->fields->count &&
-            s->fields->fields[probe->field].kind == FIELD_SCALARS &&
-            probe->first < s->fields->fields[probe->field].capacity) {
-            s->probe = probe;
-            return 0;
-        }
-    }
-    return error_set(error, ERROR_NOT_FOUND, "--probe: the recording has no probe \"%s\"",
-                     s->options.probe);
+    return probe_print_init(&s->probes, s->options.probe, s->options.probe_csv, &s->head.world,
+                            s->head.tick_rate, error);
 }
 
 Source *source_recording_create(const char *path, const SourceWorldOptions *options,

@@ -80,15 +80,10 @@ static int sim_give_frame(WorldSource *s, Frame *frame)
 
 /* ---- recording and printing ---- */
 
-static void sim_print_probe(const WorldSource *s)
+static bool probe_value(const void *context, u32 probe, f64 *value)
 {
-    u64 tick = world_tick_number(s->world);
-    f64 value;
-    if (s->options.probe != NULL && tick % s->scene->tick_rate == 0 &&
-        world_probe(s->world, s->probe, &value)) {
-        printf("probe %" PRIu64 " %s %.9g\n", tick, s->probe, value);
-        fflush(stdout);
-    }
+    const WorldSource *s = context;
+    return world_probe(s->world, s->described.probes[probe].name, value);
 }
 
 /* ---- checkpoints ---- */
@@ -167,7 +162,7 @@ static int sim_publish(WorldSource *s, u32 input_count)
     if (s->recorder != NULL) {
         recorder_tick(s->recorder, frame, s->inputs, input_count);
     }
-    sim_print_probe(s);
+    probe_print_tick(&s->probes, frame->tick, probe_value, s);
     return sim_give_frame(s, frame);
 }
 
@@ -337,8 +332,8 @@ static bool sim_wait_for_tick(WorldSource *s, f64 speed)
 static void sim_finish(WorldSource *s, int result)
 {
     if (s->options.hash) {
-        printf("hash %" PRIu64 " %016" PRIx64 "\n", world_tick_number(s->world),
-               world_hash(s->world));
+        fprintf(s->options.probe_csv ? stderr : stdout, "hash %" PRIu64 " %016" PRIx64 "\n",
+                world_tick_number(s->world), world_hash(s->world));
         fflush(stdout);
     }
     if (s->checkpointer != NULL) {

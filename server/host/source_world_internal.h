@@ -10,6 +10,7 @@
 #include "protocol/stream/entity_list.h"
 #include "server/host/checkpoint.h"
 #include "server/host/frame_queue.h"
+#include "server/host/probe_print.h"
 #include "server/host/recorder.h"
 #include "server/host/source.h"
 #include "server/world/world.h"
@@ -26,7 +27,7 @@ enum {
 typedef struct WorldSource {
     Source source;
     SourceWorldOptions options;
-    char probe[NAME_BYTES_MAX];
+    ProbePrint probes;
     Scene *scene;
 
     /* ---- the simulation's ---- */

@@ -36,26 +36,6 @@ static int keep_description(WorldSource *s, const MessageWorld *world, ErrorText
     return 0;
 }
 
-static int check_probe(WorldSource *s, const MessageWorld *world, ErrorText *error)
-{
-    const char *name = s->options.probe;
-    f64 value;
-    if (name == NULL) {
-        return 0;
-    }
-    snprintf(s->probe, sizeof s->probe, "%s", name);
-    if (strlen(name) < sizeof s->probe && world_probe(s->world, name, &value)) {
-        return 0;
-    }
-    char known[256] = "none";
-    for (u32 i = 0, used = 0; i < world->probe_count && used < sizeof known; i++) {
-        used += (u32)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                              world->probes[i].name);
-    }
-    return error_set(error, ERROR_NOT_FOUND,
-                     "--probe: '%s' is not a probe of this scene; it has %s", name, known);
-}
-
 static int open_recording(WorldSource *s, const MessageWorld *world, ErrorText *error)
 {
     if (s->options.record_path == NULL) {
@@ -173,7 +153,8 @@ int world_source_open(WorldSource *s, const char *path, ErrorText *error)
     world_describe(s->world, &world);
     result = keep_description(s, &world, error);
     if (result == 0) {
-        result = check_probe(s, &world, error);
+        result = probe_print_init(&s->probes, s->options.probe, s->options.probe_csv, &s->described,
+                                  s->scene->tick_rate, error);
     }
     return result == 0 ? open_recording(s, &world, error) : result;
 }

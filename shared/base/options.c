@@ -107,6 +107,21 @@ static int set_number(const Option *row, const char *what, const char *text, Err
     return 0;
 }
 
+static int add_line(const Option *row, const char *what, const char *text, ErrorText *error)
+{
+    char *lines = row->value;
+    size_t used = strlen(lines), length = strlen(text);
+    if (used + 1 + length + 1 > OPTION_LINES_BYTES) {
+        return error_set(error, ERROR_USAGE, "%s: more than %d bytes in all", what,
+                         OPTION_LINES_BYTES - 1);
+    }
+    if (text[0] == '\0' || strchr(text, '\n') != NULL) {
+        return error_set(error, ERROR_USAGE, "%s: give one line that is not empty", what);
+    }
+    snprintf(lines + used, OPTION_LINES_BYTES - used, "%s%s", used > 0 ? "\n" : "", text);
+    return 0;
+}
+
 /* `text` is NULL only for flags on the command line. `what` names the row in errors. */
 static int set_value(const Option *row, const char *what, const char *text, ErrorText *error)
 {
@@ -124,6 +139,8 @@ static int set_value(const Option *row, const char *what, const char *text, Erro
         return 0;
     case OPTION_SIZE:
         return set_size(row, what, text, error);
+    case OPTION_LINES:
+        return add_line(row, what, text, error);
     }
     return error_set(error, ERROR_USAGE, "%s: row of unknown kind", what);
 }
@@ -362,7 +379,7 @@ static int set_from_ini(IniRead *read, u32 index, const char *value)
     const Option *row = &read->table->rows[index];
     char what[256];
     snprintf(what, sizeof what, "%s:%u: %s", read->path, read->line, row->name);
-    if (read->seen[index]) {
+    if (read->seen[index] && row->kind != OPTION_LINES) {
         return error_set(read->error, ERROR_USAGE, "%s: given twice; keep one", what);
     }
     read->seen[index] = true;
@@ -479,6 +496,8 @@ static void print_default(const Option *row)
         break;
     case OPTION_SIZE:
         printf(" (%ux%u)", ((const u32 *)row->value)[0], ((const u32 *)row->value)[1]);
+        break;
+    case OPTION_LINES:
         break;
     }
 }

@@ -15,6 +15,7 @@ typedef enum OptionKind {
     OPTION_F64,    /* f64 *value */
     OPTION_STRING, /* const char **value; points into argv or into the config's storage */
     OPTION_SIZE,   /* u32 value[2]; "WxH" */
+    OPTION_LINES, /* char value[OPTION_LINES_BYTES]: may be given several times, newlines between */
 } OptionKind;
 
 typedef struct Option {
@@ -28,7 +29,8 @@ typedef struct Option {
 } Option;
 
 enum {
-    OPTION_ROWS_MAX = 64
+    OPTION_ROWS_MAX = 64,
+    OPTION_LINES_BYTES = 4096,
 };
 
 /* Result of a parse: which rows were set by the command line or the INI file, and the strings

@@ -184,6 +184,7 @@ typedef union Stored {
     u64 whole;
     f64 real;
     const char *text;
+    char lines[OPTION_LINES_BYTES];
 } Stored;
 
 /* Sets one option of a program from a file: its value arrives. */
@@ -191,10 +192,13 @@ static void read_one(Values *v, const Option *row, Stored *stored)
 {
     char line[256];
     f64 number = row->min != row->max ? 0.5 * (row->min + row->max) : 7.0;
-    static const char *const kinds[] = {
-        [OPTION_FLAG] = "%s = yes\n",         [OPTION_U32] = "%s = %.0f\n",
-        [OPTION_U64] = "%s = %.0f\n",         [OPTION_F64] = "%s = %.17g\n",
-        [OPTION_STRING] = "%s = some text\n", [OPTION_SIZE] = "%s = 640x480\n"};
+    static const char *const kinds[] = {[OPTION_FLAG] = "%s = yes\n",
+                                        [OPTION_U32] = "%s = %.0f\n",
+                                        [OPTION_U64] = "%s = %.0f\n",
+                                        [OPTION_F64] = "%s = %.17g\n",
+                                        [OPTION_STRING] = "%s = some text\n",
+                                        [OPTION_SIZE] = "%s = 640x480\n",
+                                        [OPTION_LINES] = "%1$s = one\n%1$s = two\n"};
     if (row->kind == OPTION_U32 || row->kind == OPTION_U64) {
         number = (f64)(u64)number;
     }
@@ -207,6 +211,7 @@ static void read_one(Values *v, const Option *row, Stored *stored)
                    : row->kind == OPTION_U64    ? stored->whole == (u64)number
                    : row->kind == OPTION_F64    ? stored->real == number
                    : row->kind == OPTION_STRING ? strcmp(stored->text, "some text") == 0
+                   : row->kind == OPTION_LINES  ? strcmp(stored->lines, "one\ntwo") == 0
                                                 : stored->u32s[1] == 480;
     if (!arrived) {
         fail_msg("%s: the value of '%s' did not arrive", row->name, line);

@@ -9,6 +9,7 @@
 #include "client/link/known_hosts.h"
 #include "client/link/link_thread.h"
 #include "client/private_server.h"
+#include "protocol/session/password.h"
 #include "protocol/session/token.h"
 #include "shared/base/clock.h"
 #include "shared/base/file.h"
@@ -28,7 +29,7 @@
 #define SETTLE_NS 300000000ull /* time for the first states of all chunks to arrive */
 
 typedef struct ClientOptions {
-    const char *name, *token, *identity, *report, *screenshot, *script, *show;
+    const char *name, *token, *identity, *password, *report, *screenshot, *script, *show;
     bool headless, no_hud;
     f64 duration_s, at_s, wait_s;
     u32 size[2], bots;
@@ -39,6 +40,7 @@ typedef struct Client {
     ClientOptions options;
     KnownHosts server_known; /* where it connects to, and whom it expects there */
     u8 token[TOKEN_BYTES_MAX];
+    char password[PASSWORD_BYTES_MAX];
     u32 token_bytes;
     Identity identity;
     bool proves; /* by that identity */
@@ -157,6 +159,7 @@ static bool connect_begin(Client *client, ErrorText *error)
                                  .dial = dial,
                                  .dial_context = client};
     snprintf(options.name, sizeof options.name, "%s", client->options.name);
+    memcpy(options.password, client->password, sizeof options.password);
     Link *link = dial(client, error);
     client->connection = link != NULL ? connection_create(link, &options, error) : NULL;
     return client->connection != NULL;
@@ -319,6 +322,7 @@ static int run_bots(Client *client, ErrorText *error)
         .token = client->token,
         .token_bytes = client->token_bytes,
         .identity = client->proves ? &client->identity : NULL,
+        .password = client->password,
         .count = client->options.bots,
         .duration_s = client->options.duration_s,
         .seed = client->options.seed,
@@ -384,7 +388,9 @@ static const char *login_name(void)
 
 static int run(Client *client, const char *operand, ErrorText *error)
 {
-    if (!token_read(client, error) || !identity_read(client, error)) {
+    const char *password = client->options.password;
+    if (!token_read(client, error) || !identity_read(client, error) ||
+        (password != NULL && password_read(password, client->password, error) != 0)) {
         return EXIT_INPUT;
     }
     if (client->options.script != NULL) {

@@ -1,5 +1,6 @@
 /* main.c: plenum-server: options, the source that the operand names, and a host to serve it. */
 #include "protocol/session/identity_file.h"
+#include "protocol/session/password.h"
 #include "server/host/host.h"
 #include "server/host/verify.h"
 #include "shared/base/file.h"
@@ -14,8 +15,9 @@
 
 typedef struct ServerOptions {
     const char *listen, *config, *record, *http, *probe_format, *open_role, *key, *identity,
-        *revoked, *log, *local_role, *bans, *allow, *audit, *console;
+        *revoked, *log, *local_role, *password, *bans, *allow, *audit, *console;
     char probe[OPTION_LINES_BYTES];
+    char secret[PASSWORD_BYTES_MAX];
     bool audit_json;
     u32 per_address, per_site, half_open, joins_minute, reserved, queue;
     bool limit_local;
@@ -118,6 +120,7 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
     out->reserved = options->reserved;
     out->queue_max = options->queue;
     out->bans = options->bans;
+    out->password = options->password != NULL ? options->secret : NULL;
     out->allow = options->allow;
     out->audit = options->audit;
     out->audit_json = options->audit_json;
@@ -305,6 +308,9 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     /* Nor may a limit of file sizes: the write fails instead. */
     signal(SIGXFSZ, SIG_IGN);
+    if (options.password != NULL && password_read(options.password, options.secret, &error) != 0) {
+        return complain(&error, EXIT_INPUT);
+    }
     if (!options.verify) {
         return serve(&options, operand);
     }

@@ -102,6 +102,7 @@ static bool bot_start(Bot *bot, u32 index, const BotsOptions *options, ErrorText
     ConnectionOptions connect = {.token = options->token,
                                  .token_bytes = options->token_bytes,
                                  .identity = options->identity};
+    snprintf(connect.password, sizeof connect.password, "%s", options->password);
     snprintf(connect.name, sizeof connect.name, "%.36s-%u", options->name, index + 1);
     Link *link = link_enet_connect(options->address, &options->trust, error);
     bot->connection = link != NULL ? connection_create(link, &connect, error) : NULL;

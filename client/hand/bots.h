@@ -15,6 +15,7 @@ typedef struct BotsOptions {
     const u8 *token;     /* [token_bytes], or NULL */
     u32 token_bytes;
     const Identity *identity; /* of all, or NULL */
+    const char *password;     /* "": none */
     u32 count;
     f64 duration_s;           /* after the last bot started; 0: until *stop */
     u64 seed;                 /* for their behaviour without a script */

@@ -23,8 +23,9 @@ typedef struct ConnectionOptions {
     char name[NAME_BYTES_MAX];
     const u8 *token;
     u32 token_bytes;
-    const Identity *identity; /* shown to the server and proven; NULL: none; copied */
-    bool reconnect;           /* keep reconnecting after a loss, with the same user id */
+    const Identity *identity;          /* shown to the server and proven; NULL: none; copied */
+    char password[PASSWORD_BYTES_MAX]; /* "": none */
+    bool reconnect;                    /* keep reconnecting after a loss, with the same user id */
     /* Creates the link of the next attempt (NULL: failed); without it a loss is final. */
     Link *(*dial)(void *context, ErrorText *error);
     void *dial_context;

@@ -500,6 +500,17 @@ static void presence_receive(Connection *connection, const Message *message)
     connection->presence_serial = message->presence.serial;
 }
 
+static void password_send(Connection *connection)
+{
+    Message message = {.kind = MESSAGE_PASSWORD};
+    memcpy(message.password.text, connection->options.password, sizeof message.password.text);
+    if (message.password.text[0] == '\0') {
+        connection_fail(connection, ERROR_DENIED, "the server asks for a password (--password)");
+    } else {
+        (void)connection_send(connection, &message);
+    }
+}
+
 static void goodbye_receive(Connection *connection, u32 reason)
 {
     char text[TEXT_BYTES_MAX];
@@ -645,6 +656,9 @@ static bool message_apply(Connection *connection, const Message *message, u8 *st
         break;
     case MESSAGE_SURVEY:
         return survey_receive(connection, &message->survey, storage);
+    case MESSAGE_PASSWORD:
+        password_send(connection);
+        break;
     case MESSAGE_GOODBYE:
         goodbye_receive(connection, message->goodbye.reason);
         break;

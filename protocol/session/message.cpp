@@ -244,6 +244,9 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
         return wire::CreateBookmark(b, m.bookmark.tick,
                                     text_to_wire(b, m.bookmark.text, sizeof m.bookmark.text))
             .Union();
+    case MESSAGE_PASSWORD:
+        return wire::CreatePassword(b, text_to_wire(b, m.password.text, sizeof m.password.text))
+            .Union();
     default:
         return Offset<void>();
     }
@@ -829,6 +832,9 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
         m.bookmark.tick = w.body_as_Bookmark()->tick();
         return c.text(w.body_as_Bookmark()->text(), m.bookmark.text, sizeof m.bookmark.text, false,
                       "bookmark");
+    case MESSAGE_PASSWORD:
+        return c.text(w.body_as_Password()->text(), m.password.text, sizeof m.password.text, true,
+                      "password");
     default:
         return c.refuse(ERROR_FORMAT, "unknown kind");
     }

@@ -19,7 +19,8 @@ PL_BEGIN_C
 enum {
     PROTOCOL_MAJOR = 5, /* 5: the tunnel below ENet */
     PROTOCOL_MINOR = 0,
-    TOKEN_BYTES_MAX = 1024
+    TOKEN_BYTES_MAX = 1024,
+    PASSWORD_BYTES_MAX = 128
 };
 
 typedef enum Role {
@@ -102,6 +103,7 @@ typedef enum MessageKind {
     MESSAGE_QUEUE,    /* server: position in the queue for a place, until the world comes */
     MESSAGE_SURVEY,   /* server: what a recording contains, for a timeline */
     MESSAGE_BOOKMARK, /* client: names a moment, kept in the recording */
+    MESSAGE_PASSWORD, /* server, with an empty text: asks for it; client: the password */
     MESSAGE_KIND_COUNT
 } MessageKind;
 
@@ -260,6 +262,9 @@ typedef struct Message {
         struct {
             u32 position, waiting; /* 1 <= position <= waiting */
         } queue;
+        struct {
+            char text[PASSWORD_BYTES_MAX];
+        } password;
     };
 } Message;
 

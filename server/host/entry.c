@@ -99,26 +99,70 @@ bool entry_place(Host *host, Session *session, u64 resume)
     return false;
 }
 
+static void place_take(Host *host, Session *session)
+{
+    if (host->link->ops->proven != NULL) {
+        host->link->ops->proven(host->link, session->peer);
+    }
+    session->ticket = ++host->next_ticket;
+    if (has_place(host, session) && !is_behind_queue(host, session)) {
+        session_live(host, session);
+        return;
+    }
+    if (host->stats.waiting == host->options.queue_max) {
+        session_close(host, session, REFUSE_FULL, "");
+        return;
+    }
+    session->waits = true;
+    host->stats.waiting++;
+    session->queue_ms = host->now_ms;
+    log_info("a client waits for a place: %u in the queue", host->stats.waiting);
+}
+
 void entry_enter(Host *host, Session *session)
 {
     if (session->identity.addressed) {
         admit_enter(host->admit, session->identity.address, host->now_ms);
         session->entered = true;
     }
-    if (host->link->ops->proven != NULL) {
-        host->link->ops->proven(host->link, session->peer);
-    }
     session->account = account_of(host, session);
     account_restore(host->accounts, session->account, &session->permissions, host->now_ms);
     moderate_refresh(host, session);
-    session->ticket = ++host->next_ticket;
-    if (has_place(host, session) && !is_behind_queue(host, session)) {
-        session_live(host, session);
-        return;
+    session->asked = host->options.password != NULL && !host->options.tokens;
+    if (session->asked) {
+        Message message = {.kind = MESSAGE_PASSWORD};
+        session_message(host, session, CHANNEL_CONTROL, &message);
+    } else {
+        place_take(host, session);
     }
-    host->stats.waiting++;
-    session->queue_ms = host->now_ms;
-    log_info("a client waits for a place: %u in the queue", host->stats.waiting);
+}
+
+/* Compares all bytes, whatever the first ones are. */
+static bool same_password(const char *a, const char *b)
+{
+    char padded[2][PASSWORD_BYTES_MAX] = {{0}};
+    u8 differs = 0;
+    snprintf(padded[0], sizeof padded[0], "%s", a);
+    snprintf(padded[1], sizeof padded[1], "%s", b);
+    for (u32 i = 0; i < PASSWORD_BYTES_MAX; i++) {
+        differs |= (u8)(padded[0][i] ^ padded[1][i]);
+    }
+    return differs == 0;
+}
+
+bool entry_password(Host *host, Session *session, const char *password)
+{
+    if (!session->asked) {
+        return false;
+    }
+    if (!same_password(host->options.password, password)) {
+        session_audit(host, session, "refused", NULL, "password", ERROR_DENIED);
+        session_close(host, session, REFUSE_PASSWORD, "");
+        return true;
+    }
+    session->asked = false;
+    place_take(host, session);
+    return true;
 }
 
 void entry_leave(Host *host, Session *session)
@@ -126,7 +170,8 @@ void entry_leave(Host *host, Session *session)
     if (session->state == SESSION_LIVE) {
         account_keep(host->accounts, session->account, &session->permissions);
     }
-    host->stats.waiting -= session->state == SESSION_WAITING;
+    host->stats.waiting -= session->waits;
+    session->waits = false;
     if (session->entered) {
         admit_leave(host->admit, session->identity.address, host->now_ms);
         session->entered = false;
@@ -149,7 +194,7 @@ static Session *queue_first(Host *host)
     Session *first = NULL;
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
-        if (session->state == SESSION_WAITING && has_place(host, session) &&
+        if (session->waits && has_place(host, session) &&
             (first == NULL || session->ticket < first->ticket)) {
             first = session;
         }
@@ -162,7 +207,7 @@ static u32 queue_position(const Host *host, const Session *session)
     u32 position = 1;
     for (u32 i = 0; i < host->session_capacity; i++) {
         const Session *other = &host->sessions[i];
-        position += other->state == SESSION_WAITING && other->ticket < session->ticket;
+        position += other->waits && other->ticket < session->ticket;
     }
     return position;
 }
@@ -175,11 +220,12 @@ void entry_queue(Host *host)
     Session *next;
     while (!host->memory_short && (next = queue_first(host)) != NULL) {
         host->stats.waiting--;
+        next->waits = false;
         session_live(host, next);
     }
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
-        if (session->state == SESSION_WAITING && host->now_ms >= session->queue_ms) {
+        if (session->waits && host->now_ms >= session->queue_ms) {
             Message message = {.kind = MESSAGE_QUEUE};
             message.queue.position = queue_position(host, session);
             message.queue.waiting = host->stats.waiting;

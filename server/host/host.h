@@ -24,6 +24,7 @@ typedef struct HostOptions {
     u32 reserved;      /* of clients_max: places for operators and returning users only */
     u32 queue_max;     /* clients that may wait for a place */
     AdmitLimits limits;
+    const char *password;     /* asked of clients without a token; NULL: none */
     const char *bans, *allow; /* files of ban.h, or NULL */
     const char *audit;        /* file of the audit log, or NULL */
     bool audit_json;

@@ -5,8 +5,8 @@
  */
 #include "server/host/session.h"
 
-#include "server/host/admin.h"
 #include "protocol/record/recording.h"
+#include "server/host/admin.h"
 #include "server/host/lag_compensation.h"
 #include "shared/base/check.h"
 #include "shared/base/clock.h"
@@ -147,7 +147,10 @@ void sessions_check(Host *host)
         if (welcomed) {
             welcome_repeat(host, session);
         }
-        if (session->state == SESSION_HELLO && host->now_ms - session->opened_ms > HELLO_MS_MAX) {
+        u64 open_ms = host->now_ms - session->opened_ms;
+        if (session->state == SESSION_WAITING && session->asked && open_ms > 2 * HELLO_MS_MAX) {
+            session_close(host, session, REFUSE_PASSWORD, "no password received");
+        } else if (session->state == SESSION_HELLO && open_ms > HELLO_MS_MAX) {
             session_close(host, session, REFUSE_TIMEOUT, "no HELLO received");
         } else if (welcomed && host->now_ms - session->heard_ms > SILENCE_MS_MAX) {
             host->stats.timed_out++;
@@ -537,7 +540,8 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
         return fine;
     }
     bool waits = session->state == SESSION_WAITING;
-    switch (waits && message.kind != MESSAGE_GOODBYE ? MESSAGE_NONE : message.kind) {
+    bool early = message.kind == MESSAGE_GOODBYE || message.kind == MESSAGE_PASSWORD;
+    switch (waits && !early ? MESSAGE_NONE : message.kind) {
     case MESSAGE_CONTROL:
         control_receive(host, session, message.control.kind, message.control.value);
         break;
@@ -549,6 +553,9 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
         break;
     case MESSAGE_DEBUG_SUBSCRIBE:
         debug_subscription_receive(host, session, message.debug_subscribe.mask);
+        break;
+    case MESSAGE_PASSWORD:
+        fine = entry_password(host, session, message.password.text);
         break;
     case MESSAGE_GOODBYE:
         log_info("user \"%s\" left", session->name);

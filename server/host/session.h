@@ -55,6 +55,8 @@ typedef struct Session {
     u64 muted_unix_s, frozen_unix_s; /* until then; 0: not */
     bool entered;                    /* counted in host->admit */
     bool privileged;             /* an operator or a returning user: may take a reserved place */
+    bool waits;                  /* in the queue */
+    bool asked;                  /* for the password: not in the queue yet */
     u64 ticket;                  /* of the queue: the lowest is next */
     u64 queue_ms;                /* time of the next message about its position */
     char wanted[NAME_BYTES_MAX]; /* name asked for */
@@ -205,7 +207,9 @@ void entry_open(Host *host, Session *session);
 bool entry_allowed(Host *host, Session *session);
 /* True if there is a place for this role, or in the queue; else refused. */
 bool entry_place(Host *host, Session *session, u64 resume);
-/* After its WELCOME: live at once, or in the queue. */
+/* True, and the client is in, if the password is right; else refused. */
+bool entry_password(Host *host, Session *session, const char *password);
+/* After its WELCOME: asked for the password, live at once, or in the queue. */
 void entry_enter(Host *host, Session *session);
 void entry_leave(Host *host, Session *session);
 /* False if the users of its account have spawned all that they may, those who left included. */

@@ -86,7 +86,9 @@ void sessions_validate(Host *host)
     for (u32 i = 0; i < host->session_capacity; i++) {
         validate_session(host, i, &host->sessions[i]);
         live += host->sessions[i].state == SESSION_LIVE;
-        waiting += host->sessions[i].state == SESSION_WAITING;
+        const Session *session = &host->sessions[i];
+        waiting += session->waits;
+        CHECK_ITEM(i, !session->waits || session->state == SESSION_WAITING);
         mask |= host->sessions[i].debug_mask;
     }
     CHECK(live == host->stats.clients && live <= host->options.clients_max);

@@ -73,15 +73,15 @@ typedef struct SourceWorldOptions {
     u64 memory_max_bytes; /* a scene that needs more is refused; 0: no limit */
     bool paused;
     f64 speed;
-    bool allow_outside;            /* the scene may name files outside its folder */
-    const char *record_path;       /* NULL: none */
-    bool record_force;             /* replace an existing file instead of numbering the name */
-    const char *checkpoint_folder; /* NULL: none */
-    u32 checkpoint_s;              /* real seconds between checkpoints; 0: 60 */
-    bool resume;                   /* go on from the checkpoint there, if there is one */
-    bool hash;                     /* print "hash TICK HEX" at the end */
-    const char *probe;             /* probes to print: see probe_print.h; NULL none */
-    bool probe_csv;                /* as a table; then nothing else goes to stdout */
+    bool allow_outside;             /* the scene may name files outside its folder */
+    const char *record_path;        /* NULL: none */
+    bool record_force;              /* replace an existing file instead of numbering the name */
+    const char *checkpoint_folder;  /* NULL: none */
+    u32 checkpoint_s;               /* real seconds between checkpoints; 0: 60 */
+    bool resume;                    /* go on from the checkpoint there, if there is one */
+    bool hash;                      /* print "hash TICK HEX" at the end */
+    const char *probe;              /* probes to print: see probe_print.h; NULL none */
+    bool probe_csv;                 /* as a table; then nothing else goes to stdout */
     const struct MatterList *kinds; /* additional kinds of matter (world.h), borrowed; NULL none */
 } SourceWorldOptions;
 

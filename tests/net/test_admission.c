@@ -163,6 +163,50 @@ static void test_queue(void **state)
     finish(&rig, users, 5, &stats);
 }
 
+static Connection *connect_with(Rig *rig, const char *password)
+{
+    ErrorText error = {0};
+    ConnectionOptions options = {.name = "user"};
+    snprintf(options.password, sizeof options.password, "%s", password);
+    Link *link = link_enet_connect(rig->address, &error);
+    assert_non_null(link);
+    return connection_create(link, &options, &error);
+}
+
+static void test_password(void **state)
+{
+    PL_UNUSED(state);
+    static const char *const wrong[] = {"", "correct", "correct horses", "Correct horse"};
+    Rig rig;
+    HostStats stats;
+    Connection *users[2];
+    HostOptions options = {.clients_max = 1,
+                           .snapshot_rate = 30,
+                           .open_role = -1,
+                           .queue_max = 1,
+                           .password = "correct horse"};
+    rig_start(&rig, &options);
+    for (u32 i = 0; i < PL_COUNT(wrong); i++) {
+        Connection *user = connect_with(&rig, wrong[i]);
+        assert_true(rig_until(&user, 1, CONNECTION_CLOSED));
+        assert_non_null(strstr(connection_error(user)->text, "password"));
+        connection_destroy(user);
+    }
+    users[0] = connect_with(&rig, "correct horse");
+    assert_true(rig_until(users, 1, CONNECTION_LIVE));
+    users[1] = connect_with(&rig, "correct horse"); /* the queue comes after it */
+    u64 end = clock_now_ns() + 10000000000ull;
+    u32 waiting = 0;
+    while (connection_queue(users[1], &waiting) == 0) {
+        assert_true(clock_now_ns() < end);
+        rig_poll(users, 2, 0.01);
+    }
+    connection_destroy(users[0]);
+    assert_true(rig_until(users + 1, 1, CONNECTION_LIVE));
+    finish(&rig, users + 1, 1, &stats);
+    assert_int_equal(stats.joined, 2);
+}
+
 static Role joined_role(const HostOptions *options)
 {
     Rig rig;
@@ -189,9 +233,8 @@ static void test_local_role(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_silent),
-        cmocka_unit_test(test_per_address),
-        cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_silent),     cmocka_unit_test(test_per_address),
+        cmocka_unit_test(test_queue),      cmocka_unit_test(test_password),
         cmocka_unit_test(test_local_role),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -367,6 +367,12 @@ static void test_debug_pictures(void **state)
     assert_int_equal(out.queue.waiting, 7);
     queue.queue.position = 8;
     refuse(&queue);
+    Message password = {.kind = MESSAGE_PASSWORD};
+    round_trip(&password, &out, &storage);
+    assert_string_equal(out.password.text, "");
+    memcpy(password.password.text, "correct horse", sizeof "correct horse");
+    round_trip(&password, &out, &storage);
+    assert_string_equal(out.password.text, "correct horse");
 
     DebugLine lines[3] = {{{1, 2, 3}, {4, 5, 6}, DEBUG_LINE_BOX},
                           {{0, 1, 0}, {0, 2, 0}, DEBUG_LINE_CONTACT},

@@ -75,6 +75,8 @@ struct ContactBodyOps {
     /* Change of angular velocity (rad/s) by an angular impulse (N m s), and its application. */
     Vec3 (*turned)(const void *of, u32 thing, Vec3 moment);
     void (*turn)(void *of, u32 thing, Vec3 moment);
+    /* It is held up in this tick by what is no contact, such as water: it may fall asleep. */
+    void (*hold_up)(void *of, u32 thing);
     /* At the end of a tick, for this tick; borrowed until its end. */
     void (*join_islands)(void *of, const IslandMembers *members);
     void (*link_thing)(void *of, u32 member, u32 thing);

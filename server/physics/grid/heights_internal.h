@@ -5,22 +5,35 @@
 #ifndef PLENUM_SERVER_PHYSICS_GRID_HEIGHTS_INTERNAL_H
 #define PLENUM_SERVER_PHYSICS_GRID_HEIGHTS_INTERNAL_H
 
+#include "server/physics/contact/bodies.h"
 #include "server/physics/grid/heights_pool.h"
 #include "server/physics/grid/shallow.h"
 #include "server/physics/grid/wave.h"
 
-/* A vertical line through a body, within a cell. */
+/* A vertical line through a body, within a cell. Its ends move with the body within a tick: */
 typedef struct PoolColumn {
-    u32 collider, thing, cell;
-    Vec3 middle;  /* m, of the part below the surface */
-    f32 area;     /* m² */
-    f32 under;    /* m, below the surface */
-    f32 slope[2]; /* of the surface along x and z */
-    f32 size;     /* m, root of the body's area in the water */
-    f32 all;      /* m², that area */
+    u32 cell;
+    Vec3 middle;  /* m, of the part below the mean surface */
+    f32 low, top; /* m, ends of the body's part above the bed */
     f32 risen;    /* m, since the start of the tick */
-    bool pierces; /* the surface: `under` grows as it sinks */
+    f32 area;     /* m² */
+    f32 under;    /* m, below the mean surface */
+    f32 cover;    /* of its cell, the share through which the body pierces the surface */
+    f32 slope[2]; /* of the surface along x and z, in its cell */
+    bool pierces; /* the mean surface: `under` grows as it sinks */
+    /* Of the substep. */
+    Vec3 arm;               /* m, from the body's centre */
+    Vec3 slip;              /* m/s, against the water */
+    Vec3 force, resistance; /* N; kg/s, against that */
 } PoolColumn;
+
+typedef struct PoolBody {
+    u32 collider, thing;
+    u32 first, end; /* columns [first, end) */
+    f32 area;       /* m², of all of them */
+    /* The surface around it, with little of its own waves, m: */
+    f32 level, slope[2];
+} PoolBody;
 
 typedef struct PoolHand {
     Vec3 place, target; /* m */
@@ -48,6 +61,9 @@ struct Pool {
     u32 pair_count, pair_capacity;
     PoolColumn *columns;
     u32 column_count, column_capacity;
+    PoolBody *bodies;
+    u32 body_count, body_capacity;
+    f64 missing; /* m⁴: moment of what is displaced, about y = 0: water that is not there */
     f32 tick_s, gravity;
     Jobs *jobs;
     PoolStats stats;
@@ -57,8 +73,17 @@ struct Pool {
 void pool_touch(Pool *pool, u32 cell);
 /* Adds to a cell's level and velocity between ticks. */
 void pool_add(Pool *pool, u32 cell, f32 level, f32 u, f32 w);
-/* heights_float.c: what bodies displaced and pushed, at the end of a tick. */
+/* heights_press.c: N upwards on a column, and how much it grows as the column sinks, N/m. */
+f32 pool_lift(const Pool *pool, const PoolColumn *column, f32 *stiffness);
+/* And what bodies displaced and pushed, at the end of a tick. */
 void pool_displace(Pool *pool);
+
+/* What of a column is in the water. */
+static inline void pool_column_under(PoolColumn *column, const PoolBody *around)
+{
+    column->under = f32_max(f32_min(column->top, around->level) - column->low, 0.0f);
+    column->middle.y = column->low + 0.5f * column->under;
+}
 
 static inline u32 pool_cells(const Pool *pool)
 {

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of loaded state: no body displaces as much. */
+#define MISSING_MAX_M4 1e15
+
 /* ---- memory ---- */
 
 static ShallowDef shallow_def_of(const PoolDef *def)
@@ -105,6 +108,7 @@ void pool_destroy(Pool *pool)
         free(pool->listed);
         free(pool->pairs);
         free(pool->columns);
+        free(pool->bodies);
         free(pool);
     }
 }
@@ -118,7 +122,9 @@ static void forget(Pool *pool)
     memset(pool->pushed, 0, cells * 2 * sizeof(f64));
     memset(pool->listed, 0, cells);
     memset(pool->hands, 0, sizeof pool->hands);
-    pool->touched_count = pool->hand_end = pool->pair_count = pool->column_count = 0;
+    pool->touched_count = pool->hand_end = pool->pair_count = 0;
+    pool->column_count = pool->body_count = 0;
+    pool->missing = 0.0;
     pool->stats = (PoolStats){.awake = true, .slowed = 1.0f};
 }
 
@@ -450,16 +456,17 @@ PoolSums pool_sums(const Pool *pool, f32 gravity)
         sums.displaced += (f64)pool->held[c];
     }
     sums.displaced *= (f64)pool->def.cell_m * (f64)pool->def.cell_m;
+    sums.potential = -density * g * pool->missing; /* the grid has water where bodies are */
     if (pool->wave != NULL) {
         WaveSums own = wave_sums(pool->wave);
         sums.volume = own.volume - sums.displaced;
-        sums.potential = density * g * own.potential;
+        sums.potential += density * g * own.potential;
         return sums;
     }
     ShallowSums own = shallow_sums(pool->shallow);
     sums.volume = own.volume - sums.displaced;
     sums.kinetic = density * own.kinetic;
-    sums.potential = density * g * (own.potential + own.volume * datum);
+    sums.potential += density * g * (own.potential + own.volume * datum);
     sums.momentum[0] = density * own.momentum[0];
     sums.momentum[2] = density * own.momentum[1];
     return sums;
@@ -496,6 +503,9 @@ static const char *held_error(const Pool *pool)
 const char *pool_validate(const Pool *pool)
 {
     const char *wrong = held_error(pool);
+    if (wrong == NULL && !(fabs(pool->missing) <= MISSING_MAX_M4)) {
+        wrong = "what bodies displace is out of range";
+    }
     for (u32 n = 0; n < pool->hand_end && wrong == NULL; n++) {
         wrong = hand_is_good(&pool->hands[n]) ? NULL : "a hand is out of range";
     }
@@ -505,21 +515,16 @@ const char *pool_validate(const Pool *pool)
     return wrong;
 }
 
-/* Sparse: most cells displace nothing. */
+/* Sparse: most cells displace nothing. In the order in which they are given what they displace:
+ * rounding depends on it. */
 static void serialize_held(Pool *pool, State *state)
 {
-    u32 cells = pool_cells(pool), count = 0;
-    for (u32 c = 0; c < cells; c++) {
-        count += pool->held[c] != 0.0f;
-    }
+    u32 cells = pool_cells(pool), count = pool->touched_count;
     state_count(state, &count, cells);
-    for (u32 c = 0, n = 0; n < count && !state->failed; n++) {
-        while (state->mode != STATE_LOAD && pool->held[c] == 0.0f) {
-            c++;
-        }
-        u32 cell = c++;
+    for (u32 n = 0; n < count && !state->failed; n++) {
+        u32 cell = state->mode == STATE_LOAD ? 0 : pool->touched[n];
         state_bytes(state, &cell, sizeof cell);
-        if (cell >= cells) {
+        if (cell >= cells || (state->mode == STATE_LOAD && pool->listed[cell] != 0)) {
             state->failed = true;
             return;
         }
@@ -544,6 +549,7 @@ void pool_serialize(Pool *pool, State *state)
         shallow_set_bed(pool->shallow, pool->bed);
     }
     serialize_held(pool, state);
+    state_bytes(state, &pool->missing, sizeof pool->missing);
     state_count(state, &pool->hand_end, POOL_HANDS_MAX);
     for (u32 n = 0; n < pool->hand_end && !state->failed; n++) {
         state_bytes(state, &pool->hands[n], sizeof pool->hands[n]);

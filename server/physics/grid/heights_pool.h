@@ -5,11 +5,12 @@
  * with the colliders of the bodies in begin.
  *
  * Bodies. A body is seen by vertical lines through cells: the part of each below the surface
- * displaces water, is lifted by its weight, and is dragged by the water's motion. What is displaced
- * raises the level of its cell, whose water runs off: so bodies make waves, and the pool's water
- * plus what bodies displace is constant (Chentanez & Müller 2010, "Real-time simulation of large
- * bodies of water"). Horizontal impulses are exchanged with the momentum of the cells of shallow
- * water; vertical ones with its bed. The wave equation has no momentum to exchange.
+ * displaces water, is lifted by the level of its cell, and is dragged by the water's motion. What
+ * is displaced raises the level of its cell, whose water runs off: so bodies make waves, and the
+ * pool's water plus what bodies displace is constant (Chentanez & Müller 2010, "Real-time
+ * simulation of large bodies of water"). Horizontal impulses are exchanged with the momentum of the
+ * cells of shallow water; vertical ones with its bed. The wave equation has no momentum: there a
+ * push makes waves.
  * Units SI, world axes; y is up. A tick allocates nothing after the first few.
  * Layer: server/physics (includes shared only).
  */
@@ -98,7 +99,7 @@ void pool_wake(Pool *pool);
 typedef struct PoolSums {
     f64 volume;             /* m³ of water: without what bodies displace; of waves above rest */
     f64 displaced;          /* m³ */
-    f64 kinetic, potential; /* J; of the water with what is displaced, potential zero at y = 0 */
+    f64 kinetic, potential; /* J; of the water without bodies, potential zero at y = 0 */
     f64 momentum[3];        /* kg m/s */
 } PoolSums;
 PoolSums pool_sums(const Pool *pool, f32 gravity);

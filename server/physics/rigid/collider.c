@@ -281,6 +281,11 @@ static void turn(void *of, u32 thing, Vec3 moment)
     rigid_add_angular_velocity(rigid, thing, rigid_rotation_since(rigid, thing, moment));
 }
 
+static void hold_up(void *of, u32 thing)
+{
+    rigid_hold_up(((RigidCollider *)of)->rigid, thing);
+}
+
 static void join_islands(void *of, const IslandMembers *members)
 {
     rigid_set_island_members(((RigidCollider *)of)->rigid, members);
@@ -308,6 +313,7 @@ static const ContactBodyOps body_ops = {
     .response = response,
     .turned = turned,
     .turn = turn,
+    .hold_up = hold_up,
     .join_islands = join_islands,
     .link_thing = link_thing,
     .link_members = link_members,

@@ -261,6 +261,11 @@ void rigid_link_members(Rigid *rigid, u32 member, u32 other)
     support_link(rigid, member_node(rigid, member), member_node(rigid, other));
 }
 
+void rigid_hold_up(Rigid *rigid, u32 slot)
+{
+    rigid->bodies[slot].flags |= BODY_AFLOAT;
+}
+
 bool rigid_stirs(const Rigid *rigid, u32 slot)
 {
     return body_stirs(rigid, slot);
@@ -283,10 +288,10 @@ static void hold_up(Rigid *rigid, u32 a, u32 b)
 static void find_sets(Rigid *rigid)
 {
     island_build(rigid);
-    memset(rigid->island_held, 0, rigid->slots);
     memset(rigid->island_restless, 0, rigid->slots);
     for (u32 i = 0; i < rigid->slots; i++) {
         rigid->supports[i] = i;
+        rigid->island_held[i] = (rigid->bodies[i].flags & BODY_AFLOAT) != 0;
     }
     for (u32 i = 0; i < member_count(rigid); i++) {
         u32 node = member_node(rigid, i);
@@ -370,7 +375,7 @@ static void fall_asleep(Rigid *rigid)
     }
 }
 
-void island_sleep(Rigid *rigid)
+static void find_sleepers(Rigid *rigid)
 {
     for (u32 i = 0; i < rigid->grab_count; i++) {
         if (rigid->grabs[i].live) {
@@ -393,4 +398,12 @@ void island_sleep(Rigid *rigid)
     }
     find_restless(rigid);
     fall_asleep(rigid);
+}
+
+void island_sleep(Rigid *rigid)
+{
+    find_sleepers(rigid);
+    for (u32 i = 0; i < rigid->active_count; i++) {
+        rigid->bodies[rigid->active[i]].flags &= ~(u32)BODY_AFLOAT;
+    }
 }

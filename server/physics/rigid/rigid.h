@@ -169,6 +169,9 @@ void rigid_keep_awake(Rigid *rigid, u32 slot);
 void rigid_set_island_members(Rigid *rigid, const IslandMembers *members);
 void rigid_link_body(Rigid *rigid, u32 member, u32 slot);
 void rigid_link_members(Rigid *rigid, u32 member, u32 other);
+/* What is neither contact nor joint holds the body up in this tick: it may fall asleep. Call before
+ * rigid_finish. */
+void rigid_hold_up(Rigid *rigid, u32 slot);
 /* Whether it is awake and dynamic, or a moving kinematic body. */
 bool rigid_stirs(const Rigid *rigid, u32 slot);
 

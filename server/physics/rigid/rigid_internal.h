@@ -61,12 +61,13 @@ typedef struct FreeFlight {
 enum {
     BODY_LIVE = 1,
     BODY_ASLEEP = 2,
-    BODY_MOVED = 4,  /* its fat bounds or filters changed: search for new pairs */
-    BODY_OFFSET = 8, /* its centre of mass is not its shape's origin */
-    BODY_ROUND = 16, /* its inertia is equal about all axes: no gyroscopic term */
-    BODY_PGS = 32,   /* dynamic, and solved by PGS */
-    BODY_LEFT = 64,  /* its fat bounds are newer than those in the tree */
-    BODY_FLIES = 128 /* its points move farther in this tick than half of the contact margin */
+    BODY_MOVED = 4,   /* its fat bounds or filters changed: search for new pairs */
+    BODY_OFFSET = 8,  /* its centre of mass is not its shape's origin */
+    BODY_ROUND = 16,  /* its inertia is equal about all axes: no gyroscopic term */
+    BODY_PGS = 32,    /* dynamic, and solved by PGS */
+    BODY_LEFT = 64,   /* its fat bounds are newer than those in the tree */
+    BODY_FLIES = 128, /* its points move farther in this tick than half of the contact margin */
+    BODY_AFLOAT = 256 /* what is no contact holds it up in this tick */
 };
 
 typedef struct Body {

@@ -154,7 +154,7 @@ static const EnergyBound energy_bounds[] = {
     {"sand_pile", 400, 400},
     {"sand_water", 4, 4},
     {"sand_wheel", 18, 8},
-    {"pool_toys", 9000, 9000},
+    {"pool_toys", 2.6, 0.001},
     {"water_fountain", 970, 970},
     {"water_wheel", 3600, 3600},
     {"liquids", 1500, 1},

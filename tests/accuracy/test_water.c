@@ -110,6 +110,55 @@ static void dam_breaks_beat_first_order_twice(void **state)
     }
 }
 
+/* Ritter's dam at an edge: what is below does not matter to the water above, so that 8/27 h √(g h)
+ * falls over it. */
+static void water_falls_over_edges(void **state)
+{
+    PL_UNUSED(state);
+    for (u32 n = 100; n <= 400; n *= 2) {
+        f32 bed[400];
+        Shallow *shallow = channel(n, 10.0, false, HEIGHT_CLOSED);
+        for (u32 i = 0; i < n; i++) {
+            bed[i] = i < n / 2 ? 0.0f : -3.0f;
+        }
+        assert_true(shallow_set_bed(shallow, bed));
+        for (u32 i = 0; i < n; i++) {
+            shallow_set(shallow, i, 0, i < n / 2 ? 1.0f : 0.5f, 0.0f, 0.0f);
+        }
+        run(shallow, 1.0);
+        f64 left = 0.0, fallen = 8.0 / 27.0 * sqrt(g) * 1.0;
+        for (u32 i = 0; i < n / 2; i++) {
+            left += depth_at(shallow, i, false) * 10.0 / n;
+        }
+        print_message("n = %u: %.3f m^2 fell over the edge, exact %.3f\n", n, 5.0 - left, fallen);
+        assert_true(fabs((5.0 - left) / fallen - 1.0) < 4.0 / n);
+        shallow_destroy(shallow);
+    }
+}
+
+/* Ritter's front, where it is a thousandth as deep as the dam: thin water is late, less so on finer
+ * grids. */
+static void fronts_on_dry_land_keep_time(void **state)
+{
+    PL_UNUSED(state);
+    for (u32 n = 200; n <= 800; n *= 2) {
+        Shallow *shallow = channel(n, 10.0, false, HEIGHT_ABSORBING);
+        for (u32 i = 0; i < n / 2; i++) {
+            shallow_set(shallow, i, 0, 1.0f, 0.0f, 0.0f);
+        }
+        run(shallow, 0.7);
+        u32 i = n - 1;
+        while (depth_at(shallow, i, false) < 1e-3) {
+            i--;
+        }
+        f64 x = (i + 1.0) * 10.0 / n - 5.0, exact = 0.7 * sqrt(g) * (2.0 - 3.0 * sqrt(1e-3));
+        print_message("n = %u: front at %.3f m, exact %.3f: %.1f %% late\n", n, x, exact,
+                      100.0 * (1.0 - x / exact));
+        assert_true(x < exact && 1.0 - x / exact < 0.33 / sqrt(n / 20.0));
+        shallow_destroy(shallow);
+    }
+}
+
 /* Along z and towards −x it is the same flow, but for the length of steps. */
 static void directions_are_alike(void **state)
 {
@@ -586,6 +635,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dam_breaks_beat_first_order_twice),
+        cmocka_unit_test(water_falls_over_edges),
+        cmocka_unit_test(fronts_on_dry_land_keep_time),
         cmocka_unit_test(directions_are_alike),
         cmocka_unit_test(smooth_waves_are_of_second_order),
         cmocka_unit_test(lakes_stay_at_rest),

@@ -40,6 +40,16 @@ SIMD_INLINE f32x8 half_slope(f32x8 before, f32x8 after)
     return f32x8_max(low, zero) + f32x8_min(high, zero);
 }
 
+/* Half the slope of the bed, as that of level less depth: no face lies beyond the bed of a
+ * neighbour. Else the level below an edge would raise a wall on it. */
+SIMD_INLINE f32x8 within(f32x8 slope, f32x8 before, f32x8 after)
+{
+    f32x8 zero = f32x8_set(0.0f);
+    f32x8 low = f32x8_min(f32x8_max(before, after), zero);
+    f32x8 high = f32x8_max(f32x8_min(before, after), zero);
+    return f32x8_max(f32x8_min(slope, high), low);
+}
+
 /* Harten, Lax and van Leer's flux between hydrostatically reconstructed depths. `content` is what
  * may leave either cell: m of depth times m/s. */
 SIMD_INLINE WaterFlux face_flux(FaceSide a, FaceSide b, f32x8 content_a, f32x8 content_b,
@@ -100,11 +110,12 @@ static void faces_of_row(const RowPass *pass, i32 k, size_t from, size_t to)
         f32x8 hc = f32x8_load(h + c), uc = f32x8_load(u + c), wc = f32x8_load(w + c);
         f32x8 he = load_any(h + c + 1), hw = load_any(h + c - 1);
         f32x8 hn = f32x8_load(h + c + stride), hs = f32x8_load(h + c - stride);
-        f32x8 lc = hc + f32x8_load(b + c);
+        f32x8 bc = f32x8_load(b + c), lc = hc + bc;
+        f32x8 bw = bc - load_any(b + c - 1), be = load_any(b + c + 1) - bc;
+        f32x8 bs = bc - f32x8_load(b + c - stride), bn = f32x8_load(b + c + stride) - bc;
         f32x8 hx = half_slope(hc - hw, he - hc), hz = half_slope(hc - hs, hn - hc);
-        f32x8 lx = half_slope(lc - (hw + load_any(b + c - 1)), he + load_any(b + c + 1) - lc);
-        f32x8 lz = half_slope(lc - (hs + f32x8_load(b + c - stride)),
-                              hn + f32x8_load(b + c + stride) - lc);
+        f32x8 lx = hx + within(half_slope((hc - hw) + bw, (he - hc) + be) - hx, bw, be);
+        f32x8 lz = hz + within(half_slope((hc - hs) + bs, (hn - hc) + bn) - hz, bs, bn);
         f32x8 ux = half_slope(uc - load_any(u + c - 1), load_any(u + c + 1) - uc);
         f32x8 wx = half_slope(wc - load_any(w + c - 1), load_any(w + c + 1) - wc);
         f32x8 uz = half_slope(uc - f32x8_load(u + c - stride), f32x8_load(u + c + stride) - uc);

@@ -184,6 +184,7 @@ typedef struct SceneWater {
     u32 first_basin, basin_count;   /* in basins */
     u32 first_spring, spring_count; /* in springs */
     u32 first_gauge, gauge_count;   /* in gauges */
+    i32 spray;                      /* index in liquids, or −1 */
     Appearance appearance;
 } SceneWater;
 

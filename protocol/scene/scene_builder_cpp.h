@@ -275,6 +275,7 @@ class Builder
     bool water_basins(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_springs(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_gauges(const JsonPath &at, const fb::Water *in, SceneWater *out);
+    bool water_spray(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_look(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool waters(const JsonPath &at, const fb::Scene *in);

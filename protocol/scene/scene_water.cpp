@@ -119,6 +119,24 @@ bool Builder::water_gauges(const JsonPath &at, const fb::Water *in, SceneWater *
     return true;
 }
 
+bool Builder::water_spray(const JsonPath &at, const fb::Water *in, SceneWater *out)
+{
+    out->spray = -1;
+    if (in->spray() == nullptr || in->spray()->size() == 0) {
+        return true;
+    }
+    for (u32 i = 0; i < out_->liquid_count; i++) {
+        if (in->spray()->str() == out_->liquids[i].name && !out_->liquids[i].grains) {
+            out->spray = (i32)i;
+        }
+    }
+    if (out->method == WATER_WAVE) {
+        return fail(at, "spray", "only shallow water has it; give \"method\": \"shallow\"");
+    }
+    return out->spray >= 0 ||
+           fail(at, "spray", "there is no liquid \"%.63s\"", in->spray()->c_str());
+}
+
 bool Builder::water_look(const JsonPath &at, const fb::Water *in, SceneWater *out)
 {
     static const f32 light[4] = {0.30f, 0.65f, 0.80f, 1.0f}, deep[4] = {0.01f, 0.06f, 0.09f, 1.0f};
@@ -139,7 +157,8 @@ bool Builder::water_look(const JsonPath &at, const fb::Water *in, SceneWater *ou
 bool Builder::water(const JsonPath &at, const fb::Water *in, SceneWater *out)
 {
     if (!water_options(at, in, out) || !water_cells(at, out) || !water_basins(at, in, out) ||
-        !water_springs(at, in, out) || !water_gauges(at, in, out) || !water_look(at, in, out)) {
+        !water_springs(at, in, out) || !water_gauges(at, in, out) || !water_spray(at, in, out) ||
+        !water_look(at, in, out)) {
         return false;
     }
     if (out->method == WATER_WAVE && (out->basin_count > 0 || out->spring_count > 0)) {

@@ -51,6 +51,10 @@ typedef struct MatterStats {
     f32 penetration_max; /* m, deepest contact */
 } MatterStats;
 
+typedef struct MatterParcel {
+    f32 size_m, mass_kg; /* diameter; of one */
+} MatterParcel;
+
 struct MatterOps {
     const char *name; /* e.g. "rigid", in errors */
     size_t bytes;     /* size of the struct that begins with Matter */
@@ -158,6 +162,19 @@ struct MatterOps {
     Collider (*collider)(Matter *matter, u32 user);
     /* The entity that a thing of its collider belongs to; 0: none. Needed for sensors. */
     u32 (*entity_of)(const Matter *matter, u32 thing);
+
+    /* ---- parcels: matter that one kind hands over to another ----
+     * Drops of a substance, of one mass and size. Between ticks of the kind that offers them: in
+     * finish of a later kind. */
+
+    /* The number of one of its substances by name; −1: it is not of this kind, or has none. */
+    i32 (*find_parcels)(const Matter *matter, const char *name);
+    MatterParcel (*parcel)(const Matter *matter, i32 parcels);
+    /* Adds one; false: there is no room. */
+    bool (*add_parcel)(Matter *matter, i32 parcels, Vec3 position, Vec3 velocity);
+    /* Offers each to `take`, and removes those that it takes over. */
+    void (*offer_parcels)(Matter *matter, i32 parcels,
+                          bool (*take)(void *context, Vec3 position, Vec3 velocity), void *context);
 
     /* ---- state: hash, save and load in one walk (state.h) ---- */
 

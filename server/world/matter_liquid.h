@@ -57,6 +57,13 @@ int matter_liquid_fill(Matter *matter, ErrorText *error);
 void matter_liquid_emit(MatterLiquid *m, const Collider *colliders, u32 count);
 /* Removes what is in a drain or out of bounds. */
 void matter_liquid_drain(MatterLiquid *m);
+/* Particles of a phase as parcels. */
+i32 matter_liquid_find_parcels(const Matter *matter, const char *name);
+MatterParcel matter_liquid_parcel(const Matter *matter, i32 parcels);
+bool matter_liquid_add_parcel(Matter *matter, i32 parcels, Vec3 position, Vec3 velocity);
+void matter_liquid_offer_parcels(Matter *matter, i32 parcels,
+                                 bool (*take)(void *context, Vec3 position, Vec3 velocity),
+                                 void *context);
 
 /* matter_liquid_probes.c */
 void matter_liquid_sums(const Matter *matter, MatterSums *sums);

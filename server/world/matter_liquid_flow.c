@@ -1,10 +1,11 @@
 /* matter_liquid_flow.c: the particles of a scene's fills, those that sources add and drains
- * remove. */
+ * remove, and those that other kinds hand over or take. */
 #include "server/world/matter_liquid.h"
 
 #include "shared/math/random.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
     THINGS_MAX = 32, /* looked at around one particle */
@@ -292,6 +293,46 @@ void matter_liquid_drain(MatterLiquid *m)
                 (!inside(scene->bounds, at) || is_drained(scene, &scene->liquids[p], at))) {
                 liquid_remove(m->liquid, i);
             }
+        }
+    }
+}
+
+/* ---- parcels ---- */
+
+i32 matter_liquid_find_parcels(const Matter *matter, const char *name)
+{
+    const Scene *scene = liquid_scene(liquid_of_const(matter));
+    for (u32 i = 0; i < scene->liquid_count; i++) {
+        if (strcmp(scene->liquids[i].name, name) == 0) {
+            return (i32)i;
+        }
+    }
+    return -1;
+}
+
+MatterParcel matter_liquid_parcel(const Matter *matter, i32 parcels)
+{
+    const MatterLiquid *m = liquid_of_const(matter);
+    return (MatterParcel){liquid_spacing(m->liquid), liquid_particle_mass(m->liquid, (u32)parcels)};
+}
+
+bool matter_liquid_add_parcel(Matter *matter, i32 parcels, Vec3 position, Vec3 velocity)
+{
+    const MatterLiquid *m = liquid_of(matter);
+    return inside(liquid_scene(m)->bounds, position) &&
+           liquid_spawn(m->liquid, (u32)parcels, position, velocity) >= 0;
+}
+
+void matter_liquid_offer_parcels(Matter *matter, i32 parcels,
+                                 bool (*take)(void *context, Vec3 position, Vec3 velocity),
+                                 void *context)
+{
+    const MatterLiquid *m = liquid_of(matter);
+    u32 end = liquid_first(m->liquid, (u32)parcels + 1);
+    for (u32 i = liquid_first(m->liquid, (u32)parcels); i < end; i++) {
+        if (liquid_generations(m->liquid)[i] != 0 &&
+            take(context, liquid_positions(m->liquid)[i], liquid_velocities(m->liquid)[i])) {
+            liquid_remove(m->liquid, i);
         }
     }
 }

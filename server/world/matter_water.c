@@ -58,7 +58,8 @@ static int create(Matter *matter, ErrorText *error)
     m->pools = calloc(scene->water_count, sizeof *m->pools);
     m->entities = calloc(scene->water_count, sizeof *m->entities);
     m->fields = calloc(scene->water_count, sizeof *m->fields);
-    if (m->pools == NULL || m->entities == NULL || m->fields == NULL) {
+    m->sprays = calloc(scene->water_count, sizeof *m->sprays);
+    if (m->pools == NULL || m->entities == NULL || m->fields == NULL || m->sprays == NULL) {
         return error_set(error, ERROR_MEMORY, "%s: out of memory for the world", scene->name);
     }
     m->count = scene->water_count;
@@ -71,6 +72,7 @@ static int create(Matter *matter, ErrorText *error)
                              scene->waters[i].name, why.text);
         }
     }
+    matter_water_find_sprays(m);
     return ERROR_OK;
 }
 
@@ -83,6 +85,7 @@ static void destroy(Matter *matter)
     free(m->pools);
     free(m->entities);
     free(m->fields);
+    free(m->sprays);
 }
 
 static void declare_field(MatterWater *m, u32 i)
@@ -194,6 +197,7 @@ static void finish(Matter *matter)
     for (u32 i = 0; i < m->count; i++) {
         pool_finish(m->pools[i]);
     }
+    matter_water_exchange(m);
     m->ticks++;
 }
 

@@ -28,12 +28,19 @@ typedef struct OwnWaterProbe {
     u32 of; /* water, or gauge of the scene */
 } OwnWaterProbe;
 
+/* What a water becomes in the air: parcels of another kind. */
+typedef struct WaterSpray {
+    Matter *of; /* NULL: nothing */
+    i32 parcels;
+} WaterSpray;
+
 typedef struct MatterWater {
     Matter base;
     u32 count;                           /* waters of the scene */
     Pool **pools;                        /* [count] */
     u32 *entities;                       /* [count] ids */
     u32 *fields;                         /* [count] */
+    WaterSpray *sprays;                  /* [count] */
     u64 ticks;                           /* since the scene was built */
     u64 drops;                           /* of rain: counter of its random numbers */
     u32 parameters[PARAMETERS_OF_WATER]; /* indices for world_value */
@@ -62,6 +69,10 @@ int matter_water_fill(Matter *matter, ErrorText *error);
 void matter_water_find_bed(MatterWater *m, const Entity *but);
 /* What springs and rain add in a tick. */
 void matter_water_flow(MatterWater *m);
+/* Finds what the waters become in the air. */
+void matter_water_find_sprays(MatterWater *m);
+/* Hands water over to that and back, at the end of a tick. */
+void matter_water_exchange(MatterWater *m);
 void matter_water_declare_probes(MatterWater *m);
 f64 matter_water_measure(const Matter *matter, u32 probe);
 void matter_water_sums(const Matter *matter, MatterSums *sums);

@@ -160,6 +160,51 @@ void matter_water_flow(MatterWater *m)
     }
 }
 
+/* ---- spray ---- */
+
+void matter_water_find_sprays(MatterWater *m)
+{
+    const Scene *scene = water_scene(m);
+    for (u32 w = 0; w < m->count; w++) {
+        i32 spray = scene->waters[w].spray;
+        for (u32 k = 0; spray >= 0 && k < m->base.index; k++) {
+            Matter *other = world_matter_at(m->base.world, k);
+            if (other->ops->find_parcels == NULL) {
+                continue;
+            }
+            i32 found = other->ops->find_parcels(other, scene->liquids[spray].name);
+            if (found >= 0) {
+                MatterParcel parcel = other->ops->parcel(other, found);
+                m->sprays[w] = (WaterSpray){other, found};
+                pool_set_parcels(m->pools[w], parcel.size_m, parcel.mass_kg);
+            }
+        }
+    }
+}
+
+static bool give(void *context, const PoolParcel *parcel)
+{
+    const WaterSpray *spray = context;
+    return spray->of->ops->add_parcel(spray->of, spray->parcels, parcel->position,
+                                      parcel->velocity);
+}
+
+static bool take_back(void *context, Vec3 position, Vec3 velocity)
+{
+    return pool_catch(context, &(PoolParcel){position, velocity});
+}
+
+void matter_water_exchange(MatterWater *m)
+{
+    for (u32 w = 0; w < m->count; w++) {
+        WaterSpray *spray = &m->sprays[w];
+        if (spray->of != NULL) {
+            spray->of->ops->offer_parcels(spray->of, spray->parcels, take_back, m->pools[w]);
+            pool_shed(m->pools[w], &(PoolTaker){give, spray});
+        }
+    }
+}
+
 /* ---- measurements ---- */
 
 static void declare_probe(MatterWater *m, WaterProbe kind, u32 of, const char *name,
@@ -251,6 +296,8 @@ void matter_water_dump_entity(const Matter *matter, const Entity *entity, Dump *
         dump_number(dump, "volume_m3", (f32)sums.volume);
         dump_number(dump, "displaced_m3", (f32)sums.displaced);
         dump_count(dump, "bodies", stats.bodies);
+        dump_count(dump, "shed", stats.shed);
+        dump_count(dump, "caught", stats.caught);
         dump_number(dump, "slowed", stats.slowed);
         dump_flag(dump, "awake", stats.awake);
     }

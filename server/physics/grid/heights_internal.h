@@ -35,6 +35,13 @@ typedef struct PoolBody {
     f32 level, slope[2];
 } PoolBody;
 
+/* An edge of the bed, from a cell towards the one beside it. */
+typedef struct PoolFall {
+    u32 cell, side;
+    f32 owed; /* parcels that have flown over it and not left */
+    u32 shed; /* and that have */
+} PoolFall;
+
 typedef struct PoolHand {
     Vec3 place, target; /* m */
     f32 radius;
@@ -54,6 +61,10 @@ struct Pool {
     u32 touched_count;
     PoolHand hands[POOL_HANDS_MAX];
     u32 hand_end;
+    f32 parcel_m, parcel_kg; /* what it sheds; 0: nothing */
+    PoolFall *falls;
+    u32 fall_count, fall_capacity;
+    u64 drawn; /* random numbers */
     /* Of the tick. */
     Collider colliders[POOL_COLLIDERS_MAX];
     u32 collider_count;
@@ -84,6 +95,10 @@ static inline void pool_column_under(PoolColumn *column, const PoolBody *around)
     column->under = f32_max(f32_min(column->top, around->level) - column->low, 0.0f);
     column->middle.y = column->low + 0.5f * column->under;
 }
+
+/* heights_shed.c: after a change of the bed or of the parcels. */
+void pool_find_falls(Pool *pool);
+void pool_serialize_falls(Pool *pool, State *state);
 
 static inline u32 pool_cells(const Pool *pool)
 {

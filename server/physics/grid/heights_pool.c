@@ -109,6 +109,7 @@ void pool_destroy(Pool *pool)
         free(pool->pairs);
         free(pool->columns);
         free(pool->bodies);
+        free(pool->falls);
         free(pool);
     }
 }
@@ -125,6 +126,11 @@ static void forget(Pool *pool)
     pool->touched_count = pool->hand_end = pool->pair_count = 0;
     pool->column_count = pool->body_count = 0;
     pool->missing = 0.0;
+    pool->drawn = 0;
+    for (u32 n = 0; n < pool->fall_count; n++) {
+        pool->falls[n].owed = 0.0f;
+        pool->falls[n].shed = 0;
+    }
     pool->stats = (PoolStats){.awake = true, .slowed = 1.0f};
 }
 
@@ -155,6 +161,7 @@ bool pool_set_bed(Pool *pool, const f32 *bed)
         pool->bed[c] = bed[c];
         shallow_set(pool->shallow, i, k, wet ? level - bed[c] : 0.0f, u, w);
     }
+    pool_find_falls(pool);
     return true;
 }
 
@@ -437,6 +444,7 @@ void pool_finish(Pool *pool)
         pool->stats.awake = stats.tiles_awake > 0;
     }
     pool->collider_count = 0;
+    pool->stats.caught = 0;
 }
 
 void pool_wake(Pool *pool)
@@ -550,6 +558,7 @@ void pool_serialize(Pool *pool, State *state)
     }
     serialize_held(pool, state);
     state_bytes(state, &pool->missing, sizeof pool->missing);
+    pool_serialize_falls(pool, state);
     state_count(state, &pool->hand_end, POOL_HANDS_MAX);
     for (u32 n = 0; n < pool->hand_end && !state->failed; n++) {
         state_bytes(state, &pool->hands[n], sizeof pool->hands[n]);
@@ -570,6 +579,7 @@ void pool_serialize(Pool *pool, State *state)
         if (pool->shallow != NULL) {
             shallow_set_bed(pool->shallow, pool->bed);
         }
+        pool_find_falls(pool);
         pool_clear(pool);
     }
 }

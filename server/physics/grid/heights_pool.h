@@ -94,6 +94,29 @@ void pool_substep(Pool *pool, f32 h);
 void pool_finish(Pool *pool);
 void pool_wake(Pool *pool);
 
+/* ---- parcels, after pool_finish ---- */
+
+/* Water outside of the grid: drops of one mass, which another solver moves. */
+typedef struct PoolParcel {
+    Vec3 position, velocity;
+} PoolParcel;
+
+/* Takes a parcel over; false: not now, it stays in the pool. */
+typedef struct PoolTaker {
+    bool (*take)(void *context, const PoolParcel *parcel);
+    void *context;
+} PoolTaker;
+
+/* Shallow only: what parcels are, before the first tick; 0: the pool sheds none. */
+void pool_set_parcels(Pool *pool, f32 size_m, f32 mass_kg);
+/* Sheds parcels where water falls over an edge of the bed that is at least three of them high, and
+ * where a front breaks. The pool loses their mass and horizontal momentum; energy never grows:
+ * what a front throws up is a share of what it loses. */
+void pool_shed(Pool *pool, const PoolTaker *to);
+/* Whether a parcel that falls is at the surface, or on land that is bed: then it is water again,
+ * with its mass and horizontal momentum, and the caller removes it. */
+bool pool_catch(Pool *pool, const PoolParcel *parcel);
+
 /* ---- measurements and state ---- */
 
 typedef struct PoolSums {
@@ -107,6 +130,7 @@ PoolSums pool_sums(const Pool *pool, f32 gravity);
 typedef struct PoolStats {
     bool awake;
     u32 bodies, columns; /* in the water, and lines through them, in the last tick */
+    u32 shed, caught;    /* parcels, in the last tick */
     f32 slowed;          /* < 1: waves are slower than they are (shallow.h, wave.h) */
 } PoolStats;
 PoolStats pool_stats(const Pool *pool);

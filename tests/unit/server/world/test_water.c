@@ -204,6 +204,98 @@ static void springs_and_drains_keep_account(void **state)
     stage_end(&stage);
 }
 
+/* A channel that ends at an edge, 1 m above a basin; its water becomes spray there. */
+static const char fall_json[] =
+    "\"liquid_spacing\":0.06,"
+    "\"waters\":[{\"name\":\"w\",\"width\":6,\"length\":1.2,\"cell\":0.1,\"depth\":1.6,\"dry\":"
+    "true,"
+    "\"spray\":\"drops\",\"friction\":0,\"basins\":[{\"position\":[-2,0,0],\"size\":[2,0,2],"
+    "\"level\":0.3},"
+    "{\"position\":[2,0,0],\"size\":[4,0,2],\"level\":-1.2}]}],"
+    "\"liquids\":[{\"name\":\"drops\",\"capacity\":4000}],"
+    "\"bodies\":[{\"name\":\"step\",\"motion\":\"static\",\"position\":[-2,-0.8,0],"
+    "\"shape\":{\"kind\":\"box\",\"half\":[2,0.8,0.6]}},"
+    "{\"name\":\"sides\",\"motion\":\"static\",\"position\":[0,0,0],\"shape\":{\"kind\":"
+    "\"compound\","
+    "\"children\":[{\"shape\":{\"kind\":\"box\",\"half\":[3.2,2,0.1]},\"position\":[0,0,0.7]},"
+    "{\"shape\":{\"kind\":\"box\",\"half\":[3.2,2,0.1]},\"position\":[0,0,-0.7]},"
+    "{\"shape\":{\"kind\":\"box\",\"half\":[0.1,2,0.8]},\"position\":[3.1,0,0]},"
+    "{\"shape\":{\"kind\":\"box\",\"half\":[3,0.1,0.8]},\"position\":[0,-1.7,0]}]}}],"
+    "\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"}]";
+
+/* A dam breaks into shallower water: the front is a bore, and throws spray. */
+static const char bore_json[] =
+    "\"liquid_spacing\":0.06,"
+    "\"waters\":[{\"name\":\"w\",\"width\":8,\"length\":5,\"cell\":0.1,\"depth\":0.3,\"spray\":"
+    "\"drops\","
+    "\"border_x\":\"periodic\",\"border_z\":\"periodic\",\"friction\":0,"
+    "\"basins\":[{\"position\":[0,0,0],\"size\":[3,0,2],\"level\":0.9}]}],"
+    "\"liquids\":[{\"name\":\"drops\",\"capacity\":4000}],"
+    "\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"}]";
+
+/* kg, and kg m/s along x and z, of the water and its spray. */
+static void all_of(const Stage *stage, f64 sum[3])
+{
+    Matter *liquid = stage->water->sprays[0].of;
+    MatterSums both = {0};
+    u32 parcels = 0;
+    matter_water_sums(&stage->water->base, &both);
+    liquid->ops->sums(liquid, &both);
+    WorldStats stats;
+    world_stats(stage->world, &stats);
+    parcels = stats.particles;
+    sum[0] = 1000.0 * sums_of(stage).volume + 1000.0 * parcels * pow(0.06, 3.0);
+    sum[1] = both.momentum[0];
+    sum[2] = both.momentum[2];
+}
+
+/* What falls becomes spray and water again: mass and momentum are handed over, energy is lost. */
+static void hand_over(const char *json, u32 least_shed, u32 ticks, bool closed)
+{
+    Stage stage = stage_of(json);
+    f64 before[3], after[3], start[3], energy = probe(&stage, "e"), least = energy, rise = 0.0;
+    u32 shed = 0, caught = 0, most = 0;
+    all_of(&stage, start);
+    for (u32 t = 0; t < ticks; t++) {
+        run(&stage, 1);
+        PoolStats stats = pool_stats(stage.water->pools[0]);
+        shed += stats.shed;
+        caught += stats.caught;
+        most = u32_max(most, shed - caught);
+        least = fmin(least, probe(&stage, "e"));
+        rise = fmax(rise, probe(&stage, "e") - least);
+        all_of(&stage, after);
+        if (t % 32 == 0) { /* once more than a tick does */
+            memcpy(before, after, sizeof before);
+            matter_water_exchange(stage.water);
+            all_of(&stage, after);
+            expect_near("momentum along x", after[1], before[1], 1e-2);
+            expect_near("momentum along z", after[2], before[2], 1e-2);
+            shed += pool_stats(stage.water->pools[0]).shed;
+            caught += pool_stats(stage.water->pools[0]).caught - stats.caught;
+        }
+        expect_near("mass", after[0], start[0], 1e-5 * start[0]);
+        if (closed) { /* all round, without walls and friction */
+            expect_near("all momentum along x", after[1], start[1], 1e-4 * start[0]);
+            expect_near("all momentum along z", after[2], start[2], 1e-4 * start[0]);
+        }
+    }
+    print_message(
+        "%u shed, %u caught, at most %u in the air; energy fell by %.0f J, rose by %.2f\n", shed,
+        caught, most, energy - least, rise);
+    assert_true(shed > least_shed && caught > shed / 2 && most < 2000);
+    assert_true(energy - least > 100.0);
+    expect_at_most("rise", rise, 0.01 * (energy - least));
+    stage_end(&stage);
+}
+
+static void spray_keeps_mass_and_momentum(void **state)
+{
+    PL_UNUSED(state);
+    hand_over(fall_json, 2000, 480, false);
+    hand_over(bore_json, 1000, 150, true); /* before any falls beside it */
+}
+
 /* A hand at 100 m/s, and pushes of any size. */
 static void hands_stir_within_bounds(void **state)
 {
@@ -235,10 +327,9 @@ static const char floating_json[] =
     "{\"name\":\"c\",\"position\":[20.4,1,0.1],\"mass\":80,"
     "\"shape\":{\"kind\":\"sphere\",\"radius\":0.4}}]";
 
-static void a_loaded_world_goes_on_alike(void **state)
+static void goes_on_alike(const char *json)
 {
-    PL_UNUSED(state);
-    Stage first = stage_of(floating_json), second = stage_of(floating_json);
+    Stage first = stage_of(json), second = stage_of(json);
     run(&first, 50);
     u8 *image;
     size_t bytes;
@@ -255,6 +346,13 @@ static void a_loaded_world_goes_on_alike(void **state)
     }
     stage_end(&first);
     stage_end(&second);
+}
+
+static void a_loaded_world_goes_on_alike(void **state)
+{
+    PL_UNUSED(state);
+    goes_on_alike(floating_json);
+    goes_on_alike(fall_json);
 }
 
 /* Heaving ends where waves leave, however light the body: it falls asleep. */
@@ -314,6 +412,7 @@ static void bad_waters_are_refused_by_place(void **state)
         {"\"gauges\":[{\"name\":\"g\",\"position\":[99,0,0]}]", "position"},
         {"\"sources\":[{\"rate\":1e30}]", "rate"},
         {"\"clear\":0", "clear"},
+        {"\"spray\":\"none\"", "spray"},
     };
     for (u32 n = 0; n < PL_COUNT(bad); n++) {
         char json[512];
@@ -334,6 +433,7 @@ int main(void)
         cmocka_unit_test(momentum_is_exchanged),
         cmocka_unit_test(dams_hold_until_they_go),
         cmocka_unit_test(springs_and_drains_keep_account),
+        cmocka_unit_test(spray_keeps_mass_and_momentum),
         cmocka_unit_test(hands_stir_within_bounds),
         cmocka_unit_test(a_loaded_world_goes_on_alike),
         cmocka_unit_test(floating_bodies_fall_asleep),

@@ -518,6 +518,7 @@ extern "C" void scene_destroy(Scene *scene)
     free(scene->particle_forces);
     free(scene->particles);
     free(scene->waters);
+    free(scene->dams);
     free(scene->basins);
     free(scene->springs);
     free(scene->gauges);

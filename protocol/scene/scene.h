@@ -184,6 +184,7 @@ typedef struct SceneWater {
     u32 first_basin, basin_count;   /* in basins */
     u32 first_spring, spring_count; /* in springs */
     u32 first_gauge, gauge_count;   /* in gauges */
+    u32 first_dam, dam_count;       /* in dams */
     i32 spray;                      /* index in liquids, or −1 */
     Appearance appearance;
 } SceneWater;
@@ -296,6 +297,8 @@ typedef struct Scene {
     u32 particle_count;
     SceneWater *waters;
     u32 water_count;
+    u32 *dams; /* of all waters, indices in bodies */
+    u32 dam_count;
     SceneBasin *basins; /* of all waters, like the next two */
     u32 basin_count;
     SceneSpring *springs;

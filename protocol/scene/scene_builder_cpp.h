@@ -275,6 +275,7 @@ class Builder
     bool water_basins(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_springs(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_gauges(const JsonPath &at, const fb::Water *in, SceneWater *out);
+    bool water_dams(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_spray(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_look(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water(const JsonPath &at, const fb::Water *in, SceneWater *out);
@@ -324,6 +325,7 @@ class Builder
     std::vector<SceneSpring> springs_;
     std::vector<SceneGauge> gauges_;
     u64 water_cells_ = 0;
+    std::vector<u32> dams_;
     std::vector<ErrorText> warnings_;
     u64 fill_cells_ = 0, liquid_particles_ = 0;
     u64 soft_made_ = 0, soft_points_ = 0, soft_spares_ = 0, lattice_cells_ = 0;

@@ -119,6 +119,25 @@ bool Builder::water_gauges(const JsonPath &at, const fb::Water *in, SceneWater *
     return true;
 }
 
+bool Builder::water_dams(const JsonPath &at, const fb::Water *in, SceneWater *out)
+{
+    out->first_dam = (u32)dams_.size();
+    if (!count(at, "dams", in->dams(), PARTS_MAX, &out->dam_count)) {
+        return false;
+    }
+    for (u32 i = 0; i < out->dam_count; i++) {
+        JsonPath here = {&at, "dams", (i32)i};
+        const char *wanted = in->dams()->Get(i)->c_str();
+        auto found = entities_.find(wanted);
+        if (found == entities_.end() || found->second < 0) {
+            return fail(here, nullptr, "there is no body \"%.63s\"", wanted);
+        }
+        dams_.push_back((u32)found->second);
+    }
+    return out->dam_count == 0 || out->method != WATER_WAVE ||
+           fail(at, "dams", "only shallow water has them; give \"method\": \"shallow\"");
+}
+
 bool Builder::water_spray(const JsonPath &at, const fb::Water *in, SceneWater *out)
 {
     out->spray = -1;
@@ -157,8 +176,8 @@ bool Builder::water_look(const JsonPath &at, const fb::Water *in, SceneWater *ou
 bool Builder::water(const JsonPath &at, const fb::Water *in, SceneWater *out)
 {
     if (!water_options(at, in, out) || !water_cells(at, out) || !water_basins(at, in, out) ||
-        !water_springs(at, in, out) || !water_gauges(at, in, out) || !water_spray(at, in, out) ||
-        !water_look(at, in, out)) {
+        !water_springs(at, in, out) || !water_gauges(at, in, out) || !water_dams(at, in, out) ||
+        !water_spray(at, in, out) || !water_look(at, in, out)) {
         return false;
     }
     if (out->method == WATER_WAVE && (out->basin_count > 0 || out->spring_count > 0)) {
@@ -192,10 +211,14 @@ bool Builder::waters(const JsonPath &at, const fb::Scene *in)
     out_->basin_count = (u32)basins_.size();
     out_->spring_count = (u32)springs_.size();
     out_->gauge_count = (u32)gauges_.size();
+    out_->dam_count = (u32)dams_.size();
     if (!allocate(&out_->basins, out_->basin_count) ||
         !allocate(&out_->springs, out_->spring_count) ||
-        !allocate(&out_->gauges, out_->gauge_count)) {
+        !allocate(&out_->gauges, out_->gauge_count) || !allocate(&out_->dams, out_->dam_count)) {
         return false;
+    }
+    for (u32 i = 0; i < out_->dam_count; i++) {
+        out_->dams[i] = dams_[i];
     }
     for (u32 i = 0; i < out_->basin_count; i++) {
         out_->basins[i] = basins_[i];

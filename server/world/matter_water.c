@@ -59,7 +59,9 @@ static int create(Matter *matter, ErrorText *error)
     m->entities = calloc(scene->water_count, sizeof *m->entities);
     m->fields = calloc(scene->water_count, sizeof *m->fields);
     m->sprays = calloc(scene->water_count, sizeof *m->sprays);
-    if (m->pools == NULL || m->entities == NULL || m->fields == NULL || m->sprays == NULL) {
+    m->dams = calloc(u32_max(scene->dam_count, 1), sizeof *m->dams);
+    if (m->pools == NULL || m->entities == NULL || m->fields == NULL || m->sprays == NULL ||
+        m->dams == NULL) {
         return error_set(error, ERROR_MEMORY, "%s: out of memory for the world", scene->name);
     }
     m->count = scene->water_count;
@@ -86,6 +88,7 @@ static void destroy(Matter *matter)
     free(m->entities);
     free(m->fields);
     free(m->sprays);
+    free(m->dams);
 }
 
 static void declare_field(MatterWater *m, u32 i)
@@ -172,6 +175,7 @@ static void begin(Matter *matter)
         colliders[count] = other->ops->collider(other, matter->index);
         count += colliders[count].ops != NULL;
     }
+    matter_water_move_dams(m);
     f32 gravity = -world_vector(matter->world, WORLD_GRAVITY).y;
     for (u32 i = 0; i < m->count; i++) {
         pool_begin(m->pools[i], colliders, count, world_tick_s(matter->world), gravity,
@@ -201,6 +205,24 @@ static void finish(Matter *matter)
     m->ticks++;
 }
 
+/* m: what is drawn at a cell. Dry land hides the surface, which goes on below it: level from the
+ * water beside it, or below its own. */
+static f32 shown_level(const Pool *pool, const SceneWater *water, u32 i, u32 k)
+{
+    f32 level = pool_level(pool, i, k), least = 0.01f * water->cell;
+    if (!(pool_depth(pool, i, k) < least)) {
+        return level;
+    }
+    f32 shown = level - 0.5f * water->cell, lowest = level;
+    for (u32 n = 0; n < 25; n++) {
+        u32 x = i + n % 5 - 2, z = k + n / 5 - 2; /* −1 is beyond the grid as well */
+        if (x < water->cells[0] && z < water->cells[1] && !(pool_depth(pool, x, z) < least)) {
+            lowest = f32_min(lowest, pool_level(pool, x, z));
+        }
+    }
+    return lowest < level ? lowest : shown;
+}
+
 static void write_all(const Matter *matter, Frame *frame)
 {
     const MatterWater *m = water_of_const(matter);
@@ -209,11 +231,8 @@ static void write_all(const Matter *matter, Frame *frame)
         const SceneWater *water = &water_scene(m)->waters[w];
         u16 *codes = frame_field(frame, m->fields[w]);
         for (u32 c = 0; c < field->capacity; c++) {
-            u32 i = c % field->dims[0], k = c / field->dims[0];
-            f32 level = water->position.y + pool_level(m->pools[w], i, k);
-            /* Dry land hides the surface below it. */
-            bool dry = pool_depth(m->pools[w], i, k) < 0.01f * water->cell;
-            codes[c] = quantize_height(field, dry ? level - 0.5f * water->cell : level);
+            f32 level = shown_level(m->pools[w], water, c % field->dims[0], c / field->dims[0]);
+            codes[c] = quantize_height(field, water->position.y + level);
         }
     }
 }
@@ -311,6 +330,9 @@ static void serialize_names(Matter *matter, State *state)
 {
     MatterWater *m = water_of(matter);
     state_bytes(state, m->entities, m->count * sizeof *m->entities);
+    if (m->count > 0) {
+        state_bytes(state, m->dams, water_scene(m)->dam_count * sizeof *m->dams);
+    }
 }
 
 static void serialize(Matter *matter, State *state)

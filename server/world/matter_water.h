@@ -1,7 +1,8 @@
 /*
  * matter_water.h: water on grids as matter of a world, internals:
  *   matter_water.c         life cycle, tick, fields, hands, state
- *   matter_water_build.c   the bed from static bodies, levels, springs, rain; measurements
+ *   matter_water_bed.c     the bed from static bodies and dams
+ *   matter_water_build.c   levels, springs, rain, spray; measurements
  * A scene without waters has no field, parameter or probe of this kind.
  * Layer: server/world, private.
  */
@@ -41,6 +42,7 @@ typedef struct MatterWater {
     u32 *entities;                       /* [count] ids */
     u32 *fields;                         /* [count] */
     WaterSpray *sprays;                  /* [count] */
+    u32 *dams;                           /* [scene->dam_count] ids of entities */
     u64 ticks;                           /* since the scene was built */
     u64 drops;                           /* of rain: counter of its random numbers */
     u32 parameters[PARAMETERS_OF_WATER]; /* indices for world_value */
@@ -63,10 +65,17 @@ static inline const Scene *water_scene(const MatterWater *m)
     return world_scene(m->base.world);
 }
 
+/* matter_water_bed.c */
+/* Finds the entities of the dams, before the beds. */
+void matter_water_find_dams(MatterWater *m);
+int matter_water_lay_bed(MatterWater *m, u32 index, ErrorText *error);
+/* Looks for the bed again: `but`, an entity that is bed, is about to go. */
+void matter_water_find_bed(MatterWater *m, const Entity *but);
+/* The bed follows the dams that move, before a tick. */
+void matter_water_move_dams(MatterWater *m);
+
 /* matter_water_build.c */
 int matter_water_fill(Matter *matter, ErrorText *error);
-/* Looks for the bed again: static bodies have gone. `but` is the entity that is about to go. */
-void matter_water_find_bed(MatterWater *m, const Entity *but);
 /* What springs and rain add in a tick. */
 void matter_water_flow(MatterWater *m);
 /* Finds what the waters become in the air. */

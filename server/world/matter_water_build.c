@@ -1,74 +1,13 @@
-/* matter_water_build.c: water of a scene: its bed from static bodies, its levels, springs and rain;
- * measurements. */
+/* matter_water_build.c: water of a scene: its levels, springs, rain and spray; measurements. */
 #include "server/world/dump.h"
 #include "server/world/matter_water.h"
 
-#include "server/physics/rigid/query/query.h"
 #include "shared/math/random.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- bed ---- */
-
-typedef struct BedFilter {
-    const Rigid *rigid;
-    u32 but; /* slot that does not count; UINT32_MAX: none */
-} BedFilter;
-
-static bool is_bed(void *context, BodyId body)
-{
-    const BedFilter *filter = context;
-    return body.slot != filter->but && rigid_motion(filter->rigid, body.slot) == BODY_STATIC;
-}
-
-/* The highest static surface below `top` over the middle of each cell, and at least the floor. */
-static void find_bed(const MatterWater *m, u32 index, u32 but, f32 *bed)
-{
-    const SceneWater *water = &water_scene(m)->waters[index];
-    BedFilter only = {world_rigid(m->base.world), but};
-    QueryFilter filter = {.skip_sensors = true, .accept = is_bed, .context = &only};
-    f32 length = water->top + water->depth;
-    for (u32 c = 0; c < water->cells[0] * water->cells[1]; c++) {
-        f32 x = ((f32)(c % water->cells[0]) + 0.5f) * water->cell - 0.5f * water->width;
-        f32 z = ((f32)(c / water->cells[0]) + 0.5f) * water->cell - 0.5f * water->length;
-        Ray down = {vec3_add(water->position, vec3(x, water->top, z)), vec3(0.0f, -1.0f, 0.0f)};
-        QueryHit hit;
-        bed[c] = -water->depth;
-        if (rigid_ray(only.rigid, down, length, &filter, &hit)) {
-            bed[c] = f32_max(water->top - hit.distance, -water->depth);
-        }
-    }
-}
-
-static int lay_bed(MatterWater *m, u32 index, u32 but, ErrorText *error)
-{
-    const SceneWater *water = &water_scene(m)->waters[index];
-    if (!water->terrain || water->method == WATER_WAVE) {
-        return ERROR_OK;
-    }
-    f32 *bed = malloc((size_t)water->cells[0] * water->cells[1] * sizeof *bed);
-    if (bed == NULL) {
-        return error_set(error, ERROR_MEMORY, "%s: out of memory for its bed", water->name);
-    }
-    find_bed(m, index, but, bed);
-    bool good = pool_set_bed(m->pools[index], bed);
-    free(bed);
-    return good ? ERROR_OK
-                : error_set(error, ERROR_RANGE, "%s: its bed is out of range", water->name);
-}
-
-void matter_water_find_bed(MatterWater *m, const Entity *but)
-{
-    if (rigid_motion(world_rigid(m->base.world), but->first) != BODY_STATIC) {
-        return;
-    }
-    for (u32 i = 0; i < m->count; i++) {
-        lay_bed(m, i, but->first, NULL);
-    }
-}
 
 /* ---- levels ---- */
 
@@ -111,8 +50,9 @@ int matter_water_fill(Matter *matter, ErrorText *error)
 {
     MatterWater *m = water_of(matter);
     int result = ERROR_OK;
+    matter_water_find_dams(m);
     for (u32 i = 0; i < m->count && result == ERROR_OK; i++) {
-        result = lay_bed(m, i, UINT32_MAX, error);
+        result = matter_water_lay_bed(m, i, error);
         if (result == ERROR_OK) {
             fill_levels(m, i);
             result = add_entity(m, i);
@@ -122,6 +62,9 @@ int matter_water_fill(Matter *matter, ErrorText *error)
 }
 
 /* ---- springs and rain ---- */
+
+/* Depth of the hole that a drop makes. */
+static const f32 drop_cells = 0.25f;
 
 static void rain(MatterWater *m, u32 index, f32 factor)
 {
@@ -134,7 +77,7 @@ static void rain(MatterWater *m, u32 index, f32 factor)
         f32 x = random_range(seed, 3 * m->drops + 1, 0.0f, (f32)water->cells[0]);
         f32 z = random_range(seed, 3 * m->drops + 2, 0.0f, (f32)water->cells[1]);
         pool_ripple(m->pools[index], u32_min((u32)x, water->cells[0] - 1),
-                    u32_min((u32)z, water->cells[1] - 1), 0.05f * water->cell);
+                    u32_min((u32)z, water->cells[1] - 1), drop_cells * water->cell);
     }
 }
 

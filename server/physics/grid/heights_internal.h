@@ -96,8 +96,7 @@ static inline void pool_column_under(PoolColumn *column, const PoolBody *around)
     column->middle.y = column->low + 0.5f * column->under;
 }
 
-/* heights_shed.c: after a change of the bed or of the parcels. */
-void pool_find_falls(Pool *pool);
+/* heights_shed.c */
 void pool_serialize_falls(Pool *pool, State *state);
 
 static inline u32 pool_cells(const Pool *pool)

@@ -165,6 +165,19 @@ bool pool_set_bed(Pool *pool, const f32 *bed)
     return true;
 }
 
+f32 pool_bed(const Pool *pool, u32 i, u32 k)
+{
+    return pool->bed[(size_t)k * pool->def.size[0] + i];
+}
+
+void pool_move_bed(Pool *pool, u32 i, u32 k, f32 height)
+{
+    if (pool->shallow != NULL && fabsf(height) <= HEIGHTS_LEVEL_MAX_M) {
+        pool->bed[(size_t)k * pool->def.size[0] + i] = height;
+        shallow_set_bed_at(pool->shallow, i, k, height);
+    }
+}
+
 bool pool_tune(Pool *pool, f32 friction, f32 damping)
 {
     return pool->wave != NULL ? wave_tune(pool->wave, damping)

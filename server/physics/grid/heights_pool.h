@@ -54,6 +54,11 @@ void pool_clear(Pool *pool);
 /* Shallow only: heights of the bed above the datum, [size[1]][size[0]] m; the level stays. False:
  * a height is not finite or out of range, and nothing changed. */
 bool pool_set_bed(Pool *pool, const f32 *bed);
+f32 pool_bed(const Pool *pool, u32 i, u32 k);
+/* Shallow only, between ticks: the bed of a cell moves, and lifts or lowers its water. Then, when
+ * all have moved, pool_find_falls. */
+void pool_move_bed(Pool *pool, u32 i, u32 k, f32 height);
+void pool_find_falls(Pool *pool);
 bool pool_tune(Pool *pool, f32 friction, f32 damping);
 /* Shallow only: the water of a cell then stands at `level` above the datum (or the cell is dry)
  * and flows at u, w m/s. */

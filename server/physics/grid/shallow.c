@@ -146,6 +146,16 @@ static size_t tile_of(const Shallow *of, u32 i, u32 k)
     return (size_t)(k / SHALLOW_ROWS) * of->tiles[0] + i / SHALLOW_COLUMNS;
 }
 
+void shallow_set_bed_at(Shallow *of, u32 i, u32 k, f32 height)
+{
+    CHECK(i < of->def.size[0] && k < of->def.size[1]);
+    if (fabsf(height) <= HEIGHTS_LEVEL_MAX_M) {
+        of->bed[shallow_at(of, (i32)i, (i32)k)] = height;
+        of->calm[tile_of(of, i, k)] = 0;
+        shallow_border_bed(of);
+    }
+}
+
 static f32 finite_or_zero(f32 value, f32 least, f32 most)
 {
     return value >= least ? f32_min(value, most) : value < least ? least : 0.0f;

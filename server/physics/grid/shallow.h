@@ -51,6 +51,8 @@ bool shallow_tune(Shallow *shallow, f32 friction, f32 damping);
 /* Sets the bed, [size[1]][size[0]] m; depths and velocities stay. False, and nothing changes: a
  * height is not finite or beyond HEIGHTS_LEVEL_MAX_M. */
 bool shallow_set_bed(Shallow *shallow, const f32 *bed);
+/* The bed of one cell, m; its depth and velocity stay. Out of range: nothing. */
+void shallow_set_bed_at(Shallow *shallow, u32 i, u32 k, f32 height);
 /* Sets one cell between steps and wakes its surroundings: depth m (kept within
  * 0..HEIGHTS_DEPTH_MAX_M), velocity m/s along x and z. Values that are not finite are 0. */
 void shallow_set(Shallow *shallow, u32 i, u32 k, f32 depth, f32 u, f32 w);

@@ -192,6 +192,31 @@ static void dams_hold_until_they_go(void **state)
     stage_end(&stage);
 }
 
+/* A gate is bed while it stands on the bed: lifted, it lets the water through. */
+static void gates_open_when_they_are_lifted(void **state)
+{
+    PL_UNUSED(state);
+    for (u32 n = 0; n < 2; n++) {
+        char json[1024];
+        snprintf(json, sizeof json,
+                 "\"waters\":[{\"name\":\"w\",\"width\":12,\"length\":4,\"cell\":0.2,"
+                 "\"depth\":0.5,\"dry\":true,\"mask\":1,\"dams\":[\"gate\"],"
+                 "\"basins\":[{\"position\":[-4,0,0],\"size\":[4,0,4],\"level\":0.5}],"
+                 "\"gauges\":[{\"name\":\"far\",\"position\":[5,0,0]}]}],"
+                 "\"bodies\":[{\"name\":\"gate\",\"motion\":\"kinematic\",\"group\":2,"
+                 "\"position\":[-1.8,0.5,0],\"velocity\":[0,%g,0],"
+                 "\"shape\":{\"kind\":\"box\",\"half\":[0.21,1,3]}}]",
+                 n == 0 ? 0.0 : 0.3);
+        Stage stage = stage_of(json);
+        f64 volume = sums_of(&stage).volume;
+        assert_true(volume > 10.0);
+        run(&stage, 300);
+        assert_true(n == 0 ? probe(&stage, "far") < -0.499 : probe(&stage, "far") > -0.35);
+        assert_true(fabs(sums_of(&stage).volume / volume - 1.0) < 1e-5);
+        stage_end(&stage);
+    }
+}
+
 static void springs_and_drains_keep_account(void **state)
 {
     PL_UNUSED(state);
@@ -413,6 +438,7 @@ static void bad_waters_are_refused_by_place(void **state)
         {"\"sources\":[{\"rate\":1e30}]", "rate"},
         {"\"clear\":0", "clear"},
         {"\"spray\":\"none\"", "spray"},
+        {"\"dams\":[\"none\"]", "dams"},
     };
     for (u32 n = 0; n < PL_COUNT(bad); n++) {
         char json[512];
@@ -432,6 +458,7 @@ int main(void)
         cmocka_unit_test(energy_of_water_and_bodies_does_not_grow),
         cmocka_unit_test(momentum_is_exchanged),
         cmocka_unit_test(dams_hold_until_they_go),
+        cmocka_unit_test(gates_open_when_they_are_lifted),
         cmocka_unit_test(springs_and_drains_keep_account),
         cmocka_unit_test(spray_keeps_mass_and_momentum),
         cmocka_unit_test(hands_stir_within_bounds),

@@ -63,6 +63,7 @@ extern const TruthLaw truth_particles[]; /* truth_particles.c: particle systems 
 extern const TruthLaw truth_mutual[];    /* truth_mutual.c: orbits, gravitation, flocks, swarms */
 extern const TruthLaw truth_liquid[];    /* truth_liquid.c: liquids at rest */
 extern const TruthLaw truth_flow[];      /* truth_flow.c: liquids in motion, closed tanks, abuse */
+extern const TruthLaw truth_water[];     /* truth_water.c: water on grids and what floats in it */
 /* All of them; NULL ends the list. */
 extern const TruthLaw *const truth_tables[];
 

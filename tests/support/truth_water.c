@@ -1,0 +1,196 @@
+/* truth_water.c: laws of water on grids: a dam break, what floats, energy, momentum; see truth.h. */
+#include "server/author/scene_load.h"
+#include "server/physics/grid/shallow.h"
+#include "server/world/matter_water.h"
+#include "tests/support/truth.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const f64 g = 9.81;
+
+/* ---- Ritter ---- */
+
+/* Mean error of the depth behind a dam that breaks on dry land, of the dam's depth. */
+static f64 ritter(TruthCase *c)
+{
+    u32 n = 100 + truth_pick(c, 400), along_z = truth_pick(c, 2);
+    f32 cell = truth_log_range(c, 0.02f, 2.0f), part = truth_range(c, 0.3f, 0.5f);
+    f64 length = (f64)cell * n, deep = length * (f64)truth_log_range(c, 0.01f, 0.2f), sum = 0.0;
+    f64 wave = sqrt(g * deep), time_s = (f64)part * 0.5 * length / (2.0 * wave);
+    ShallowDef def = shallow_def_default();
+    def.size[0] = along_z != 0 ? 1 : n;
+    def.size[1] = along_z != 0 ? n : 1;
+    def.cell_m = cell;
+    def.awake = true;
+    truth_say(c, "%u cells of %.3f m, %.3f m deep, %.2f s", n, (f64)cell, deep, time_s);
+    Shallow *shallow = shallow_create(&def, NULL);
+    for (u32 i = 0; shallow != NULL && i < n / 2; i++) {
+        shallow_set(shallow, along_z != 0 ? 0 : i, along_z != 0 ? i : 0, (f32)deep, 0.0f, 0.0f);
+    }
+    u32 ticks = (u32)ceil(time_s * 60.0);
+    for (u32 t = 0; shallow != NULL && t < ticks; t++) {
+        shallow_step(shallow, (f32)(time_s / ticks), (f32)g, NULL);
+    }
+    for (u32 i = 0; shallow != NULL && i < n; i++) {
+        ShallowCells cells = shallow_cells(shallow);
+        f64 xi = ((i + 0.5) - n / 2) * (f64)cell / time_s;
+        f64 fan = pow(2.0 * wave - xi, 2.0) / (9.0 * g);
+        f64 exact = xi < -wave ? deep : xi < 2.0 * wave ? fan : 0.0;
+        sum += fabs((f64)cells.depth[along_z != 0 ? (size_t)i * cells.stride : i] - exact);
+    }
+    f64 error = shallow != NULL ? sum / (n * deep) : NAN;
+    shallow_destroy(shallow);
+    return error;
+}
+
+/* ---- a body in a pool ---- */
+
+typedef struct Float {
+    Scene *scene;
+    World *world;
+    const MatterWater *water;
+    f64 mass, high; /* kg; m, of a box */
+} Float;
+
+/* A box that falls from a little above the water: `at` m, at a speed along the surface. */
+static Float float_of(TruthCase *c, bool waves, const char *pool, f32 at, f32 speed)
+{
+    f32 half[3], density = truth_log_range(c, 60.0f, 900.0f);
+    char json[1024];
+    Float made = {0};
+    for (u32 n = 0; n < 3; n++) {
+        half[n] = truth_log_range(c, 0.12f, 0.6f);
+    }
+    half[1] = 0.6f * f32_min(half[0], half[2]); /* so low that it does not roll over */
+    made.high = 2.0 * (f64)half[1];
+    made.mass = 8.0 * (f64)(half[0] * half[1] * half[2] * density);
+    truth_say(c, "%s, %.2f x %.2f x %.2f m, %.0f kg/m3", waves ? "wave" : "shallow",
+              2.0 * (f64)half[0], made.high, 2.0 * (f64)half[2], (f64)density);
+    snprintf(json, sizeof json,
+             "{\"name\":\"t\",\"waters\":[{\"name\":\"w\",\"method\":\"%s\",\"width\":8,"
+             "\"length\":8,\"cell\":0.1,%s}],\"bodies\":[{\"name\":\"b\",\"position\":[%g,%g,%g],"
+             "\"velocity\":[%g,0,0],\"mass\":%g,\"shape\":{\"kind\":\"box\",\"half\":[%g,%g,%g]}}],"
+             "\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"},"
+             "{\"name\":\"h\",\"kind\":\"height\",\"of\":\"b\"}]}",
+             waves ? "wave" : "shallow", pool, (f64)truth_range(c, -0.1f, 0.1f),
+             (f64)(at + half[1]), (f64)truth_range(c, -0.1f, 0.1f), (f64)speed, made.mass,
+             (f64)half[0], (f64)half[1], (f64)half[2]);
+    made.scene = scene_parse(json, strlen(json), "t.json", NULL);
+    made.world = made.scene != NULL ? world_create(made.scene, NULL, NULL) : NULL;
+    for (u32 i = 0; made.world != NULL && made.water == NULL; i++) {
+        Matter *matter = world_matter_at(made.world, i);
+        made.water = matter->ops == &matter_water ? water_of(matter) : NULL;
+    }
+    return made;
+}
+
+static void float_end(Float *of)
+{
+    if (of->world != NULL) {
+        world_destroy(of->world);
+    }
+    scene_destroy(of->scene);
+}
+
+static f64 probe(const Float *of, const char *name)
+{
+    f64 value = NAN;
+    return world_probe(of->world, name, &value) ? value : NAN;
+}
+
+/* What a box displaces after 15 s in an open pool, against its mass. */
+static f64 draught(TruthCase *c)
+{
+    bool waves = truth_pick(c, 2) != 0;
+    Float of = float_of(c, waves, "\"depth\":2,\"damping\":0.3", 0.02f, 0.0f);
+    for (u32 t = 0; of.world != NULL && t < 900; t++) {
+        world_tick(of.world, NULL, 0);
+    }
+    f64 error = NAN;
+    if (of.world != NULL) {
+        PoolSums sums = pool_sums(of.water->pools[0], (f32)g);
+        error = fabs(1000.0 * sums.displaced / of.mass - 1.0);
+    }
+    float_end(&of);
+    return error;
+}
+
+/* Greatest rise of the energy of water and a body that falls into it, of what is lost in all. */
+static f64 energy(TruthCase *c)
+{
+    f32 at = truth_range(c, 0.05f, 1.0f);
+    Float of = float_of(c, false, "\"depth\":1.5", at, truth_range(c, 0.0f, 2.0f));
+    if (of.world == NULL) {
+        float_end(&of);
+        return NAN;
+    }
+    f64 start = probe(&of, "e"), least = start, rise = 0.0;
+    for (u32 t = 0; t < 480; t++) {
+        world_tick(of.world, NULL, 0);
+        f64 now = probe(&of, "e");
+        least = fmin(least, now);
+        rise = fmax(rise, now - least);
+    }
+    float_end(&of);
+    return rise / (start - least);
+}
+
+/* Momentum that body and water gain together all round a torus, of the body's at the start. */
+static f64 momentum(TruthCase *c)
+{
+    f32 speed = truth_range(c, 1.0f, 4.0f);
+    Float of = float_of(c, false,
+                        "\"depth\":1,\"friction\":0,\"border_x\":\"periodic\","
+                        "\"border_z\":\"periodic\"",
+                        0.01f, speed);
+    if (of.world == NULL) {
+        float_end(&of);
+        return NAN;
+    }
+    f64 start = of.mass * (f64)speed, worst = 0.0;
+    for (u32 t = 0; t < 60; t++) {
+        MatterSums sums = {0};
+        world_tick(of.world, NULL, 0);
+        matter_water_sums(&of.water->base, &sums);
+        Vec3 v = rigid_velocity(world_rigid(of.world), 0);
+        f64 x = sums.momentum[0] + of.mass * (f64)v.x - start;
+        f64 z = sums.momentum[2] + of.mass * (f64)v.z;
+        worst = fmax(worst, fmax(fabs(x), fabs(z)) / start);
+    }
+    float_end(&of);
+    return worst;
+}
+
+const TruthLaw truth_water[] = {
+    {.name = "water/ritter",
+     .about = "mean error of the depth of a dam break on dry land, n 100 to 500, of the dam's",
+     .unit = "",
+     .bound = 0.006,
+     .few = 10,
+     .many = 200,
+     .measure = ritter},
+    {.name = "water/draught",
+     .about = "what a floating box displaces, 60 to 900 kg/m3, off from its mass",
+     .unit = "",
+     .bound = 0.05,
+     .few = 4,
+     .many = 100,
+     .measure = draught},
+    {.name = "water/energy",
+     .about = "rise of the energy of water and a box that falls into it, of what they lose",
+     .unit = "",
+     .bound = 0.01,
+     .few = 4,
+     .many = 100,
+     .measure = energy},
+    {.name = "water/momentum",
+     .about = "momentum that a box and the water all round gain in 1 s, of the box's",
+     .unit = "",
+     .bound = 1e-3,
+     .few = 4,
+     .many = 100,
+     .measure = momentum},
+    {.name = NULL},
+};

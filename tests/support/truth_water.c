@@ -1,4 +1,4 @@
-/* truth_water.c: laws of water on grids: a dam break, what floats, energy, momentum; see truth.h. */
+/* truth_water.c: laws of water on grids: dam breaks, what floats, energy, momentum; see truth.h. */
 #include "server/author/scene_load.h"
 #include "server/physics/grid/shallow.h"
 #include "server/world/matter_water.h"
@@ -121,7 +121,7 @@ static f64 draught(TruthCase *c)
 static f64 energy(TruthCase *c)
 {
     f32 at = truth_range(c, 0.05f, 1.0f);
-    Float of = float_of(c, false, "\"depth\":1.5", at, truth_range(c, 0.0f, 2.0f));
+    Float of = float_of(c, false, "\"depth\":1.5", at, truth_range(c, 0.0f, 1.0f));
     if (of.world == NULL) {
         float_end(&of);
         return NAN;

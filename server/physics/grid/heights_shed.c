@@ -17,8 +17,9 @@ static const f32 break_share = 0.3f;
 static const f32 catch_sizes = 0.5f;
 
 enum {
-    AHEAD_MAX = 64, /* parcels that a fall may owe */
-    THROWN_MAX = 8  /* by a cell in a tick */
+    AHEAD_MAX = 64,      /* parcels that a fall may owe */
+    ABREAST_MAX = 10000, /* side by side, or one above the other */
+    THROWN_MAX = 8       /* by a cell in a tick */
 };
 
 /* The cell beside one: side as HEIGHTS_SIDE; false: beyond the grid. */
@@ -104,7 +105,8 @@ static PoolParcel parcel_of_fall(const Pool *pool, const PoolFall *fall, u32 low
 {
     f32 cell = pool->def.cell_m, size = pool->parcel_m;
     f32 depth = pool_depth(pool, column_of(pool, fall->cell), row_of(pool, fall->cell));
-    u32 wide = u32_max((u32)(cell / size + 0.5f), 1), high = u32_max((u32)(depth / size + 0.5f), 1);
+    u32 wide = (u32)f32_clamp(cell / size + 0.5f, 1.0f, ABREAST_MAX);
+    u32 high = (u32)f32_clamp(depth / size + 0.5f, 1.0f, ABREAST_MAX);
     u32 place = fall->shed % (wide * high);
     f32 across = cell * (((f32)(place % wide) + 0.5f) / (f32)wide - 0.5f);
     f32 up = depth * ((f32)(place / wide) + 0.5f) / (f32)high;

@@ -73,7 +73,7 @@ static void search_block(Liquid *liquid, u32 block)
             }
         }
         if (any) {
-            f32 grow = KERNEL_REACH * liquid->def.spacing +
+            f32 grow = WALL_FIND * liquid->def.spacing +
                        (sqrtf(fastest) + CONTACT_MARGIN_M_S) * liquid->tick_s;
             Vec3 margin = vec3(grow, grow, grow);
             bounds = (Bounds){vec3_sub(bounds.min, margin), vec3_add(bounds.max, margin)};
@@ -92,7 +92,7 @@ static void test_finds(void *context, u32 first, u32 end, u32 worker)
         u32 base = finds[f].block * BLOCK;
         for (u32 k = 0; k < BLOCK && base + k < liquid->items; k++) {
             ContactParticle particle =
-                particle_of(liquid, base + k, KERNEL_REACH * liquid->def.spacing);
+                particle_of(liquid, base + k, WALL_FIND * liquid->def.spacing);
             if (liquid->phase_of[base + k] == finds[f].phase &&
                 collider->ops->may_meet(collider->of, finds[f].thing, &particle, liquid->tick_s)) {
                 finds[f].items |= 1u << k;
@@ -230,7 +230,7 @@ static void measure_static(const Liquid *liquid, LiquidPair *pair)
     f32 again = measure_again * liquid->def.spacing;
     if (!(vec3_length_squared(way) < again * again)) {
         const Collider *collider = &liquid->colliders[pair->collider];
-        f32 reach = 2.0f * KERNEL_REACH * liquid->def.spacing;
+        f32 reach = 2.0f * WALL_FIND * liquid->def.spacing;
         pair->distance =
             collider->ops->distance(collider->of, pair->thing, at, reach, &pair->normal);
         pair->from = at;
@@ -247,8 +247,7 @@ static void measure_movers(void *context, u32 first, u32 end, u32 worker)
         LiquidMover *mover = &liquid->movers[m];
         LiquidPair *pair = &liquid->pairs[mover->pair];
         const Collider *collider = &liquid->colliders[pair->collider];
-        ContactParticle particle =
-            particle_of(liquid, pair->item, KERNEL_REACH * liquid->def.spacing);
+        ContactParticle particle = particle_of(liquid, pair->item, WALL_FIND * liquid->def.spacing);
         mover->inverse_mass = 0.0f;
         mover->drag = vec3_zero();
         pair->far = particle.radius; /* or more */
@@ -277,7 +276,7 @@ f32 liquid_boundary_item(Liquid *liquid, u32 i)
 {
     u32 first = liquid->pair_first[i], count = liquid->pair_first[i + 1] - first, near = 0;
     LiquidPair *at[PAIRS_OF_ITEM];
-    f32 b[PAIRS_OF_ITEM], d = liquid->def.spacing, reach = KERNEL_REACH * d, sum = 0.0f;
+    f32 b[PAIRS_OF_ITEM], d = liquid->def.spacing, reach = WALL_FIND * d, sum = 0.0f;
     for (u32 k = 0; k < count; k++) {
         LiquidPair *pair = &liquid->pairs[first + k];
         pair->slope = 0.0f;

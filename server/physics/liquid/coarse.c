@@ -6,6 +6,7 @@
  * (Brookshaw 1985) for such pressures (Galerkin), built once a tick: near enough to that of the
  * items for a preconditioner, in one pass.
  */
+#include "server/physics/liquid/grid.h"
 #include "server/physics/liquid/near8.h"
 #include "shared/base/memory.h"
 
@@ -103,7 +104,7 @@ static void mark_cells(void *context, u32 first, u32 end, u32 worker)
         for (u32 k = 0; k < 4; k++) {
             for (u32 i = from[k]; i < to[k]; i++) {
                 liquid->coarse_of[i] = c;
-                liquid->place[i].w = liquid->active[i] ? 1.0f : 0.0f;
+                liquid->place[i].w = liquid->active[i];
             }
         }
     }
@@ -119,50 +120,104 @@ static u32 border_of(f32 x, f32 fine, f32 *border)
     return side;
 }
 
-/* The row of an active item: the operator of solve.c, for pressures constant in each cell. */
-SIMD_INLINE void add_item(const Liquid *liquid, u32 i, f32 fine, bool mixed, f32 row[AROUND])
+/* On which side of the borders of its cell the eight neighbours of near_of are. */
+typedef struct Borders {
+    f32x8 at[3]; /* m */
+    i32x8 side[3];
+} Borders;
+
+static Borders borders_of(const Liquid *liquid, u32 first, f32 fine)
 {
-    const u32 *near = near_list(liquid, i);
-    const Four *x = &liquid->place[i];
-    Kernel kernel = kernel_of(liquid);
-    Vec3 border;
-    const u32 side[3] = {border_of(x->x, fine, &border.x), border_of(x->y, fine, &border.y),
-                         border_of(x->z, fine, &border.z)};
-    f32x8 sums[BINS], zero = f32x8_set(0.0f);
-    f32 light = liquid->trait[i].y, scale = -2.0f * (mixed ? 1.0f : light);
+    Borders borders;
+    for (u32 l = 0; l < SIMD_LANES; l++) {
+        const Four *x = &liquid->place[first + l];
+        const f32 at[3] = {x->x, x->y, x->z};
+        for (u32 a = 0; a < 3; a++) {
+            f32 border;
+            borders.side[a][l] = border_of(at[a], fine, &border) != 0 ? -1 : 0;
+            borders.at[a][l] = border;
+        }
+    }
+    return borders;
+}
+
+/* What the pairs of items give the cells that they touch: the operator of solve.c, for pressures
+ * constant in each cell. Bit a of a bin: beyond the border of axis a. */
+SIMD_INLINE void bin_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed)
+{
+    const Four *places = liquid->place;
+    Borders borders = borders_of(liquid, first, liquid_cell_size(liquid));
+    f32x8 at[4], own[4], ways[3], sums[BINS], zero = f32x8_set(0.0f);
+    load_fours(places + first, at);
+    traits_of(liquid, first, mixed, own);
     for (u32 b = 0; b < BINS; b++) {
         sums[b] = zero;
     }
-    for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
-        Near8 n = near_of(liquid, x, near + k, kernel);
-        f32x8 c = n.over * n.w, ways[3] = {(x->x - border.x) - n.off.x, (x->y - border.y) - n.off.y,
-                                           (x->z - border.z) - n.off.z};
+    for (u32 a = 0; a < 3; a++) {
+        ways[a] = at[a] - borders.at[a];
+    }
+    const u32 *end = near_end(liquid, first);
+    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
+        Near8 n = near_of(places, at, near, kernel);
+        const f32x8 off[3] = {n.off.x, n.off.y, n.off.z};
+        f32x8 c = n.over * n.w;
         if (mixed) {
             f32x8 trait[4];
-            gather_fours(liquid->trait, near + k, trait);
-            c = f32x8_select(trait[1] > zero, c * (0.5f * (trait[1] + light)), zero);
+            gather_fours(liquid->trait, near, trait);
+            c = f32x8_select(trait[1] > zero, c * (0.5f * (trait[1] + own[1])), zero);
         }
         i32x8 beyond[3];
         for (u32 a = 0; a < 3; a++) {
-            beyond[a] = side[a] != 0 ? ways[a] >= zero : ways[a] < zero;
+            beyond[a] = ~(borders.side[a] ^ (ways[a] - off[a] >= zero));
         }
         for (u32 b = 0; b < BINS; b++) {
             f32x8 part = c;
             for (u32 a = 0; a < 3; a++) {
-                part = (b >> a & 1) != 0 ? f32x8_and(beyond[a], part) : f32x8_and(~beyond[a], part);
+                part = f32x8_and((b >> a & 1) != 0 ? beyond[a] : ~beyond[a], part);
             }
             sums[b] += part;
         }
     }
+    sums[0] -= mixed ? kernel.scale * own[1] : f32x8_set(kernel.scale);
     for (u32 b = 0; b < BINS; b++) {
-        u32 to = 0, base = 1;
-        for (u32 a = 0; a < 3; a++, base *= 3) {
-            to += base * ((b >> a & 1) != 0 ? 2 * side[a] : 1);
-        }
-        f32 self = b == 0 ? kernel.scale * (mixed ? light : 1.0f) : 0.0f;
-        row[to] -= scale * (sum_lanes(sums[b]) - self);
+        sums[b] = sums[b] * (mixed ? f32x8_set(-2.0f) : -2.0f * own[1]);
     }
-    row[SELF] += liquid->inertia[i] + liquid_wall_yields(liquid, i);
+    f32x8_transpose(sums);
+    for (u32 l = 0; l < SIMD_LANES; l++) {
+        f32x8_store(&liquid->bins[2 * (size_t)(first + l)].x, sums[l]);
+    }
+}
+
+static void bin_items(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    Kernel kernel = kernel_of(liquid);
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i += SIMD_LANES) {
+        if (liquid->mixed) {
+            bin_slice(liquid, i, kernel, true);
+        } else {
+            bin_slice(liquid, i, kernel, false);
+        }
+    }
+}
+
+/* The row of an active item. */
+static void add_item(const Liquid *liquid, u32 i, f32 fine, f32 row[AROUND])
+{
+    const Four *x = &liquid->place[i];
+    const f32 *bins = &liquid->bins[2 * (size_t)i].x;
+    f32 border;
+    u32 across = border_of(x->x, fine, &border) != 0 ? 2 : 0;
+    u32 up = border_of(x->y, fine, &border) != 0 ? 6 : 0;
+    u32 deep = border_of(x->z, fine, &border) != 0 ? 18 : 0;
+    for (u32 b = 0; b < BINS; b++) {
+        u32 to = (b & 1) != 0 ? across : 1;
+        to += (b & 2) != 0 ? up : 3;
+        to += (b & 4) != 0 ? deep : 9;
+        row[to] -= bins[b];
+    }
+    row[SELF] += liquid->inertia[i] + liquid->full[i].w;
 }
 
 static void build_rows(void *context, u32 first, u32 end, u32 worker)
@@ -181,10 +236,8 @@ static void build_rows(void *context, u32 first, u32 end, u32 worker)
         runs_of(liquid, cell->at, from, to);
         for (u32 k = 0; k < 4; k++) {
             for (u32 i = from[k]; i < to[k]; i++) {
-                if (liquid->active[i] && liquid->mixed) {
-                    add_item(liquid, i, fine, true, cell->factor);
-                } else if (liquid->active[i]) {
-                    add_item(liquid, i, fine, false, cell->factor);
+                if (liquid->active[i] > 0.0f) {
+                    add_item(liquid, i, fine, cell->factor);
                 }
             }
         }
@@ -199,6 +252,7 @@ void liquid_coarse_build(Liquid *liquid)
         return;
     }
     jobs_run(liquid->jobs, liquid->coarse_count, 8, mark_cells, liquid);
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, bin_items, liquid);
     jobs_run(liquid->jobs, liquid->coarse_count, 4, build_rows, liquid);
 }
 
@@ -280,7 +334,7 @@ void liquid_coarse_solve(Liquid *liquid)
 
 f32 liquid_coarse_pressure(const Liquid *liquid, u32 i)
 {
-    if (liquid->coarse_count == 0 || !liquid->active[i]) {
+    if (liquid->coarse_count == 0 || !(liquid->active[i] > 0.0f)) {
         return 0.0f;
     }
     return liquid->coarse[liquid->coarse_of[i]].solution;

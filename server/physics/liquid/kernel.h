@@ -46,6 +46,7 @@ SIMD_INLINE f32x8 kernel_over(f32x8 rest, f32 scale)
  * first but half of the second: items settle where it is steep, nearer and at several times the
  * pressure. */
 #define WALL_REACH 0.8667f /* 0.5 + 4 · 0.11 / 1.2 */
+#define WALL_FIND  1.0f    /* to which things are looked for */
 static const f32 wall_rest = 0.11f, wall_per = 1.0f / (WALL_REACH - 0.5f);
 
 static inline f32 kernel_wall(f32 s)

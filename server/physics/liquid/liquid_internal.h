@@ -74,9 +74,10 @@ typedef struct LiquidHand {
     X(u32, slot_of, 1)                                                                             \
     X(u32, order, 1)                                                                               \
     X(u32, coarse_of, 1)                                                                           \
-    X(u8, active, 1)                                                                               \
+    X(f32, active, 1)                                                                              \
     X(f32, residual, 1)                                                                            \
     X(f32, pushes, 1)                                                                              \
+    X(Four, bins, 2)                                                                               \
     X(f32, image, 1)                                                                               \
     X(Four, full, 1)                                                                               \
     X(Four, shift, 1)                                                                              \
@@ -92,6 +93,7 @@ typedef struct LiquidHand {
     X(f32, excess, 1)                                                                              \
     X(f32, inertia, 1)                                                                             \
     X(u32, pair_first, 1)                                                                          \
+    X(u8, near_rows, 1)                                                                            \
     X(u8, near_count, 1)                                                                           \
     X(u8, crowded, 1)                                                                              \
     X(u32, near, LIQUID_NEIGHBOURS_MAX)
@@ -211,14 +213,12 @@ void liquid_coarse_build(Liquid *liquid);
 void liquid_coarse_solve(Liquid *liquid);
 f32 liquid_coarse_pressure(const Liquid *liquid, u32 i);
 /* pass.c: a step of h s. */
-/* What the things of an item yield to its pressure, 1/(kg m²). */
-f32 liquid_wall_yields(const Liquid *liquid, u32 i);
 void liquid_step(Liquid *liquid, f32 h);
-/* sort.c: items of this tick in the order of cells, and their neighbours. */
+/* sort.c: items of this tick in the order of cells. */
 void liquid_sort(Liquid *liquid);
 /* Items of the largest table of cells. */
 u32 liquid_cells_most(u32 particles);
-f32 liquid_cell_size(const Liquid *liquid); /* m */
+/* near.c: the neighbours of the items, searched again where they have moved. */
 void liquid_neighbours(Liquid *liquid);
 void liquid_publish(Liquid *liquid);
 void liquid_sort_slots(Liquid *liquid);

@@ -1,5 +1,8 @@
 /*
- * near8.h: eight neighbours of an item at a time.
+ * near8.h: eight items at a time, a lane each ("sliced ELLPACK", Kreutzer et al. 2014): a slice is
+ * the items 8 s .. 8 s + 7, and row k of its list holds the k-th neighbour of each. Sums of an item
+ * stay in its lane, in the order of its list. Lists are filled up with the dummy behind the last
+ * item, which is too far for the kernel; lanes behind the last item compute finite nonsense.
  * Layer: server/physics/liquid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_LIQUID_NEAR8_H
@@ -16,17 +19,40 @@ SIMD_INLINE void gather_fours(const Four *from, const u32 *item, f32x8 out[4])
     f32x8_transpose_halves(out);
 }
 
-SIMD_INLINE f32 sum_lanes(f32x8 v)
+SIMD_INLINE void load_fours(const Four *from, f32x8 out[4])
 {
-    return ((v[0] + v[4]) + (v[1] + v[5])) + ((v[2] + v[6]) + (v[3] + v[7]));
+    for (u32 k = 0; k < 4; k++) {
+        out[k] = f32x8_load_halves(&from[k].x, &from[k + 4].x);
+    }
+    f32x8_transpose_halves(out);
 }
 
-SIMD_INLINE Vec3 sum_vectors(Vec3x8 v)
+SIMD_INLINE void store_fours(Four *to, f32x8 x, f32x8 y, f32x8 z, f32x8 w)
 {
-    return vec3(sum_lanes(v.x), sum_lanes(v.y), sum_lanes(v.z));
+    f32x8 m[4] = {x, y, z, w};
+    f32x8_transpose_halves(m);
+    for (u32 k = 0; k < 4; k++) {
+        f32x8_store_halves(&to[k].x, &to[k + 4].x, m[k]);
+    }
 }
 
-/* Eight neighbours of an item. */
+/* In a fixed order. */
+SIMD_INLINE f64 dot_lanes(f32x8 a, f32x8 b, u32 lanes)
+{
+    f64 sum[2] = {0.0, 0.0};
+    for (u32 l = 0; l < lanes; l++) {
+        sum[l & 1] += (f64)a[l] * (f64)b[l];
+    }
+    return sum[0] + sum[1];
+}
+
+/* Lanes of the slice at `first` that are items. */
+static inline u32 lanes_of(u32 first, u32 end)
+{
+    return u32_min(end - first, SIMD_LANES);
+}
+
+/* Eight pairs: of each lane's item with a neighbour. */
 typedef struct Near8 {
     Vec3x8 off; /* m, from the neighbour to the item */
     f32x8 r2;   /* m² */
@@ -47,24 +73,73 @@ static inline Kernel kernel_of(const Liquid *liquid)
     return (Kernel){per, -12.0f * KERNEL_SUM * KERNEL_PEAK * per};
 }
 
-SIMD_INLINE Near8 near_of(const Liquid *liquid, const Four *at, const u32 *item, Kernel kernel)
+SIMD_INLINE Near8 near_of(const Four *places, const f32x8 at[4], const u32 *item, Kernel kernel)
 {
     f32x8 place[4];
-    gather_fours(liquid->place, item, place);
-    Near8 n = {.off = {at->x - place[0], at->y - place[1], at->z - place[2]}, .w = place[3]};
+    gather_fours(places, item, place);
+    Near8 n = {.off = {at[0] - place[0], at[1] - place[1], at[2] - place[2]}, .w = place[3]};
     n.r2 = vec3x8_dot(n.off, n.off);
     n.rest = kernel_rest(n.r2, kernel.per_reach2);
     n.over = kernel_over(n.rest, kernel.scale);
     return n;
 }
 
-/* Lists lie far apart: the next one is fetched while this one is worked on. */
-static inline const u32 *near_list(const Liquid *liquid, u32 i)
+/* The list of the slice at item `first`, and its end. */
+static inline const u32 *near_first(const Liquid *liquid, u32 first)
 {
-    const u32 *list = &liquid->near[(size_t)i * LIQUID_NEIGHBOURS_MAX];
-    __builtin_prefetch(list + 2 * LIQUID_NEIGHBOURS_MAX);
-    __builtin_prefetch(list + 2 * LIQUID_NEIGHBOURS_MAX + 16);
+    const u32 *list = &liquid->near[(size_t)first * LIQUID_NEIGHBOURS_MAX];
+    const u32 *next = list + (size_t)SIMD_LANES * LIQUID_NEIGHBOURS_MAX;
+    for (u32 k = 0; k < 4; k++) { /* where the machine does not expect it */
+        __builtin_prefetch(next + 16 * k);
+    }
     return list;
+}
+
+static inline const u32 *near_end(const Liquid *liquid, u32 first)
+{
+    u32 rows = liquid->near_rows[first / SIMD_LANES];
+    return &liquid->near[(size_t)first * LIQUID_NEIGHBOURS_MAX] + (size_t)SIMD_LANES * rows;
+}
+
+/* The place of an item's k-th neighbour. */
+static inline u32 *near_at(const Liquid *liquid, u32 i, u32 k)
+{
+    u32 lane = i % SIMD_LANES;
+    size_t first = (size_t)(i - lane) * LIQUID_NEIGHBOURS_MAX;
+    return &liquid->near[first + (size_t)SIMD_LANES * k + lane];
+}
+
+/* Of a slice: volume / spacing³, 1 / mass (0: grains, which pressure does not move), grains or not,
+ * cohesion. */
+SIMD_INLINE void traits_of(const Liquid *liquid, u32 first, bool mixed, f32x8 out[4])
+{
+    if (mixed) {
+        load_fours(liquid->trait + first, out);
+    } else {
+        out[0] = f32x8_set(1.0f);
+        out[1] = f32x8_set(1.0f / liquid->factors[0].mass);
+        out[2] = f32x8_set(0.0f);
+        out[3] = f32x8_set(liquid->factors[0].cohesion);
+    }
+}
+
+SIMD_INLINE Vec3x8 vec3x8_zero(void)
+{
+    f32x8 zero = f32x8_set(0.0f);
+    return (Vec3x8){zero, zero, zero};
+}
+
+/* Σ P ∇W of a slice, of the fourth numbers P of places. */
+SIMD_INLINE Vec3x8 push_of(const Liquid *liquid, u32 first, const f32x8 at[4], Kernel kernel)
+{
+    const Four *places = liquid->place;
+    Vec3x8 sum = vec3x8_zero();
+    const u32 *end = near_end(liquid, first);
+    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
+        Near8 n = near_of(places, at, near, kernel);
+        sum = vec3x8_add_scaled(sum, n.over * n.w, n.off);
+    }
+    return sum;
 }
 
 static inline Vec3 vec3_of(const Four *f)

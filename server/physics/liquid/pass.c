@@ -37,71 +37,41 @@ static const f32 viscosity_most = 0.07f;
 /* Slope of walls, over the spacing, that the operator's pairs outweigh. */
 static const f32 wall_most = 1.3f;
 
-/* ---- 1 ---- */
+/* ---- walls ---- */
 
-typedef struct Density {
-    f32 sum;    /* Σ φ W */
-    Vec3 slope; /* Σ φ ∇W */
-    f32 others; /* Σ of the operator's pairs */
-    Vec3 warm;  /* Σ φ (P of the other) ∇W */
-    Vec3 tension;
-} Density;
-
-SIMD_INLINE Density density_of(const Liquid *liquid, u32 i, bool mixed, bool cohesive)
+/* What the half-spaces of an item's things add to its constraint: their slope, and their density as
+ * the fourth number. */
+static void find_walls(void *context, u32 first, u32 end, u32 worker)
 {
-    const u32 *near = near_list(liquid, i);
-    const Four *at = &liquid->place[i];
-    f32 per_d = 1.0f / liquid->def.spacing, light = liquid->trait[i].y;
-    Kernel kernel = kernel_of(liquid);
-    f32x8 zero = f32x8_set(0.0f), sum = zero, others = zero;
-    Vec3x8 slope = {zero, zero, zero}, warm = slope, tension = slope;
-    f32x8 own = f32x8_set(liquid->trait[i].w);
-    for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
-        Near8 n = near_of(liquid, at, near + k, kernel);
-        Vec3x8 g = vec3x8_scale(n.off, n.over);
-        warm = vec3x8_add_scaled(warm, n.w, g);
-        if (mixed || cohesive) {
-            f32x8 trait[4];
-            gather_fours(liquid->trait, near + k, trait);
-            sum += trait[0] * kernel_wide(n.rest);
-            slope = vec3x8_add_scaled(slope, trait[0], g);
-            others += n.over * (0.5f * (trait[1] + light));
-            if (cohesive) { /* attraction beyond the spacing */
-                f32x8 r = f32x8_sqrt(n.r2), q = r * per_d;
-                f32x8 a = f32x8_max(q - 1.0f, zero) * f32x8_max(2.0f - q, zero);
-                f32x8 pull = 4.0f * f32x8_min(trait[3], own) * a / f32x8_max(r, f32x8_set(1e-9f));
-                tension = vec3x8_sub_scaled(tension, pull, n.off);
-            }
-        } else {
-            sum += kernel_wide(n.rest);
-            slope = vec3x8_add(slope, g);
-            others += n.over;
+    Liquid *liquid = context;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        Four wall = {0.0f, 0.0f, 0.0f, 0.0f};
+        if (liquid->pair_first[i] != liquid->pair_first[i + 1]) {
+            wall.w = liquid_boundary_item(liquid, i);
         }
+        for (u32 k = liquid->pair_first[i]; k < liquid->pair_first[i + 1]; k++) {
+            const LiquidPair *pair = &liquid->pairs[k];
+            wall.x -= pair->slope * pair->normal.x;
+            wall.y -= pair->slope * pair->normal.y;
+            wall.z -= pair->slope * pair->normal.z;
+        }
+        liquid->full[i] = wall;
     }
-    Density out = {sum_lanes(sum), sum_vectors(slope), sum_lanes(others), sum_vectors(warm),
-                   sum_vectors(tension)};
-    out.others *= -2.0f * (mixed || cohesive ? 1.0f : light);
-    return out;
 }
 
-/* What the half-spaces of an item's things add to its constraint. */
-typedef struct Wall {
-    Vec3 slope; /* ∇b */
-    f32 yields; /* 1/(kg m²), by the things */
-} Wall;
-
-static Wall wall_of(const Liquid *liquid, u32 i)
+/* What the things of an item yield to its pressure, 1/(kg m²). */
+static f32 yields_of(const Liquid *liquid, u32 i)
 {
-    Wall wall = {{0.0f, 0.0f, 0.0f}, 0.0f};
+    f32 sum = 0.0f;
     for (u32 k = liquid->pair_first[i]; k < liquid->pair_first[i + 1]; k++) {
         const LiquidPair *pair = &liquid->pairs[k];
-        wall.slope = vec3_add_scaled(wall.slope, -pair->slope, pair->normal);
         if (pair->mover != LIQUID_STATIC) {
             const LiquidMover *mover = &liquid->movers[pair->mover];
-            wall.yields += pair->slope * mover->inverse_mass * liquid->movers[mover->group].load;
+            sum += pair->slope * mover->inverse_mass * liquid->movers[mover->group].load;
         }
     }
-    return wall;
+    return sum;
 }
 
 /* From here on a wall is stiffer than the pairs, and counts in the diagonal of the operator. */
@@ -110,47 +80,112 @@ static f32 wall_most_2(const Liquid *liquid)
     return wall_most * wall_most / (liquid->def.spacing * liquid->def.spacing);
 }
 
-SIMD_INLINE void predict_item(Liquid *liquid, u32 i, bool mixed, bool cohesive)
+/* ---- 1 ---- */
+
+typedef struct Density {
+    f32x8 sum;    /* Σ φ W */
+    Vec3x8 slope; /* Σ φ ∇W */
+    f32x8 others; /* Σ of the operator's pairs */
+    Vec3x8 warm;  /* Σ φ (P of the other) ∇W */
+    Vec3x8 tension;
+} Density;
+
+/* Attraction beyond the spacing, over the distance. */
+SIMD_INLINE f32x8 pull_of(const Near8 *n, f32x8 cohesion, f32 per_d)
 {
-    const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
-    Density density = density_of(liquid, i, mixed, cohesive);
-    f32 walls = liquid_boundary_item(liquid, i);
-    Wall wall = wall_of(liquid, i);
-    Vec3 full = vec3_add(density.slope, wall.slope);
-    f32 per_mass = 1.0f / phase->mass, excess = density.sum + walls - 1.0f;
-    f32 inertia = density.others + 2.0f * liquid->trait[i].y * kernel_of(liquid).scale;
-    inertia += per_mass * f32_max(vec3_length_squared(wall.slope) - wall_most_2(liquid), 0.0f);
-    f32 least = 0.1f * per_mass / (liquid->def.spacing * liquid->def.spacing);
-    liquid->inertia[i] = f32_max(inertia, least);
-    excess = phase->grains != 0 ? 0.0f : excess;
-    liquid->excess[i] = excess;
-    liquid->full[i] = (Four){full.x, full.y, full.z, 0.0f};
-    Vec3 warm = vec3_scale(density.warm, phase->part);
-    warm = vec3_add_scaled(warm, liquid->place[i].w, full);
-    Four *v = &liquid->motion[i];
-    Vec3 now = vec3_add_scaled(vec3_of(v), liquid->h, liquid->gravity);
-    now = vec3_add_scaled(now, -per_mass, warm);
-    if (cohesive) {
-        now = vec3_add_scaled(now, liquid->h / phase->mass, density.tension);
+    f32x8 zero = f32x8_set(0.0f), r = f32x8_sqrt(n->r2), q = r * per_d;
+    f32x8 a = f32x8_max(q - 1.0f, zero) * f32x8_max(2.0f - q, zero);
+    return 4.0f * cohesion * a / f32x8_max(r, f32x8_set(1e-9f));
+}
+
+SIMD_INLINE Density density_of(const Liquid *liquid, u32 first, Kernel kernel, bool mixed,
+                               bool cohesive)
+{
+    const Four *places = liquid->place;
+    f32 per_d = 1.0f / liquid->def.spacing;
+    f32x8 at[4], own[4], zero = f32x8_set(0.0f);
+    Density sums = {zero, vec3x8_zero(), zero, vec3x8_zero(), vec3x8_zero()};
+    load_fours(places + first, at);
+    traits_of(liquid, first, mixed, own);
+    const u32 *end = near_end(liquid, first);
+    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
+        Near8 n = near_of(places, at, near, kernel);
+        Vec3x8 g = vec3x8_scale(n.off, n.over);
+        sums.warm = vec3x8_add_scaled(sums.warm, n.w, g);
+        if (mixed) {
+            f32x8 trait[4];
+            gather_fours(liquid->trait, near, trait);
+            sums.sum += trait[0] * kernel_wide(n.rest);
+            sums.slope = vec3x8_add_scaled(sums.slope, trait[0], g);
+            sums.others += n.over * (0.5f * (trait[1] + own[1]));
+            if (cohesive) {
+                f32x8 pull = pull_of(&n, f32x8_min(trait[3], own[3]), per_d);
+                sums.tension = vec3x8_sub_scaled(sums.tension, pull, n.off);
+            }
+        } else {
+            sums.sum += kernel_wide(n.rest);
+            sums.slope = vec3x8_add(sums.slope, g);
+            sums.others += n.over;
+        }
     }
-    *v = (Four){now.x, now.y, now.z, v->w};
+    sums.others = sums.others * (mixed ? f32x8_set(-2.0f) : -2.0f * own[1]);
+    return sums;
+}
+
+/* 1/kg, of grains too. */
+SIMD_INLINE f32x8 lightness_of(const Liquid *liquid, u32 first, bool mixed)
+{
+    f32x8 per_mass = f32x8_set(1.0f / liquid->factors[0].mass);
+    for (u32 l = 0; mixed && l < SIMD_LANES; l++) {
+        per_mass[l] = 1.0f / liquid->factors[liquid->phase_of[first + l]].mass;
+    }
+    return per_mass;
+}
+
+SIMD_INLINE void predict_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed, bool cohesive)
+{
+    f32 d = liquid->def.spacing, h = liquid->h;
+    Density density = density_of(liquid, first, kernel, mixed, cohesive);
+    f32x8 wall[4], own[4], v[4], zero = f32x8_set(0.0f);
+    load_fours(liquid->full + first, wall);
+    traits_of(liquid, first, mixed, own);
+    load_fours(liquid->motion + first, v);
+    f32x8 per_mass = lightness_of(liquid, first, mixed);
+    Vec3x8 walls = {wall[0], wall[1], wall[2]}, full = vec3x8_add(density.slope, walls);
+    f32x8 inertia = density.others + 2.0f * own[1] * kernel.scale;
+    inertia += per_mass * f32x8_max(vec3x8_dot(walls, walls) - wall_most_2(liquid), zero);
+    f32x8_store(liquid->inertia + first, f32x8_max(inertia, 0.1f * per_mass / (d * d)));
+    f32x8 excess = density.sum + wall[3] - 1.0f;
+    f32x8_store(liquid->excess + first, mixed ? f32x8_select(own[2] > zero, zero, excess) : excess);
+    store_fours(liquid->full + first, full.x, full.y, full.z, zero);
+    f32x8 pressure = f32x8_load(liquid->pushes + first);
+    Vec3x8 warm = mixed ? vec3x8_scale(density.warm, own[0]) : density.warm;
+    warm = vec3x8_add_scaled(warm, pressure, full);
+    Vec3x8 now = {v[0], v[1], v[2]};
+    now = vec3x8_add(now, vec3x8_set(vec3_scale(liquid->gravity, h)));
+    now = vec3x8_sub_scaled(now, per_mass, warm);
+    if (cohesive) {
+        now = vec3x8_add_scaled(now, h * per_mass, density.tension);
+    }
+    store_fours(liquid->motion + first, now.x, now.y, now.z, v[3]);
 }
 
 static void predict(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
+    Kernel kernel = kernel_of(liquid);
     PL_UNUSED(worker);
     if (liquid->cohesive) {
-        for (u32 i = first; i < end; i++) {
-            predict_item(liquid, i, true, true);
+        for (u32 i = first; i < end; i += SIMD_LANES) {
+            predict_slice(liquid, i, kernel, true, true);
         }
     } else if (liquid->mixed) {
-        for (u32 i = first; i < end; i++) {
-            predict_item(liquid, i, true, false);
+        for (u32 i = first; i < end; i += SIMD_LANES) {
+            predict_slice(liquid, i, kernel, true, false);
         }
     } else {
-        for (u32 i = first; i < end; i++) {
-            predict_item(liquid, i, false, false);
+        for (u32 i = first; i < end; i += SIMD_LANES) {
+            predict_slice(liquid, i, kernel, false, false);
         }
     }
 }
@@ -191,56 +226,96 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
     return sum;
 }
 
-SIMD_INLINE void project_item(Liquid *liquid, u32 i, bool mixed)
+typedef struct Flow {
+    f32x8 rates; /* Σ φ ∇W · (v − v of the other) */
+    Vec3x8 drag, shifts;
+} Flow;
+
+SIMD_INLINE Flow flow_of(const Liquid *liquid, u32 first, const f32x8 at[4], Kernel kernel,
+                         bool mixed)
 {
-    const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
-    const u32 *near = near_list(liquid, i);
-    const Four *at = &liquid->place[i], *v = &liquid->motion[i];
-    f32 d = liquid->def.spacing;
-    Kernel kernel = kernel_of(liquid);
-    f32x8 zero = f32x8_set(0.0f), rates = zero, own = f32x8_set(v->w);
-    Vec3x8 drag = {zero, zero, zero}, shifts = drag;
-    for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
-        Near8 n = near_of(liquid, at, near + k, kernel);
+    const Four *places = liquid->place;
+    f32x8 v[4], own[4];
+    Flow sums = {f32x8_set(0.0f), vec3x8_zero(), vec3x8_zero()};
+    load_fours(liquid->motion + first, v);
+    traits_of(liquid, first, mixed, own);
+    const u32 *end = near_end(liquid, first);
+    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
+        Near8 n = near_of(places, at, near, kernel);
         f32x8 motion[4];
-        gather_fours(liquid->motion, near + k, motion);
-        Vec3x8 against = {v->x - motion[0], v->y - motion[1], v->z - motion[2]};
-        f32x8 over = n.over, thick = 2.0f * f32x8_min(motion[3], own), trait[4];
+        gather_fours(liquid->motion, near, motion);
+        Vec3x8 against = {v[0] - motion[0], v[1] - motion[1], v[2] - motion[2]};
+        f32x8 over = n.over, thick = f32x8_min(motion[3], v[3]);
         if (mixed) {
-            gather_fours(liquid->trait, near + k, trait);
+            f32x8 trait[4];
+            gather_fours(liquid->trait, near, trait);
             over = over * trait[0];
-            thick = thick * (1.0f - trait[2] * liquid->trait[i].z); /* not between grains */
+            thick = thick * (1.0f - trait[2] * own[2]); /* not between grains */
         }
-        rates += over * vec3x8_dot(against, n.off);
-        shifts = vec3x8_add_scaled(shifts, n.over * n.w, n.off);
-        drag = vec3x8_add_scaled(drag, over * thick, against);
+        sums.rates += over * vec3x8_dot(against, n.off);
+        sums.shifts = vec3x8_add_scaled(sums.shifts, n.over * n.w, n.off);
+        sums.drag = vec3x8_add_scaled(sums.drag, over * thick, against);
     }
-    f32 rate = sum_lanes(rates), h = liquid->h;
-    Vec3 change = vec3_scale(sum_vectors(drag), h * phase->lightness * d * d * d);
-    change = vec3_add(change, wall_drag(liquid, i, &rate, vec3_of(v)));
-    liquid->change[i] = (Four){change.x, change.y, change.z, 0.0f};
-    /* The residual: what pressures have to stop. */
-    f32 excess = liquid->excess[i];
-    f32 near_rest = f32_clamp(excess, -small_excess, small_excess);
-    f32 closing = closing_part * f32_min(excess + small_excess, 0.0f);
-    f32 wanted = rate + (settling_part * near_rest + closing) / h;
-    Vec3 shift = vec3_scale(sum_vectors(shifts), mixed ? phase->part : 1.0f);
-    shift = vec3_add_scaled(shift, at->w, vec3_of(&liquid->full[i]));
-    shift =
-        vec3_scale(shift, phase->grains != 0 ? 0.0f : -1.0f / phase->mass); /* of liquids alone */
-    liquid->shift[i] = (Four){shift.x, shift.y, shift.z, 0.0f};
-    bool free = phase->grains == 0 && liquid->excess[i] > alone_excess &&
-                (wanted > 0.0f || liquid->pushes[i] > 0.0f);
-    liquid->active[i] = free;
-    liquid->residual[i] = free ? wanted : 0.0f;
+    return sums;
 }
 
-f32 liquid_wall_yields(const Liquid *liquid, u32 i)
+/* Friction on walls, into the change of velocity; returns the rates of density with it. */
+static f32x8 drag_slice(Liquid *liquid, u32 first, u32 lanes, f32x8 rates)
 {
-    return wall_of(liquid, i).yields;
+    for (u32 l = 0; l < lanes; l++) {
+        u32 i = first + l;
+        if (liquid->pair_first[i] != liquid->pair_first[i + 1]) {
+            f32 rate = rates[l];
+            Four *c = &liquid->change[i];
+            Vec3 drag = wall_drag(liquid, i, &rate, vec3_of(&liquid->motion[i]));
+            *c = (Four){c->x + drag.x, c->y + drag.y, c->z + drag.z, 0.0f};
+            rates[l] = rate;
+        }
+    }
+    return rates;
 }
 
-/* What the excess of an item asks of positions, for the next pass to gather. */
+/* What pressures have to stop: the rate of density, and a part of an excess or deficit. */
+SIMD_INLINE f32x8 wanted_of(f32x8 rates, f32x8 excess, f32 h)
+{
+    f32x8 small = f32x8_set(small_excess), zero = f32x8_set(0.0f);
+    f32x8 near_rest = f32x8_min(f32x8_max(excess, -small), small);
+    f32x8 closing = closing_part * f32x8_min(excess + small, zero);
+    return rates + (settling_part * near_rest + closing) / h;
+}
+
+SIMD_INLINE void project_slice(Liquid *liquid, u32 first, u32 end, Kernel kernel, bool mixed)
+{
+    f32 d = liquid->def.spacing, h = liquid->h;
+    u32 lanes = lanes_of(first, end);
+    f32x8 at[4], full[4], own[4], zero = f32x8_set(0.0f);
+    f32x8 unit = f32x8_set(2.0f * h * d * d * d * liquid->factors[0].lightness);
+    load_fours(liquid->place + first, at);
+    Flow flow = flow_of(liquid, first, at, kernel, mixed);
+    load_fours(liquid->full + first, full);
+    traits_of(liquid, first, mixed, own);
+    for (u32 l = 0; mixed && l < SIMD_LANES; l++) {
+        unit[l] = 2.0f * h * d * d * d * liquid->factors[liquid->phase_of[first + l]].lightness;
+    }
+    Vec3x8 change = vec3x8_scale(flow.drag, unit);
+    store_fours(liquid->change + first, change.x, change.y, change.z, zero);
+    bool walls = liquid->pair_first[first] != liquid->pair_first[first + lanes];
+    f32x8 rates = walls ? drag_slice(liquid, first, lanes, flow.rates) : flow.rates;
+    f32x8 excess = f32x8_load(liquid->excess + first);
+    f32x8 wanted = wanted_of(rates, excess, h), pushes = f32x8_load(liquid->pushes + first);
+    Vec3x8 shift = mixed ? vec3x8_scale(flow.shifts, own[0]) : flow.shifts;
+    shift = vec3x8_add_scaled(shift, at[3], (Vec3x8){full[0], full[1], full[2]});
+    shift = vec3x8_scale(shift, -own[1]); /* of liquids alone */
+    store_fours(liquid->shift + first, shift.x, shift.y, shift.z, zero);
+    i32x8 active = (excess > alone_excess) & ((wanted > zero) | (pushes > zero));
+    active = mixed ? active & (own[2] == zero) : active;
+    f32x8 residual = f32x8_and(active, wanted);
+    f32x8_store(liquid->active + first, f32x8_and(active, f32x8_set(1.0f)));
+    f32x8_store(liquid->residual + first, residual);
+}
+
+/* What the excess of an item asks of positions, for the next pass to gather; what its things yield
+ * as the fourth number of `full`. */
 static void loosen(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
@@ -248,58 +323,56 @@ static void loosen(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         f32 excess = f32_clamp(liquid->excess[i], 0.0f, shift_excess_most);
         liquid->place[i].w = shift_part * excess / liquid->inertia[i];
+        liquid->full[i].w = liquid->mover_count != 0 ? yields_of(liquid, i) : 0.0f;
     }
 }
 
 static void project(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
+    Kernel kernel = kernel_of(liquid);
     PL_UNUSED(worker);
     if (liquid->mixed) {
-        for (u32 i = first; i < end; i++) {
-            project_item(liquid, i, true);
+        for (u32 i = first; i < end; i += SIMD_LANES) {
+            project_slice(liquid, i, end, kernel, true);
         }
     } else {
-        for (u32 i = first; i < end; i++) {
-            project_item(liquid, i, false);
+        for (u32 i = first; i < end; i += SIMD_LANES) {
+            project_slice(liquid, i, end, kernel, false);
         }
     }
 }
 
 /* ---- 3 ---- */
 
-SIMD_INLINE void correct_item(Liquid *liquid, u32 i, bool mixed)
+SIMD_INLINE void correct_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed)
 {
-    const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
-    const u32 *near = near_list(liquid, i);
-    const Four *at = &liquid->place[i];
-    f32 own = at->w;
-    Kernel kernel = kernel_of(liquid);
-    f32x8 zero = f32x8_set(0.0f);
-    Vec3x8 sum = {zero, zero, zero};
-    for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
-        Near8 n = near_of(liquid, at, near + k, kernel);
-        sum = vec3x8_add_scaled(sum, n.over * n.w, n.off);
-    }
-    Vec3 push = vec3_scale(sum_vectors(sum), mixed ? phase->part : 1.0f);
-    push = vec3_add_scaled(push, own, vec3_of(&liquid->full[i]));
-    Four *v = &liquid->motion[i];
-    Vec3 now = vec3_add(vec3_of(v), vec3_of(&liquid->change[i]));
-    now = vec3_add_scaled(now, -1.0f / phase->mass, push);
-    *v = (Four){now.x, now.y, now.z, v->w};
+    f32x8 at[4], full[4], own[4], v[4], change[4];
+    load_fours(liquid->place + first, at);
+    Vec3x8 push = push_of(liquid, first, at, kernel);
+    load_fours(liquid->full + first, full);
+    load_fours(liquid->motion + first, v);
+    load_fours(liquid->change + first, change);
+    traits_of(liquid, first, mixed, own);
+    push = mixed ? vec3x8_scale(push, own[0]) : push;
+    push = vec3x8_add_scaled(push, at[3], (Vec3x8){full[0], full[1], full[2]});
+    Vec3x8 now = {v[0] + change[0], v[1] + change[1], v[2] + change[2]};
+    now = vec3x8_sub_scaled(now, lightness_of(liquid, first, mixed), push);
+    store_fours(liquid->motion + first, now.x, now.y, now.z, v[3]);
 }
 
 static void correct(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
+    Kernel kernel = kernel_of(liquid);
     PL_UNUSED(worker);
     if (liquid->mixed) {
-        for (u32 i = first; i < end; i++) {
-            correct_item(liquid, i, true);
+        for (u32 i = first; i < end; i += SIMD_LANES) {
+            correct_slice(liquid, i, kernel, true);
         }
     } else {
-        for (u32 i = first; i < end; i++) {
-            correct_item(liquid, i, false);
+        for (u32 i = first; i < end; i += SIMD_LANES) {
+            correct_slice(liquid, i, kernel, false);
         }
     }
 }
@@ -371,8 +444,9 @@ static void flow(Liquid *liquid, f32 h)
     liquid_neighbours(liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, prepare, liquid);
     liquid_boundary_step(liquid);
-    jobs_run(liquid->jobs, n, LIQUID_GRAIN, predict, liquid);
+    jobs_run(liquid->jobs, n, LIQUID_GRAIN, find_walls, liquid);
     liquid_boundary_load(liquid);
+    jobs_run(liquid->jobs, n, LIQUID_GRAIN, predict, liquid);
     liquid_boundary_press(liquid, true);
     liquid_boundary_speeds(liquid);
     liquid_hands_step(liquid, h);

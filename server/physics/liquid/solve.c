@@ -25,79 +25,79 @@ static const f32 smoothing = 0.05f;
 
 /* ---- operator ---- */
 
-SIMD_INLINE void answer_item(Liquid *liquid, u32 i, bool mixed)
+SIMD_INLINE void answer_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed)
 {
-    const PhaseFactors *phase = &liquid->factors[mixed ? liquid->phase_of[i] : 0];
-    const u32 *near = near_list(liquid, i);
-    const Four *at = &liquid->place[i];
-    Kernel kernel = kernel_of(liquid);
-    f32x8 zero = f32x8_set(0.0f);
-    Vec3x8 sum = {zero, zero, zero};
-    for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
-        Near8 n = near_of(liquid, at, near + k, kernel);
-        sum = vec3x8_add_scaled(sum, n.over * n.w, n.off);
-    }
+    f32x8 at[4], full[4], own[4];
+    load_fours(liquid->place + first, at);
+    Vec3x8 all = push_of(liquid, first, at, kernel);
+    load_fours(liquid->full + first, full);
+    traits_of(liquid, first, mixed, own);
     /* Grains are held by their contacts, which the operator does not know: taken as free to move, a
      * bed of them would let a liquid's pressure vanish and take in twice what its pores hold. */
-    f32 per_mass = phase->grains != 0 ? 0.0f : 1.0f / phase->mass;
-    Vec3 all = vec3_scale(sum_vectors(sum), mixed ? phase->part : 1.0f);
-    all = vec3_scale(vec3_add_scaled(all, at->w, vec3_of(&liquid->full[i])), per_mass);
-    liquid->answer[i] = (Four){all.x, all.y, all.z, 0.0f};
+    all = mixed ? vec3x8_scale(all, own[0]) : all;
+    all = vec3x8_add_scaled(all, at[3], (Vec3x8){full[0], full[1], full[2]});
+    all = vec3x8_scale(all, own[1]);
+    store_fours(liquid->answer + first, all.x, all.y, all.z, at[3]);
 }
 
 static void answer(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
+    Kernel kernel = kernel_of(liquid);
     PL_UNUSED(worker);
     if (liquid->mixed) {
-        for (u32 i = first; i < end; i++) {
-            answer_item(liquid, i, true);
+        for (u32 i = first; i < end; i += SIMD_LANES) {
+            answer_slice(liquid, i, kernel, true);
         }
     } else {
-        for (u32 i = first; i < end; i++) {
-            answer_item(liquid, i, false);
+        for (u32 i = first; i < end; i += SIMD_LANES) {
+            answer_slice(liquid, i, kernel, false);
         }
     }
 }
 
-SIMD_INLINE f32 image_item(const Liquid *liquid, u32 i, bool mixed)
+SIMD_INLINE f32x8 image_slice(const Liquid *liquid, u32 first, Kernel kernel, bool mixed)
 {
-    const u32 *near = near_list(liquid, i);
-    const Four *at = &liquid->place[i];
-    Kernel kernel = kernel_of(liquid);
-    f32x8 zero = f32x8_set(0.0f), sum = zero, rough = zero, own = f32x8_set(at->w);
-    f32 light = liquid->trait[i].y;
-    for (u32 k = 0; k < liquid->near_count[i]; k += SIMD_LANES) {
-        Near8 n = near_of(liquid, at, near + k, kernel);
+    const Four *places = liquid->place;
+    f32x8 at[4], full[4], own[4], speeds[4], zero = f32x8_set(0.0f), sum = zero, rough = zero;
+    load_fours(places + first, at);
+    traits_of(liquid, first, mixed, own);
+    const u32 *end = near_end(liquid, first);
+    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
+        Near8 n = near_of(places, at, near, kernel);
         f32x8 speed[4], over = n.over;
-        gather_fours(liquid->answer, near + k, speed);
+        gather_fours(liquid->answer, near, speed);
         if (mixed) {
             f32x8 trait[4];
-            gather_fours(liquid->trait, near + k, trait);
-            rough += f32x8_select(trait[1] > zero, over * (0.5f * (trait[1] + light)), zero) *
-                     (n.w - own);
+            gather_fours(liquid->trait, near, trait);
+            rough += f32x8_select(trait[1] > zero, over * (0.5f * (trait[1] + own[1])), zero) *
+                     (n.w - at[3]);
             over = over * trait[0];
         } else {
-            rough += over * (n.w - own);
+            rough += over * (n.w - at[3]);
         }
         sum += over * vec3x8_dot((Vec3x8){speed[0], speed[1], speed[2]}, n.off);
     }
-    f32 all = vec3_dot(vec3_of(&liquid->full[i]), vec3_of(&liquid->answer[i])) - sum_lanes(sum);
-    all += 2.0f * smoothing * (mixed ? 1.0f : light) * sum_lanes(rough);
-    return all + liquid_wall_yields(liquid, i) * at->w;
+    load_fours(liquid->full + first, full);
+    load_fours(liquid->answer + first, speeds);
+    f32x8 all = full[0] * speeds[0] + full[1] * speeds[1] + full[2] * speeds[2] - sum;
+    all += 2.0f * smoothing * (mixed ? rough : rough * own[1]);
+    all += full[3] * at[3];
+    return f32x8_and(f32x8_load(liquid->active + first) > zero, all);
 }
 
 static void image(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
+    Kernel kernel = kernel_of(liquid);
     f64 energy = 0.0;
     PL_UNUSED(worker);
-    for (u32 i = first; i < end; i++) {
-        liquid->image[i] = 0.0f;
-        if (liquid->active[i]) {
-            liquid->image[i] =
-                liquid->mixed ? image_item(liquid, i, true) : image_item(liquid, i, false);
-            energy += (f64)liquid->image[i] * (f64)liquid->place[i].w;
+    for (u32 i = first; i < end; i += SIMD_LANES) {
+        f32x8 all = liquid->mixed ? image_slice(liquid, i, kernel, true)
+                                  : image_slice(liquid, i, kernel, false);
+        f32x8_store(liquid->image + i, all);
+        for (u32 l = 0; l < lanes_of(i, end); l++) {
+            energy += (f64)all[l] * (f64)liquid->place[i + l].w;
         }
     }
     liquid->partials[first / LIQUID_GRAIN] = energy;
@@ -132,11 +132,8 @@ static void condition(void *context, u32 first, u32 end, u32 worker)
     f64 sum = 0.0;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
-        f32 r = liquid->residual[i], z = 0.0f;
-        if (liquid->active[i]) {
-            z = r / (liquid->inertia[i] + liquid_wall_yields(liquid, i)) +
-                liquid_coarse_pressure(liquid, i);
-        }
+        f32 r = liquid->residual[i];
+        f32 z = r / (liquid->inertia[i] + liquid->full[i].w) + liquid_coarse_pressure(liquid, i);
         liquid->image[i] = z;
         sum += (f64)z * (f64)r;
     }
@@ -163,7 +160,7 @@ static void advance(void *context, u32 first, u32 end, u32 worker)
     Liquid *liquid = v->liquid;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
-        if (liquid->active[i]) {
+        if (liquid->active[i] > 0.0f) {
             liquid->change[i].w += v->step * liquid->place[i].w;
             liquid->residual[i] -= v->step * liquid->image[i];
         }
@@ -180,7 +177,7 @@ static void bound(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         f32 most = unit * liquid->factors[liquid->phase_of[i]].mass;
         f32 now = f32_clamp(liquid->pushes[i] + liquid->change[i].w, 0.0f, most);
-        now = liquid->active[i] ? now : 0.0f;
+        now = liquid->active[i] > 0.0f ? now : 0.0f;
         liquid->place[i].w = now - liquid->pushes[i];
         liquid->pushes[i] = now;
     }

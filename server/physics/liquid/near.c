@@ -1,0 +1,262 @@
+/* near.c: the neighbours of items (Ihmsen et al. 2011). */
+#include "server/physics/liquid/grid.h"
+#include "server/physics/liquid/near8.h"
+#include "shared/base/memory.h"
+
+#include <string.h>
+
+enum {
+    CANDIDATES_MAX = 4096, /* of one cell; more are dropped */
+};
+
+/* Candidates of all items of one cell. */
+typedef struct Candidates {
+    i32 cell[3];
+    u32 count;
+    u64 lanes[256];
+    _Alignas(32) f32 x[CANDIDATES_MAX + 16], y[CANDIDATES_MAX + 16], z[CANDIDATES_MAX + 16];
+    _Alignas(32) u32 item[CANDIDATES_MAX + 16];
+} Candidates;
+
+/* Writes the lanes of the mask in order; up to eight numbers are written in any case. */
+SIMD_INLINE void pack_lanes(u32 *to, i32x8 from, u64 order)
+{
+#if defined(__AVX2__)
+    __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)order));
+    _mm256_storeu_si256((__m256i *)(void *)to,
+                        _mm256_permutevar8x32_epi32((__m256i)from, lanes));
+#else
+    for (u32 l = 0; l < SIMD_LANES; l++, order >>= 8) {
+        to[l] = (u32)from[order & 7];
+    }
+#endif
+}
+
+SIMD_INLINE i32x8 load_items(const u32 *item)
+{
+    i32x8 v;
+    memcpy(&v, item, sizeof v);
+    return v;
+}
+
+/* How far x is from the interval of a cell. */
+SIMD_INLINE f32x8 beyond(f32x8 x, f32 low, f32 high)
+{
+    return x - f32x8_min(f32x8_max(x, f32x8_set(low)), f32x8_set(high));
+}
+
+/* Candidates within reach of the cell's box. */
+static void add_run(const Liquid *liquid, Candidates *all, u32 first, u32 end)
+{
+    f32 size = liquid_cell_size(liquid), reach2 = liquid->search_reach * liquid->search_reach;
+    f32 low[3], high[3];
+    for (u32 a = 0; a < 3; a++) {
+        low[a] = (f32)all->cell[a] * size;
+        high[a] = low[a] + size;
+    }
+    for (u32 k = first; k < end && all->count < CANDIDATES_MAX; k += SIMD_LANES) {
+        i32x8 item = liquid->moved_since ? load_items(liquid->order + k)
+                                         : (i32)k + (i32x8){0, 1, 2, 3, 4, 5, 6, 7};
+        f32x8 at[4];
+        if (liquid->moved_since) {
+            gather_fours(liquid->place, liquid->order + k, at);
+        } else {
+            load_fours(liquid->place + k, at);
+        }
+        Vec3x8 off = {beyond(at[0], low[0], high[0]), beyond(at[1], low[1], high[1]),
+                      beyond(at[2], low[2], high[2])};
+        u32 bits = i32x8_bits(vec3x8_dot(off, off) < f32x8_set(1.001f * reach2));
+        bits &= end - k < SIMD_LANES ? (1u << (end - k)) - 1 : 0xff;
+        u64 order = all->lanes[bits];
+        pack_lanes((u32 *)(void *)(all->x + all->count), (i32x8)at[0], order);
+        pack_lanes((u32 *)(void *)(all->y + all->count), (i32x8)at[1], order);
+        pack_lanes((u32 *)(void *)(all->z + all->count), (i32x8)at[2], order);
+        pack_lanes(all->item + all->count, item, order);
+        all->count += (u32)__builtin_popcount(bits);
+    }
+}
+
+static void find_candidates(const Liquid *liquid, const i32 cell[3], Candidates *all)
+{
+    u32 width = 1u << liquid->cell_bits[0];
+    const u32 *starts = liquid->moved_since ? liquid->search_starts : liquid->cell_starts;
+    memcpy(all->cell, cell, sizeof all->cell);
+    all->count = 0;
+    for (i32 z = cell[2] - 1; z <= cell[2] + 1; z++) {
+        for (i32 y = cell[1] - 1; y <= cell[1] + 1; y++) {
+            const i32 low[3] = {cell[0] - 1, y, z}, row[3] = {0, y, z};
+            u32 from = cell_number(liquid, low), base = cell_number(liquid, row);
+            u32 inside = u32_min(3, base + width - from); /* cells before the row wraps */
+            add_run(liquid, all, starts[from], starts[from + inside]);
+            add_run(liquid, all, starts[base], starts[base + 3 - inside]);
+        }
+    }
+    for (u32 k = all->count; k < all->count + 8; k++) {
+        all->x[k] = all->y[k] = all->z[k] = 3e7f;
+        all->item[k] = liquid->items;
+    }
+}
+
+/* The lanes of a mask in order, a byte each. */
+static void fill_lanes(u64 lanes[256])
+{
+    for (u32 bits = 0; bits < 256; bits++) {
+        u64 all = 0;
+        u32 n = 0;
+        for (u32 l = 0; l < SIMD_LANES; l++) {
+            all |= (bits >> l & 1) != 0 ? (u64)l << (8 * n++) : 0;
+        }
+        lanes[bits] = all;
+    }
+}
+
+static u32 find_near(const Candidates *all, const Four *at, f32 reach2, u32 *near)
+{
+    f32x8 x = f32x8_set(at->x), y = f32x8_set(at->y), z = f32x8_set(at->z);
+    f32x8 most = f32x8_set(reach2);
+    u32 found = 0;
+    for (u32 k = 0; k < all->count && found <= LIQUID_NEIGHBOURS_MAX; k += SIMD_LANES) {
+        f32x8 dx = f32x8_load(all->x + k) - x, dy = f32x8_load(all->y + k) - y;
+        f32x8 dz = f32x8_load(all->z + k) - z;
+        u32 bits = i32x8_bits(dx * dx + dy * dy + dz * dz < most);
+        pack_lanes(near + found, load_items(all->item + k), all->lanes[bits]);
+        found += (u32)__builtin_popcount(bits);
+    }
+    return found;
+}
+
+static void find_neighbours(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    f32 per_cell = 1.0f / liquid_cell_size(liquid), reach = liquid->search_reach;
+    Candidates all;
+    u32 near[LIQUID_NEIGHBOURS_MAX + 16];
+    all.cell[0] = INT32_MIN;
+    fill_lanes(all.lanes);
+    PL_UNUSED(worker);
+    for (u32 k = first; k < end; k++) {
+        u32 i = liquid->moved_since ? liquid->order[k] : k;
+        const Four *at = &liquid->place[i];
+        const i32 cell[3] = {axis_of(at->x, per_cell), axis_of(at->y, per_cell),
+                             axis_of(at->z, per_cell)};
+        if (memcmp(cell, all.cell, sizeof cell) != 0) {
+            find_candidates(liquid, cell, &all);
+        }
+        u32 found = find_near(&all, at, reach * reach, near);
+        liquid->crowded[i] = found > LIQUID_NEIGHBOURS_MAX;
+        found = u32_min(found, LIQUID_NEIGHBOURS_MAX);
+        u32 *to = near_at(liquid, i, 0);
+        for (u32 n = 0; n < found; n++) {
+            to[(size_t)SIMD_LANES * n] = near[n];
+        }
+        liquid->near_count[i] = (u8)found;
+    }
+}
+
+/* Whole slices: the rest is the dummy. */
+static void fill_slices(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i += SIMD_LANES) {
+        u32 lanes = lanes_of(i, end), rows = 0;
+        for (u32 l = 0; l < lanes; l++) {
+            rows = u32_max(rows, liquid->near_count[i + l]);
+        }
+        liquid->near_rows[i / SIMD_LANES] = (u8)rows;
+        for (u32 l = 0; l < SIMD_LANES; l++) {
+            for (u32 k = l < lanes ? liquid->near_count[i + l] : 0; k < rows; k++) {
+                *near_at(liquid, i + l, k) = liquid->items;
+            }
+        }
+    }
+}
+
+static bool has_neighbour(const Liquid *liquid, u32 i, u32 j)
+{
+    for (u32 k = 0; k < liquid->near_count[i]; k++) {
+        if (*near_at(liquid, i, k) == j) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where a list is full, the neighbours it lacks forget it too: else momentum would not be
+ * exchanged. */
+static void make_mutual(Liquid *liquid)
+{
+    for (u32 i = 0; i < liquid->items; i++) {
+        u32 kept = 0;
+        for (u32 k = 0; k < liquid->near_count[i]; k++) {
+            u32 j = *near_at(liquid, i, k);
+            if (!liquid->crowded[j] || has_neighbour(liquid, j, i)) {
+                *near_at(liquid, i, kept++) = j;
+            }
+        }
+        liquid->dropped += liquid->near_count[i] - kept;
+        liquid->near_count[i] = (u8)kept;
+    }
+}
+
+static void find_cells_again(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    f32 per_cell = 1.0f / liquid_cell_size(liquid);
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        const Four *at = &liquid->place[i];
+        const i32 cell[3] = {axis_of(at->x, per_cell), axis_of(at->y, per_cell),
+                             axis_of(at->z, per_cell)};
+        liquid->cell_of[i] = cell_number(liquid, cell);
+    }
+}
+
+/* Items keep their numbers in a tick; `order` lists them by the cells where they are now. */
+static bool order_again(Liquid *liquid)
+{
+    u32 cells = 1u << (liquid->cell_bits[0] + liquid->cell_bits[1] + liquid->cell_bits[2]);
+    if (!memory_grow((void **)&liquid->search_starts, &liquid->search_capacity, cells + 2,
+                     sizeof *liquid->search_starts)) {
+        return false;
+    }
+    u32 *starts = liquid->search_starts + 1;
+    memset(liquid->search_starts, 0, (cells + 2) * sizeof *starts);
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, find_cells_again, liquid);
+    for (u32 i = 0; i < liquid->items; i++) {
+        starts[liquid->cell_of[i]]++;
+    }
+    for (u32 c = 0, sum = 0; c <= cells; c++) {
+        u32 count = starts[c];
+        starts[c] = sum;
+        sum += count;
+    }
+    for (u32 i = 0; i < liquid->items; i++) { /* moves each start on to the next one */
+        liquid->order[starts[liquid->cell_of[i]]++] = i;
+    }
+    for (u32 i = liquid->items; i < liquid->items + LIQUID_PAD; i++) {
+        liquid->order[i] = liquid->items;
+    }
+    return true;
+}
+
+void liquid_neighbours(Liquid *liquid)
+{
+    f32 d = liquid->def.spacing, step = liquid->fastest * liquid->h;
+    if (!liquid->search_stale && 2.0f * liquid->moved <= liquid->search_slack) {
+        return;
+    }
+    if (liquid->moved_since && !order_again(liquid)) {
+        return;
+    }
+    /* Fast liquid is searched in every step, and needs no slack. */
+    liquid->search_slack = 4.0f * step < NEIGHBOUR_SLACK * d ? NEIGHBOUR_SLACK * d : 0.0f;
+    liquid->search_reach = KERNEL_REACH * d + liquid->search_slack;
+    liquid->moved = 0.0f;
+    liquid->search_stale = false;
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, find_neighbours, liquid);
+    if (memchr(liquid->crowded, 1, liquid->items) != NULL) {
+        make_mutual(liquid);
+    }
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, fill_slices, liquid);
+}

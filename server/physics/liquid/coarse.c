@@ -163,7 +163,7 @@ SIMD_INLINE void bin_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed)
         f32x8 c = n.over * n.w;
         if (mixed) {
             f32x8 trait[4];
-            gather_fours(liquid->trait, near, trait);
+            gather_near(liquid->trait, near, trait);
             c = f32x8_select(trait[1] > zero, c * (0.5f * (trait[1] + own[1])), zero);
         }
         i32x8 beyond[3];

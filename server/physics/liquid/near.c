@@ -147,7 +147,7 @@ static void find_neighbours(void *context, u32 first, u32 end, u32 worker)
         found = u32_min(found, LIQUID_NEIGHBOURS_MAX);
         u32 *to = near_at(liquid, i, 0);
         for (u32 n = 0; n < found; n++) {
-            to[(size_t)SIMD_LANES * n] = near[n];
+            to[(size_t)SIMD_LANES * n] = near[n] * (u32)sizeof(Four);
         }
         liquid->near_count[i] = (u8)found;
     }
@@ -166,7 +166,7 @@ static void fill_slices(void *context, u32 first, u32 end, u32 worker)
         liquid->near_rows[i / SIMD_LANES] = (u8)rows;
         for (u32 l = 0; l < SIMD_LANES; l++) {
             for (u32 k = l < lanes ? liquid->near_count[i + l] : 0; k < rows; k++) {
-                *near_at(liquid, i + l, k) = liquid->items;
+                *near_at(liquid, i + l, k) = liquid->items * (u32)sizeof(Four);
             }
         }
     }
@@ -175,7 +175,7 @@ static void fill_slices(void *context, u32 first, u32 end, u32 worker)
 static bool has_neighbour(const Liquid *liquid, u32 i, u32 j)
 {
     for (u32 k = 0; k < liquid->near_count[i]; k++) {
-        if (*near_at(liquid, i, k) == j) {
+        if (*near_at(liquid, i, k) == j * sizeof(Four)) {
             return true;
         }
     }
@@ -189,9 +189,9 @@ static void make_mutual(Liquid *liquid)
     for (u32 i = 0; i < liquid->items; i++) {
         u32 kept = 0;
         for (u32 k = 0; k < liquid->near_count[i]; k++) {
-            u32 j = *near_at(liquid, i, k);
+            u32 j = *near_at(liquid, i, k) / (u32)sizeof(Four);
             if (!liquid->crowded[j] || has_neighbour(liquid, j, i)) {
-                *near_at(liquid, i, kept++) = j;
+                *near_at(liquid, i, kept++) = j * (u32)sizeof(Four);
             }
         }
         liquid->dropped += liquid->near_count[i] - kept;

@@ -114,7 +114,7 @@ SIMD_INLINE Density density_of(const Liquid *liquid, u32 first, Kernel kernel, b
         sums.warm = vec3x8_add_scaled(sums.warm, n.w, g);
         if (mixed) {
             f32x8 trait[4];
-            gather_fours(liquid->trait, near, trait);
+            gather_near(liquid->trait, near, trait);
             sums.sum += trait[0] * kernel_wide(n.rest);
             sums.slope = vec3x8_add_scaled(sums.slope, trait[0], g);
             sums.others += n.over * (0.5f * (trait[1] + own[1]));
@@ -243,12 +243,12 @@ SIMD_INLINE Flow flow_of(const Liquid *liquid, u32 first, const f32x8 at[4], Ker
     for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
         Near8 n = near_of(places, at, near, kernel);
         f32x8 motion[4];
-        gather_fours(liquid->motion, near, motion);
+        gather_near(liquid->motion, near, motion);
         Vec3x8 against = {v[0] - motion[0], v[1] - motion[1], v[2] - motion[2]};
         f32x8 over = n.over, thick = f32x8_min(motion[3], v[3]);
         if (mixed) {
             f32x8 trait[4];
-            gather_fours(liquid->trait, near, trait);
+            gather_near(liquid->trait, near, trait);
             over = over * trait[0];
             thick = thick * (1.0f - trait[2] * own[2]); /* not between grains */
         }

@@ -66,10 +66,10 @@ SIMD_INLINE f32x8 image_slice(const Liquid *liquid, u32 first, Kernel kernel, bo
     for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
         Near8 n = near_of(places, at, near, kernel);
         f32x8 speed[4], over = n.over;
-        gather_fours(liquid->answer, near, speed);
+        gather_near(liquid->answer, near, speed);
         if (mixed) {
             f32x8 trait[4];
-            gather_fours(liquid->trait, near, trait);
+            gather_near(liquid->trait, near, trait);
             rough += f32x8_select(trait[1] > zero, over * (0.5f * (trait[1] + own[1])), zero) *
                      (n.w - at[3]);
             over = over * trait[0];

@@ -194,6 +194,14 @@ static void substep(Matter *matter, f32 h)
     }
 }
 
+static void rest(Matter *matter)
+{
+    MatterLiquid *m = liquid_of(matter);
+    if (m->liquid != NULL) {
+        liquid_rest(m->liquid);
+    }
+}
+
 static void finish(Matter *matter)
 {
     MatterLiquid *m = liquid_of(matter);
@@ -361,6 +369,7 @@ const MatterOps matter_liquid = {
     .add_parcel = matter_liquid_add_parcel,
     .offer_parcels = matter_liquid_offer_parcels,
     .substep = substep,
+    .rest = rest,
     .finish = finish,
     .report = report,
     .write = write_all,

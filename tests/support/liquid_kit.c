@@ -85,8 +85,9 @@ void liquid_kit_tick(LiquidKit *kit)
         rigid_substep(kit->rigid);
         liquid_substep(kit->liquid, h, kit->gravity);
     }
-    liquid_finish(kit->liquid);
+    liquid_rest(kit->liquid);
     rigid_finish(kit->rigid);
+    liquid_finish(kit->liquid);
 }
 
 void liquid_kit_run(LiquidKit *kit, f32 seconds)

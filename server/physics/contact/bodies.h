@@ -77,9 +77,12 @@ struct ContactBodyOps {
     void (*turn)(void *of, u32 thing, Vec3 moment);
     /* It is held up in this tick by what is no contact, such as water: it may fall asleep. */
     void (*hold_up)(void *of, u32 thing);
-    /* At the end of a tick, for this tick; borrowed until its end. */
+    /* At the end of a tick, for this tick, by several kinds; borrowed until its end. */
     void (*join_islands)(void *of, const IslandMembers *members);
     void (*link_thing)(void *of, u32 member, u32 thing);
+    /* The same, where the member knows that the thing rests: a liquid at rest still sways what
+     * floats in it, by more than counts as rest elsewhere. */
+    void (*carry_thing)(void *of, u32 member, u32 thing);
     void (*link_members)(void *of, u32 member, u32 other);
 };
 

@@ -64,6 +64,14 @@ static void runs_of(const Liquid *liquid, u32 at, u32 first[4], u32 end[4])
     }
 }
 
+bool liquid_coarse_reserve(Liquid *liquid)
+{
+    return memory_grow((void **)&liquid->coarse_table, &liquid->coarse_table_capacity,
+                       liquid_cells_most(liquid->slots) / 8, sizeof *liquid->coarse_table) &&
+           memory_grow((void **)&liquid->coarse, &liquid->coarse_capacity, liquid->slots / 8 + 64,
+                       sizeof(Coarse));
+}
+
 static bool find_cells(Liquid *liquid)
 {
     u32 table = 1u << (bits_of(liquid, 0) + bits_of(liquid, 1) + bits_of(liquid, 2)), count = 0;

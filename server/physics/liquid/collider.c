@@ -33,13 +33,13 @@ static void begin(void *of, Jobs *jobs, f32 tick_s)
     user->lag.left = 0.0f;
     user->tick_s = tick_s;
     user->fastest = sqrtf(fastest);
-    if (!cells_reserve(&user->cells, liquid->items)) {
+    if (!cells_reserve(&user->cells, liquid->shown)) {
         user->cells.count = 0;
         return;
     }
     f32 size = 2.0f * radius_of(user) + user->fastest * tick_s;
     cells_build(&user->cells, (const Vec3 *)(const void *)liquid->place, sizeof *liquid->place,
-                liquid->items, size, jobs);
+                liquid->shown, size, jobs);
 }
 
 static bool meets(const Liquid *liquid, u32 i, u32 group, u32 mask)
@@ -69,8 +69,8 @@ static u32 overlaps(void *of, Bounds bounds, u32 group, u32 mask, u32 *things, u
 
 static bool take(void *of, u32 thing)
 {
-    PL_UNUSED(thing);
-    return ((const LiquidUser *)of)->liquid->in_tick;
+    const Liquid *liquid = ((const LiquidUser *)of)->liquid;
+    return liquid->in_tick && thing < liquid->items;
 }
 
 static void substep_begin(void *of, f32 h)
@@ -143,7 +143,8 @@ static f32 inverse_mass(const void *of, const ContactPlace *place, Vec3 directio
 {
     const Liquid *liquid = ((const LiquidUser *)of)->liquid;
     PL_UNUSED(direction);
-    return liquid->in_tick ? 1.0f / liquid->factors[liquid->phase_of[place->thing]].mass : 0.0f;
+    bool moves = liquid->in_tick && place->thing < liquid->items;
+    return moves ? 1.0f / liquid->factors[liquid->phase_of[place->thing]].mass : 0.0f;
 }
 
 /* For the rest of the substep it moves with the new velocity. */
@@ -161,15 +162,19 @@ static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
 
 static void wake(void *of, u32 thing)
 {
-    PL_UNUSED(thing);
-    liquid_wake(((const LiquidUser *)of)->liquid);
+    Liquid *liquid = ((const LiquidUser *)of)->liquid;
+    if (liquid->sleepers != 0 && thing < liquid->shown) {
+        liquid_wake_slot(liquid, liquid->slot_of[thing]);
+    }
 }
 
 static bool asleep(const void *of, u32 thing)
 {
-    PL_UNUSED(thing);
     const Liquid *liquid = ((const LiquidUser *)of)->liquid;
-    return liquid->count != 0 && !liquid_awake(liquid);
+    if (thing == CONTACT_ANY) {
+        return liquid->sleepers != 0;
+    }
+    return thing < liquid->shown && liquid->pool[liquid->slot_of[thing]] != 0;
 }
 
 static const ColliderOps liquid_balls_ops = {

@@ -167,7 +167,7 @@ static void store_spins(Liquid *liquid)
         Vec3 spin = vec3_of(&grains->spin[i]);
         f32 size = vec3_length(spin);
         spin = size > SPEED_MAX_M_S ? vec3_scale(spin, SPEED_MAX_M_S / size) : spin;
-        bool good = liquid->awake != 0 && size - size == 0.0f;
+        bool good = liquid_awake(liquid) && size - size == 0.0f;
         grains->spins[grains->slot_of[i]] = good ? spin : vec3_zero();
     }
 }

@@ -16,7 +16,6 @@ bool liquid_hand_grab(Liquid *liquid, u32 hand, Vec3 place, f32 radius)
     f32 d = liquid->def.spacing;
     liquid->hands[hand] = (LiquidHand){place, place, f32_clamp(radius, 2.0f * d, 100.0f * d), 1};
     liquid->hand_end = u32_max(liquid->hand_end, hand + 1);
-    liquid_wake(liquid);
     return true;
 }
 
@@ -25,7 +24,6 @@ void liquid_hand_drag(Liquid *liquid, u32 hand, Vec3 target)
     if (hand < LIQUID_HANDS_MAX && liquid->hands[hand].live == 1 && vec3_is_finite(target) &&
         vec3_length(target) <= 4.0f * WORLD_EXTENT_MAX_M) {
         liquid->hands[hand].target = target;
-        liquid_wake(liquid);
     }
 }
 
@@ -54,7 +52,7 @@ static void drag_items(Liquid *liquid, const LiquidHand *hand, Vec3 velocity, f3
 {
     f32 rate = grip_per_s * h / (1.0f + grip_per_s * h), most = grip_m_s2_max * h;
     f32 per = 1.0f / (hand->radius * hand->radius);
-    for (u32 i = 0; i < liquid->count; i++) {
+    for (u32 i = 0; i < liquid->items; i++) {
         const Four *at = &liquid->place[i];
         Four *v = &liquid->motion[i];
         Vec3 off = vec3(at->x - hand->place.x, at->y - hand->place.y, at->z - hand->place.z);
@@ -108,9 +106,9 @@ Vec3 liquid_push(Liquid *liquid, Vec3 place, f32 radius, Vec3 impulse)
         if (liquid->generations[s] != 0 &&
             vec3_length_squared(vec3_sub(liquid->positions[s], place)) <= reach) {
             liquid->velocities[s] = vec3_add(liquid->velocities[s], change);
+            liquid_wake_slot(liquid, s);
         }
     }
-    liquid_wake(liquid);
     return vec3_scale(change, mass);
 }
 

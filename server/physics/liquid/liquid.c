@@ -116,7 +116,8 @@ u64 liquid_bytes(const LiquidDef *def)
         slots += def->phases[p].capacity;
     }
     return sizeof(Liquid) + lay_out(NULL, NULL, slots) + liquid_grains_bytes(def) +
-           slots * (sizeof(LiquidPair) + 8 * sizeof(u32)) +
+           slots * (sizeof(LiquidPair) + 8 * sizeof(u32)) + slots * (sizeof(u32) + 40) +
+           SMALL_STORE * 64 +
            (slots / 2 + 2 * SMALL_STORE) * (2 * sizeof(LiquidPair) + sizeof(LiquidMover));
 }
 
@@ -133,11 +134,10 @@ static bool reserve(Liquid *liquid)
                        slots / 2 + 2 * small, sizeof *liquid->mover_keys) &&
            memory_grow((void **)&liquid->cell_starts, &liquid->cell_capacity,
                        liquid_cells_most(slots), sizeof *liquid->cell_starts) &&
-           memory_grow((void **)&liquid->coarse_table, &liquid->coarse_table_capacity,
-                       liquid_cells_most(slots) / 8, sizeof *liquid->coarse_table) &&
+           liquid_coarse_reserve(liquid) &&
            memory_grow((void **)&liquid->search_starts, &liquid->search_capacity,
                        liquid_cells_most(slots) + 1, sizeof *liquid->search_starts) &&
-           liquid_boundary_reserve(liquid, (slots + small) / 4);
+           liquid_boundary_reserve(liquid, (slots + small) / 4) && liquid_sleep_reserve(liquid);
 }
 
 /* Force of a pair, N, per surface tension and spacing, such that the pair forces of a uniform
@@ -202,7 +202,6 @@ Liquid *liquid_create(const LiquidDef *def, ErrorText *error)
         return NULL;
     }
     liquid_factors(liquid);
-    liquid->awake = 1;
     liquid_clear(liquid);
     return liquid;
 }
@@ -218,6 +217,10 @@ void liquid_destroy(Liquid *liquid)
         free(liquid->movers);
         free(liquid->mover_keys);
         free(liquid->finds);
+        free(liquid->blocks);
+        free(liquid->cell_parents);
+        free(liquid->pools);
+        free(liquid->members);
         free(liquid->coarse);
         free(liquid->coarse_table);
         for (u32 i = 0; i < LIQUID_USERS_MAX; i++) {
@@ -366,7 +369,7 @@ i32 liquid_spawn(Liquid *liquid, u32 phase, Vec3 position, Vec3 velocity)
     liquid->pressures[slot] = 0.0f;
     liquid->live[phase]++;
     liquid->count++;
-    liquid_wake(liquid);
+    liquid_wake_slot(liquid, slot);
     return (i32)slot;
 }
 
@@ -377,13 +380,13 @@ void liquid_remove(Liquid *liquid, u32 slot)
     }
     u32 phase = liquid_phase_of(liquid, slot);
     liquid_grains_remove(liquid, slot);
+    liquid_wake_slot(liquid, slot);
     liquid->generations[slot] = 0;
     liquid->positions[slot] = liquid->velocities[slot] = vec3_zero();
     liquid->pressures[slot] = 0.0f;
     liquid->lowest[phase] = u32_min(liquid->lowest[phase], slot);
     liquid->live[phase]--;
     liquid->count--;
-    liquid_wake(liquid);
 }
 
 void liquid_set(Liquid *liquid, u32 slot, Vec3 position, Vec3 velocity)
@@ -391,17 +394,6 @@ void liquid_set(Liquid *liquid, u32 slot, Vec3 position, Vec3 velocity)
     if (slot < liquid->slots && liquid->generations[slot] != 0 && is_in_world(position, velocity)) {
         liquid->positions[slot] = position;
         liquid->velocities[slot] = velocity;
-        liquid_wake(liquid);
+        liquid_wake_slot(liquid, slot);
     }
-}
-
-bool liquid_awake(const Liquid *liquid)
-{
-    return liquid->awake != 0 && liquid->count != 0;
-}
-
-void liquid_wake(Liquid *liquid)
-{
-    liquid->awake = 1;
-    liquid->quiet_ticks = 0;
 }

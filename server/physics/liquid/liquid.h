@@ -1,7 +1,8 @@
 /*
  * liquid.h: liquids and grains: one particle store of several phases, a position-based fluid with
  * friction for grains, in contact with all other matter. A tick is
- *   liquid_stir, liquid_begin, for each substep of the world liquid_substep, liquid_finish
+ *   liquid_stir, liquid_begin, for each substep of the world liquid_substep, liquid_rest,
+ *   liquid_finish
  * with the colliders of the kinds before it in stir and begin; liquid_collider is what later kinds
  * meet. Between ticks everything below is valid; in a tick positions and velocities are those of
  * its start until liquid_finish.
@@ -114,13 +115,17 @@ void liquid_stir(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_
 void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_s, Jobs *jobs);
 /* h: s; gravity: m/s². */
 void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity);
-/* Publishes positions and velocities; a liquid at rest for LIQUID_REST_S falls asleep. */
+/* After the substeps, before bodies finish: pools at rest for LIQUID_REST_S offer to sleep with
+ * what floats in them. */
+void liquid_rest(Liquid *liquid);
+/* Publishes positions and velocities; after bodies have decided what sleeps. */
 void liquid_finish(Liquid *liquid);
 /* As balls of the spacing's diameter, for later kinds; user < LIQUID_USERS_MAX, one for each kind
  * that meets it. Stays valid until destroyed. */
 Collider liquid_collider(Liquid *liquid, u32 user);
 /* The phase of a thing of that collider. */
 u32 liquid_thing_phase(const Liquid *liquid, u32 thing);
+/* Whether any particle is awake; wakes all. */
 bool liquid_awake(const Liquid *liquid);
 void liquid_wake(Liquid *liquid);
 
@@ -154,7 +159,7 @@ typedef struct LiquidSums {
 LiquidSums liquid_sums(const Liquid *liquid, Vec3 gravity);
 
 typedef struct LiquidStats {
-    u32 particles, awake;   /* awake: all or none */
+    u32 particles, awake;
     f32 density_error;      /* mean of max(0, ρ/ρ0 − 1), in the last step */
     f32 density_error_max;  /* greatest */
     f32 pressure_max;       /* Pa */

@@ -7,6 +7,7 @@
 #ifndef PLENUM_SERVER_PHYSICS_LIQUID_LIQUID_INTERNAL_H
 #define PLENUM_SERVER_PHYSICS_LIQUID_LIQUID_INTERNAL_H
 
+#include "server/physics/contact/bodies.h"
 #include "server/physics/contact/cells.h"
 #include "server/physics/liquid/liquid.h"
 #include "shared/base/jobs.h"
@@ -69,6 +70,9 @@ typedef struct LiquidHand {
     X(Vec3, positions, 1)                                                                          \
     X(Vec3, velocities, 1)                                                                         \
     X(f32, pressures, 1)                                                                           \
+    X(u32, pool, 1)                                                                                \
+    X(u16, quiet, 1)                                                                               \
+    X(u32, sleeper, 1)                                                                             \
     X(u16, generations, 1)                                                                         \
     X(u16, issued, 1)                                                                              \
     X(u32, slot_of, 1)                                                                             \
@@ -98,6 +102,9 @@ typedef struct LiquidHand {
     X(u8, crowded, 1)                                                                              \
     X(u32, near, LIQUID_NEIGHBOURS_MAX)
 
+typedef struct LiquidPool LiquidPool;
+typedef struct LiquidBlock LiquidBlock;
+
 struct Liquid {
     LiquidDef def;
     PhaseFactors factors[LIQUID_PHASES_MAX];
@@ -105,16 +112,15 @@ struct Liquid {
     u32 live[LIQUID_PHASES_MAX];
     u32 lowest[LIQUID_PHASES_MAX]; /* no slot of the phase below it is free */
     u32 slots, count;              /* live particles */
-    u32 items;                     /* of this tick */
+    u32 items;                     /* of this tick: awake particles */
+    u32 shown;                     /* with those that sleep, behind the padding */
     u32 ticks;                     /* since created, for the re-sort of slots */
-    u32 awake;
-    u32 quiet_ticks;
-    u32 steps;               /* in each substep of this tick */
-    bool mixed;              /* more than one substance: the general passes */
-    bool cohesive;           /* some surface tension */
-    bool grains;             /* a phase of grains exists */
-    bool fluids;             /* and one of liquid */
-    struct Grains *contacts; /* of grains; NULL: no such phase */
+    u32 steps;                     /* in each substep of this tick */
+    bool mixed;                    /* more than one substance: the general passes */
+    bool cohesive;                 /* some surface tension */
+    bool grains;                   /* a phase of grains exists */
+    bool fluids;                   /* and one of liquid */
+    struct Grains *contacts;       /* of grains; NULL: no such phase */
     bool in_tick;
     LiquidHand hands[LIQUID_HANDS_MAX];
     u32 hand_end;
@@ -156,6 +162,18 @@ struct Liquid {
         f32 fastest, tick_s;
     } users[LIQUID_USERS_MAX];
     bool touched; /* something that moves is in contact */
+    /* ---- sleep: `pool` of a slot is its number while it sleeps, else 0 ---- */
+    u32 sleepers, pools_named;
+    bool sleepers_stale, shown_stale; /* the lists of them */
+    LiquidBlock *blocks;              /* of `sleeper`, slots of those that sleep */
+    u32 block_count, block_capacity;
+    u32 *cell_parents;
+    u32 parent_capacity;
+    LiquidPool *pools; /* of this tick; `rank` is that of an item */
+    u32 pool_count, pools_capacity;
+    IslandMember *members; /* those that may sleep */
+    u32 member_count, member_capacity, holder;
+    IslandMembers company;
     /* ---- step ---- */
     Jobs *jobs;
     f32 tick_s, span, h; /* s: of the tick, the substep, the step */
@@ -170,6 +188,13 @@ struct Liquid {
 
 /* liquid.c */
 void liquid_factors(Liquid *liquid);
+/* sleep.c: of the pool of a slot, of all within radius. */
+void liquid_wake_slot(Liquid *liquid, u32 slot);
+void liquid_wake_near(Liquid *liquid, Vec3 place, f32 radius);
+/* Room for pools, so that a tick rarely needs more. */
+bool liquid_sleep_reserve(Liquid *liquid);
+/* Pools whose islands sleep. */
+void liquid_fall_asleep(Liquid *liquid);
 /* grain.c: contacts of grains. */
 u64 liquid_grains_bytes(const LiquidDef *def);
 bool liquid_grains_create(Liquid *liquid); /* false: no memory */
@@ -209,6 +234,7 @@ void liquid_boundary_contact_movers(Liquid *liquid);
 void liquid_solve(Liquid *liquid);
 /* coarse.c: pressures of cells: their operator, once a tick; their solution for `residual`; what it
  * adds to an item, N s m. */
+bool liquid_coarse_reserve(Liquid *liquid);
 void liquid_coarse_build(Liquid *liquid);
 void liquid_coarse_solve(Liquid *liquid);
 f32 liquid_coarse_pressure(const Liquid *liquid, u32 i);

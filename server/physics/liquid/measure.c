@@ -40,7 +40,7 @@ LiquidSums liquid_sums(const Liquid *liquid, Vec3 gravity)
 LiquidStats liquid_stats(const Liquid *liquid)
 {
     LiquidStats stats = {.particles = liquid->count,
-                         .awake = liquid_awake(liquid) ? liquid->count : 0,
+                         .awake = liquid->count - liquid->sleepers,
                          .density_error = liquid->density_error,
                          .density_error_max = liquid->density_error_max,
                          .neighbours_dropped = liquid->dropped,

@@ -23,8 +23,7 @@ SIMD_INLINE void pack_lanes(u32 *to, i32x8 from, u64 order)
 {
 #if defined(__AVX2__)
     __m256i lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)order));
-    _mm256_storeu_si256((__m256i *)(void *)to,
-                        _mm256_permutevar8x32_epi32((__m256i)from, lanes));
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permutevar8x32_epi32((__m256i)from, lanes));
 #else
     for (u32 l = 0; l < SIMD_LANES; l++, order >>= 8) {
         to[l] = (u32)from[order & 7];

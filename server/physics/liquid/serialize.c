@@ -31,6 +31,8 @@ static void check_slots(Liquid *liquid, State *state, u32 first, u32 count)
                     pressure >= 0.0f && pressure <= STATE_VALUE_MAX;
         good = good && (live ? liquid->generations[s] == liquid->issued[s]
                              : far == 0.0f && fast == 0.0f && pressure == 0.0f);
+        good = good && (liquid->pool[s] == 0 || (live && fast == 0.0f));
+        good = good && liquid->pool[s] <= liquid->pools_named && (live || liquid->quiet[s] == 0);
         bound(state, good);
     }
 }
@@ -49,10 +51,13 @@ static void serialize_phase(Liquid *liquid, State *state, u32 p)
     state_bytes(state, liquid->positions + first, n * sizeof(Vec3));
     state_bytes(state, liquid->velocities + first, n * sizeof(Vec3));
     state_bytes(state, liquid->pressures + first, n * sizeof(f32));
+    state_bytes(state, liquid->pool + first, n * sizeof(u32));
+    state_bytes(state, liquid->quiet + first, n * sizeof(u16));
     check_slots(liquid, state, first, (u32)n);
     liquid->live[p] = state->mode == STATE_LOAD ? 0 : liquid->live[p];
     for (u32 s = first; s < first + n && state->mode == STATE_LOAD; s++) {
         liquid->live[p] += liquid->generations[s] != 0;
+        liquid->sleepers += liquid->pool[s] != 0;
     }
 }
 
@@ -75,7 +80,10 @@ static void forget(Liquid *liquid)
     memset(liquid->positions, 0, liquid->slots * sizeof *liquid->positions);
     memset(liquid->velocities, 0, liquid->slots * sizeof *liquid->velocities);
     memset(liquid->pressures, 0, liquid->slots * sizeof *liquid->pressures);
+    memset(liquid->pool, 0, liquid->slots * sizeof *liquid->pool);
+    memset(liquid->quiet, 0, liquid->slots * sizeof *liquid->quiet);
     memset(liquid->live, 0, sizeof liquid->live);
+    liquid->sleepers = 0;
     liquid->count = liquid->ticks = 0;
     liquid_clear(liquid);
 }
@@ -86,12 +94,12 @@ void liquid_serialize(Liquid *liquid, State *state)
     if (state->mode == STATE_LOAD) {
         liquid_clear(liquid);
         memset(liquid->issued, 0, liquid->slots * sizeof *liquid->issued);
-        liquid->pair_count = liquid->items = 0;
+        liquid->pair_count = liquid->items = liquid->shown = 0;
+        liquid->sleepers_stale = liquid->shown_stale = true;
     }
     state_bytes(state, &liquid->ticks, sizeof liquid->ticks);
-    state_bytes(state, &liquid->awake, sizeof liquid->awake);
-    state_bytes(state, &liquid->quiet_ticks, sizeof liquid->quiet_ticks);
-    bound(state, liquid->awake <= 1);
+    state_bytes(state, &liquid->pools_named, sizeof liquid->pools_named);
+    bound(state, liquid->pools_named < 1u << 31);
     for (u32 p = 0; p < liquid->def.phase_count && !state->failed; p++) {
         serialize_phase(liquid, state, p);
     }
@@ -110,7 +118,7 @@ void liquid_serialize(Liquid *liquid, State *state)
 
 const char *liquid_validate(const Liquid *liquid)
 {
-    u32 all = 0;
+    u32 all = 0, asleep = 0;
     for (u32 p = 0; p < liquid->def.phase_count; p++) {
         u32 live = 0;
         for (u32 s = liquid->first[p]; s < liquid->first[p + 1]; s++) {
@@ -126,6 +134,7 @@ const char *liquid_validate(const Liquid *liquid)
                 continue;
             }
             live++;
+            asleep += liquid->pool[s] != 0;
             if (liquid->generations[s] != liquid->issued[s]) {
                 return "a generation was never issued";
             }
@@ -143,6 +152,9 @@ const char *liquid_validate(const Liquid *liquid)
             return "the count of a phase is wrong";
         }
         all += live;
+    }
+    if (asleep != liquid->sleepers) {
+        return "the count of sleepers is wrong";
     }
     return all != liquid->count ? "the count is wrong" : NULL;
 }

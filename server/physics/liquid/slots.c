@@ -63,11 +63,14 @@ static void sort_by_key(Liquid *liquid, u32 count)
 typedef struct Slot {
     Vec3 position, velocity;
     f32 pressure;
+    u32 pool;
+    u16 quiet;
 } Slot;
 
 static Slot take_out(const Liquid *liquid, u32 s)
 {
-    return (Slot){liquid->positions[s], liquid->velocities[s], liquid->pressures[s]};
+    return (Slot){liquid->positions[s], liquid->velocities[s], liquid->pressures[s],
+                  liquid->pool[s], liquid->quiet[s]};
 }
 
 static void put_in(Liquid *liquid, u32 s, const Slot *slot)
@@ -75,6 +78,8 @@ static void put_in(Liquid *liquid, u32 s, const Slot *slot)
     liquid->positions[s] = slot->position;
     liquid->velocities[s] = slot->velocity;
     liquid->pressures[s] = slot->pressure;
+    liquid->pool[s] = slot->pool;
+    liquid->quiet[s] = slot->quiet;
     u16 next = (u16)(liquid->issued[s] + 1);
     liquid->issued[s] = next != 0 ? next : 1;
     liquid->generations[s] = liquid->issued[s];

@@ -49,6 +49,23 @@ static bool choose_grid(Liquid *liquid, const i32 least[3], const i32 most[3])
                        sizeof *liquid->cell_starts);
 }
 
+/* Those that sleep, behind the padding: what later kinds meet. */
+static void show_sleepers(Liquid *liquid)
+{
+    u32 n = liquid->items + LIQUID_PAD;
+    for (u32 s = 0; s < liquid->slots && n < liquid->items + LIQUID_PAD + liquid->sleepers; s++) {
+        if (liquid->pool[s] != 0) {
+            Vec3 x = liquid->positions[s];
+            liquid->slot_of[n] = s;
+            liquid->phase_of[n] = (u8)liquid_phase_of(liquid, s);
+            liquid->place[n] = (Four){x.x, x.y, x.z, 0.0f};
+            liquid->motion[n++] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
+        }
+    }
+    liquid->shown = liquid->sleepers != 0 ? n : liquid->items;
+    liquid->shown_stale = false;
+}
+
 static void find_cells(Liquid *liquid, f32 per_cell, i32 least[3], i32 most[3])
 {
     u32 n = 0;
@@ -56,8 +73,8 @@ static void find_cells(Liquid *liquid, f32 per_cell, i32 least[3], i32 most[3])
     for (u32 p = 0; p < liquid->def.phase_count; p++) {
         u32 left = liquid->live[p];
         for (u32 s = liquid->first[p]; left != 0; s++) {
-            if (liquid->generations[s] != 0) {
-                left--;
+            left -= liquid->generations[s] != 0;
+            if (liquid->generations[s] != 0 && liquid->pool[s] == 0) {
                 liquid->order[n++] = s;
                 fastest = f32_max(fastest, vec3_length_squared(liquid->velocities[s]));
                 const f32 at[3] = {liquid->positions[s].x, liquid->positions[s].y,
@@ -93,6 +110,22 @@ static void load_items(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+static void pad_items(Liquid *liquid)
+{
+    /* The dummy: too far for any kernel, near enough for finite squares. */
+    for (u32 i = liquid->items; i < liquid->items + LIQUID_PAD; i++) {
+        liquid->phase_of[i] = 0;
+        liquid->slot_of[i] = 0;
+        liquid->place[i] = (Four){3e7f, 3e7f, 3e7f, 0.0f};
+        liquid->pushes[i] = liquid->excess[i] = liquid->active[i] = 0.0f;
+        liquid->inertia[i] = 1.0f;
+        liquid->full[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
+        liquid->answer[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
+        liquid->motion[i] = liquid->trait[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
+        liquid->change[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
+    }
+}
+
 void liquid_sort(Liquid *liquid)
 {
     f32 per_cell = 1.0f / liquid_cell_size(liquid);
@@ -103,6 +136,8 @@ void liquid_sort(Liquid *liquid)
     find_cells(liquid, per_cell, least, most);
     if (liquid->items == 0 || !choose_grid(liquid, least, most)) {
         liquid->items = 0;
+        pad_items(liquid);
+        show_sleepers(liquid);
         return;
     }
     for (u32 k = 0; k < 3; k++) {
@@ -130,17 +165,8 @@ void liquid_sort(Liquid *liquid)
     }
     liquid->cell_starts[0] = 0;
     jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, load_items, liquid);
-    /* The dummy: too far for any kernel, near enough for finite squares. */
-    for (u32 i = liquid->items; i < liquid->items + LIQUID_PAD; i++) {
-        liquid->phase_of[i] = 0;
-        liquid->place[i] = (Four){3e7f, 3e7f, 3e7f, 0.0f};
-        liquid->pushes[i] = liquid->excess[i] = liquid->active[i] = 0.0f;
-        liquid->inertia[i] = 1.0f;
-        liquid->full[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
-        liquid->answer[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
-        liquid->motion[i] = liquid->trait[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
-        liquid->change[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
-    }
+    pad_items(liquid);
+    show_sleepers(liquid);
 }
 
 /* ---- back to slots ---- */

@@ -8,8 +8,6 @@
 enum {
     SLOT_SORT_TICKS = 64,
     STEPS_MAX = 32, /* of a substep */
-    STIR_BLOCK = 128,
-    THINGS_MAX = 256,
 };
 
 /* Greatest mean of p h² / (ρ spacing²) in a step. */
@@ -18,69 +16,8 @@ static const f32 pressure_most = 0.12f;
 static const f32 standing_most = 100.0f;
 /* Greatest way of the fastest item in a step, spacings. */
 static const f32 way_most = 0.6f;
-/* Things that move this fast wake the liquid. */
-#define STIR_M_S 0.01f
 /* Greatest viscosity of a step, spacings². */
 static const f32 viscosity_most = 0.07f;
-/* Kinetic energy per mass at rest, over g · spacing; less for thick liquids with less noise. */
-static const f32 rest_part = 1e-4f;
-/* Viscosity over ρ sqrt(g spacing³) from which a liquid is thick. */
-static const f32 thick_from = 0.06f;
-
-/* Does something move in or near these items? */
-static bool is_stirred(const Liquid *liquid, u32 first, u32 end, const Collider *collider,
-                       f32 tick_s)
-{
-    u32 things[THINGS_MAX];
-    f32 reach = 2.0f * liquid->def.spacing;
-    Bounds bounds = {vec3(INFINITY, INFINITY, INFINITY), vec3(-INFINITY, -INFINITY, -INFINITY)};
-    for (u32 i = first; i < end; i++) {
-        const Four *x = &liquid->place[i];
-        bounds.min = vec3_min(bounds.min, vec3(x->x, x->y, x->z));
-        bounds.max = vec3_max(bounds.max, vec3(x->x, x->y, x->z));
-    }
-    Vec3 grow = vec3(reach, reach, reach);
-    bounds = (Bounds){vec3_sub(bounds.min, grow), vec3_add(bounds.max, grow)};
-    const LiquidPhaseDef *phase = &liquid->def.phases[liquid->phase_of[first]];
-    u32 found = collider->ops->overlaps(collider->of, bounds, phase->group, phase->mask, things,
-                                        THINGS_MAX);
-    for (u32 t = 0; t < found; t++) {
-        for (u32 i = first; i < end; i++) {
-            const Four *x = &liquid->place[i];
-            ContactParticle particle = {
-                .position = vec3(x->x, x->y, x->z), .inverse_mass = 1.0f, .radius = reach};
-            Vec3 moving = collider->ops->velocity(collider->of, things[t], particle.position);
-            if (vec3_length(moving) < STIR_M_S) {
-                break;
-            }
-            Vec3 normal;
-            if (collider->ops->distance(collider->of, things[t], particle.position, 2.0f * reach,
-                                        &normal) < reach + vec3_length(moving) * tick_s) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-void liquid_stir(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_s)
-{
-    if (liquid->count == 0 || liquid_awake(liquid)) {
-        return;
-    }
-    if (liquid->items != liquid->count) { /* after a load */
-        liquid->jobs = NULL;
-        liquid_sort(liquid);
-    }
-    for (u32 c = 0; c < u32_min(count, LIQUID_COLLIDERS_MAX); c++) {
-        for (u32 i = 0; i < liquid->items && !liquid_awake(liquid); i += STIR_BLOCK) {
-            u32 end = u32_min(i + STIR_BLOCK, liquid->items);
-            if (is_stirred(liquid, i, end, &colliders[c], tick_s)) {
-                liquid_wake(liquid);
-            }
-        }
-    }
-}
 
 void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_s, Jobs *jobs)
 {
@@ -90,6 +27,9 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
     liquid->touched = false;
     liquid->in_tick = liquid_awake(liquid);
     if (!liquid->in_tick) {
+        if (liquid->shown_stale) { /* what later kinds meet */
+            liquid_sort(liquid);
+        }
         return;
     }
     liquid->collider_count = u32_min(count, LIQUID_COLLIDERS_MAX);
@@ -175,48 +115,16 @@ static void sum_errors(Liquid *liquid)
     liquid->density_error_max = worst;
 }
 
-static bool is_quiet(const Liquid *liquid)
-{
-    f64 energy = 0.0;
-    f32 g = vec3_length(liquid->gravity), d = liquid->def.spacing, thickest = 0.0f;
-    for (u32 i = 0; i < liquid->items; i++) {
-        const Four *v = &liquid->motion[i];
-        const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
-        energy += 0.5 * (f64)(v->x * v->x + v->y * v->y + v->z * v->z);
-        thickest = f32_max(thickest, phase->viscosity * phase->lightness);
-    }
-    f32 thick = thickest * d * d * d / (thick_from * sqrtf(g * d * d * d) + 1e-20f);
-    f32 scale = f32_max(thick, 1.0f);
-    return energy < (f64)(rest_part * g * d / (scale * scale)) * (f64)liquid->items;
-}
-
-static bool is_held(const Liquid *liquid)
-{
-    return liquid->hand_end != 0 || liquid->touched;
-}
-
-/* All of it sleeps at once. */
-static void rest(Liquid *liquid)
-{
-    liquid->quiet_ticks = !is_held(liquid) && is_quiet(liquid) ? liquid->quiet_ticks + 1 : 0;
-    if ((f32)liquid->quiet_ticks * liquid->tick_s >= LIQUID_REST_S) {
-        liquid->awake = 0;
-        for (u32 i = 0; i < liquid->items; i++) {
-            liquid->motion[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
-        }
-        memset(liquid->velocities, 0, liquid->slots * sizeof *liquid->velocities);
-    }
-}
-
 void liquid_finish(Liquid *liquid)
 {
     if (liquid->in_tick) {
         liquid_publish(liquid);
         sum_errors(liquid);
-        rest(liquid);
+        liquid_fall_asleep(liquid);
         liquid_grains_finish(liquid);
         if (liquid->ticks % SLOT_SORT_TICKS == SLOT_SORT_TICKS - 1) {
             liquid_sort_slots(liquid);
+            liquid->sleepers_stale = liquid->shown_stale = true;
         }
     }
     liquid->in_tick = false;

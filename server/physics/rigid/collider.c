@@ -296,6 +296,11 @@ static void link_thing(void *of, u32 member, u32 thing)
     rigid_link_body(((RigidCollider *)of)->rigid, member, thing);
 }
 
+static void carry_thing(void *of, u32 member, u32 thing)
+{
+    rigid_carry_body(((RigidCollider *)of)->rigid, member, thing);
+}
+
 static void link_members(void *of, u32 member, u32 other)
 {
     rigid_link_members(((RigidCollider *)of)->rigid, member, other);
@@ -316,6 +321,7 @@ static const ContactBodyOps body_ops = {
     .hold_up = hold_up,
     .join_islands = join_islands,
     .link_thing = link_thing,
+    .carry_thing = carry_thing,
     .link_members = link_members,
 };
 

@@ -155,7 +155,7 @@ static void check_island(const IslandEnergy *island)
 
 void energy_check(Rigid *rigid)
 {
-    if (rigid->slots == 0 || !rigid->energy_known || rigid->members != NULL ||
+    if (rigid->slots == 0 || !rigid->energy_known || rigid->guest_count != 0 ||
         rigid->joints.break_count > 0 || rigid->stuck_count > 0 || rigid->overlaps_deeply) {
         return;
     }

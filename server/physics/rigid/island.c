@@ -210,26 +210,42 @@ static bool count_rest(Rigid *rigid)
 
 /* ---- guests ---- */
 
-static u32 member_node(const Rigid *rigid, u32 member)
-{
-    return rigid->def.body_capacity + member;
-}
-
 static u32 member_count(const Rigid *rigid)
 {
-    return rigid->members != NULL ? rigid->members->count : 0;
+    u32 last = rigid->guest_count;
+    return last != 0 ? rigid->guest_first[last - 1] + rigid->guests[last - 1]->count : 0;
+}
+
+/* Of all kinds in order: its node is that of the last body and so many more. */
+static IslandMember *member_at(const Rigid *rigid, u32 i)
+{
+    u32 g = 0;
+    while (i - rigid->guest_first[g] >= rigid->guests[g]->count) {
+        g++;
+    }
+    return &rigid->guests[g]->members[i - rigid->guest_first[g]];
+}
+
+/* While a kind reports its links, members are numbered as it numbers them. */
+static u32 member_node(const Rigid *rigid, u32 member)
+{
+    return rigid->def.body_capacity + rigid->guest_first[rigid->linking] + member;
 }
 
 void rigid_set_island_members(Rigid *rigid, const IslandMembers *members)
 {
-    u32 nodes = rigid->def.body_capacity + members->count;
-    u32 c1 = rigid->node_capacity, c2 = c1, c3 = c1, c4 = c1;
+    u32 before = member_count(rigid), nodes = rigid->def.body_capacity + before + members->count;
+    u32 c1 = rigid->node_capacity, c2 = c1, c3 = c1, c4 = c1, c5 = c1;
     bool capacity = rigid_reserve(rigid, &rigid->parents, &c1, nodes, sizeof(u32)) &&
                     rigid_reserve(rigid, &rigid->supports, &c2, nodes, sizeof(u32)) &&
                     rigid_reserve(rigid, &rigid->island_held, &c3, nodes, 1) &&
-                    rigid_reserve(rigid, &rigid->island_restless, &c4, nodes, 1);
+                    rigid_reserve(rigid, &rigid->island_restless, &c4, nodes, 1) &&
+                    rigid_reserve(rigid, &rigid->island_carried, &c5, nodes, 1);
     rigid->node_capacity = capacity ? c1 : rigid->node_capacity;
-    rigid->members = capacity ? members : NULL;
+    if (capacity && rigid->guest_count < RIGID_GUESTS_MAX) {
+        rigid->guests[rigid->guest_count] = members;
+        rigid->guest_first[rigid->guest_count++] = before;
+    }
 }
 
 /* Two nodes of which one holds the other up. */
@@ -251,8 +267,14 @@ void rigid_link_body(Rigid *rigid, u32 member, u32 slot)
     }
     rigid->island_held[root_of(rigid->supports, node)] = 1;
     if (kinematic_moves(rigid, slot)) {
-        rigid->members->members[member].rests = false;
+        member_at(rigid, rigid->guest_first[rigid->linking] + member)->rests = false;
     }
+}
+
+void rigid_carry_body(Rigid *rigid, u32 member, u32 slot)
+{
+    rigid_link_body(rigid, member, slot);
+    rigid->island_carried[slot] = 1;
 }
 
 void rigid_link_members(Rigid *rigid, u32 member, u32 other)
@@ -289,14 +311,15 @@ static void find_sets(Rigid *rigid)
 {
     island_build(rigid);
     memset(rigid->island_restless, 0, rigid->slots);
+    memset(rigid->island_carried, 0, rigid->slots);
     for (u32 i = 0; i < rigid->slots; i++) {
         rigid->supports[i] = i;
         rigid->island_held[i] = (rigid->bodies[i].flags & BODY_AFLOAT) != 0;
     }
     for (u32 i = 0; i < member_count(rigid); i++) {
-        u32 node = member_node(rigid, i);
+        u32 node = rigid->def.body_capacity + i;
         rigid->parents[node] = rigid->supports[node] = node;
-        rigid->island_held[node] = rigid->members->members[i].held;
+        rigid->island_held[node] = member_at(rigid, i)->held;
         rigid->island_restless[node] = 0;
     }
     for (u32 i = 0; i < rigid->joints.slots; i++) {
@@ -340,13 +363,14 @@ static void find_restless(Rigid *rigid)
         const Body *body = &rigid->bodies[slot];
         bool falls = pulled && rigid->states[slot].gravity_scale != 0.0f &&
                      !rigid->island_held[root_of(rigid->supports, slot)];
-        if (body->motion == BODY_DYNAMIC && (falls || !is_tired(body))) {
+        if (body->motion == BODY_DYNAMIC &&
+            (falls || !(is_tired(body) || rigid->island_carried[slot]))) {
             keep_awake(rigid, slot);
         }
     }
     for (u32 i = 0; i < member_count(rigid); i++) {
-        const IslandMember *member = &rigid->members->members[i];
-        u32 node = member_node(rigid, i);
+        const IslandMember *member = member_at(rigid, i);
+        u32 node = rigid->def.body_capacity + i;
         if (member->awake &&
             (!member->rests || (pulled && !rigid->island_held[root_of(rigid->supports, node)]))) {
             keep_awake(rigid, node);
@@ -369,9 +393,26 @@ static void fall_asleep(Rigid *rigid)
         }
     }
     for (u32 i = 0; i < member_count(rigid); i++) {
-        IslandMember *member = &rigid->members->members[i];
-        member->sleeps = member->awake &&
-                         !rigid->island_restless[root_of(rigid->parents, member_node(rigid, i))];
+        IslandMember *member = member_at(rigid, i);
+        u32 root = root_of(rigid->parents, rigid->def.body_capacity + i);
+        member->sleeps = member->awake && !rigid->island_restless[root];
+    }
+}
+
+/* No other can tell whether what is held or driven rests. */
+static void doubt_carried(Rigid *rigid)
+{
+    for (u32 i = 0; i < rigid->grab_count; i++) {
+        if (rigid->grabs[i].live) {
+            rigid->island_carried[rigid->grabs[i].body.slot] = 0;
+        }
+    }
+    for (u32 i = 0; i < rigid->joints.slots; i++) {
+        u32 a, b;
+        if (joint_bodies(rigid, i, &a, &b)) {
+            rigid->island_carried[a != JOINT_WORLD ? a : b] = 0;
+            rigid->island_carried[b != JOINT_WORLD ? b : a] = 0;
+        }
     }
 }
 
@@ -387,15 +428,16 @@ static void find_sleepers(Rigid *rigid)
     }
     bool tired = count_rest(rigid);
     for (u32 i = 0; i < member_count(rigid); i++) {
-        tired = tired || (rigid->members->members[i].awake && rigid->members->members[i].rests);
+        tired = tired || (member_at(rigid, i)->awake && member_at(rigid, i)->rests);
     }
     if (!tired) {
         return;
     }
     find_sets(rigid);
-    if (rigid->members != NULL) {
-        rigid->members->link(rigid->members->context);
+    for (rigid->linking = 0; rigid->linking < rigid->guest_count; rigid->linking++) {
+        rigid->guests[rigid->linking]->link(rigid->guests[rigid->linking]->context);
     }
+    doubt_carried(rigid);
     find_restless(rigid);
     fall_asleep(rigid);
 }

@@ -73,6 +73,7 @@ Rigid *rigid_create(const RigidDef *def)
     rigid->island_awake = take(rigid, n, 1, &failed);
     rigid->island_held = take(rigid, n, 1, &failed);
     rigid->island_restless = take(rigid, n, 1, &failed);
+    rigid->island_carried = take(rigid, n, 1, &failed);
     rigid->node_capacity = n;
     failed = !tree_init(&rigid->moving, n) || failed;
     failed = !tree_init(&rigid->fixed, n) || failed;
@@ -118,6 +119,7 @@ void rigid_destroy(Rigid *rigid)
                             rigid->island_awake,
                             rigid->island_held,
                             rigid->island_restless,
+                            rigid->island_carried,
                             rigid->pairs,
                             rigid->pairs_merged,
                             rigid->spans,

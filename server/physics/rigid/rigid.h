@@ -162,12 +162,13 @@ void rigid_wake_all(Rigid *rigid);
 /* Resets the sleep timer of an awake body. */
 void rigid_keep_awake(Rigid *rigid, u32 slot);
 
-/* ---- others that rest with bodies and sleep with them: soft bodies ---- */
+/* ---- others that rest with bodies and sleep with them: soft bodies, liquids ---- */
 
 /* See IslandMembers in contact/bodies.h. Call before rigid_finish, for this tick; borrowed until it
  * returns. */
 void rigid_set_island_members(Rigid *rigid, const IslandMembers *members);
 void rigid_link_body(Rigid *rigid, u32 member, u32 slot);
+void rigid_carry_body(Rigid *rigid, u32 member, u32 slot);
 void rigid_link_members(Rigid *rigid, u32 member, u32 other);
 /* What is neither contact nor joint holds the body up in this tick: it may fall asleep. Call before
  * rigid_finish. */

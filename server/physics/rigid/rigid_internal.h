@@ -59,6 +59,10 @@ typedef struct FreeFlight {
 } FreeFlight;
 
 enum {
+    RIGID_GUESTS_MAX = 4 /* kinds that sleep with bodies */
+};
+
+enum {
     BODY_LIVE = 1,
     BODY_ASLEEP = 2,
     BODY_MOVED = 4,   /* its fat bounds or filters changed: search for new pairs */
@@ -349,8 +353,10 @@ struct Rigid {
     u32 *parents;  /* union-find of islands */
     u32 *supports; /* union-find of support */
     u8 *island_awake, *island_restless, *island_held;
+    u8 *island_carried; /* a member vouches for its rest */
     u32 node_capacity;
-    const IslandMembers *members; /* of this tick, NULL: none */
+    const IslandMembers *guests[RIGID_GUESTS_MAX]; /* of this tick */
+    u32 guest_first[RIGID_GUESTS_MAX], guest_count, linking;
     u32 touching;
     f32 penetration_max;
 

@@ -181,10 +181,10 @@ static void woken_limit(Rigid *rigid)
 void rigid_finish(Rigid *rigid)
 {
     if (rigid->idle) {
-        if (rigid->members != NULL) {
+        if (rigid->guest_count != 0) {
             island_sleep(rigid);
         }
-        rigid->members = NULL;
+        rigid->guest_count = 0;
         VALIDATE_STORE(rigid_validate(rigid));
         return;
     }
@@ -198,7 +198,7 @@ void rigid_finish(Rigid *rigid)
     ccd_finish(rigid);
     energy_check(rigid);
     island_sleep(rigid);
-    rigid->members = NULL;
+    rigid->guest_count = 0;
     rigid->jobs = NULL;
     VALIDATE_STORE(rigid_validate(rigid));
 }

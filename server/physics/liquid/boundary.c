@@ -357,9 +357,12 @@ void liquid_boundary_load(Liquid *liquid)
 {
     for (u32 m = 0; m < liquid->mover_count; m++) {
         liquid->movers[m].load = 0.0f;
+        liquid->movers[m].count = 0;
     }
     for (u32 m = 0; m < liquid->mover_count; m++) {
-        liquid->movers[liquid->movers[m].group].load += liquid->pairs[liquid->movers[m].pair].slope;
+        LiquidMover *of = &liquid->movers[liquid->movers[m].group];
+        of->load += liquid->pairs[liquid->movers[m].pair].slope;
+        of->count += liquid->pairs[liquid->movers[m].pair].slope > 0.0f;
     }
 }
 

@@ -54,6 +54,7 @@ typedef struct LiquidPair {
 typedef struct LiquidMover {
     ContactPlace place;
     u32 pair, group;        /* the first mover of the same thing */
+    u32 count;              /* of the group, in its first */
     f32 inverse_mass, load; /* 1/kg along the normal; Σ slope over the group, in its first */
     Vec3 drag;              /* N s, friction on the item in this step */
     bool meets;
@@ -177,6 +178,7 @@ struct Liquid {
     /* ---- step ---- */
     Jobs *jobs;
     f32 tick_s, span, h; /* s: of the tick, the substep, the step */
+    bool thick;          /* too thick for explicit viscosity in this step */
     Vec3 gravity;
     f32 *sums; /* [ranges][4]: density errors, their greatest, way and speed of the fastest */
     u32 sums_capacity;
@@ -232,6 +234,8 @@ void liquid_boundary_contact_movers(Liquid *liquid);
 /* solve.c: the pressures that stop `residual` of active items; pushes: all of it, place.w: what is
  * new. */
 void liquid_solve(Liquid *liquid);
+/* viscous.c: velocities by the viscosity of thick liquids, and drag of movers. */
+void liquid_viscous(Liquid *liquid);
 /* coarse.c: pressures of cells: their operator, once a tick; their solution for `residual`; what it
  * adds to an item, N s m. */
 bool liquid_coarse_reserve(Liquid *liquid);

@@ -31,8 +31,8 @@ static const f32 alone_excess = -0.25f;
 static const f32 viscosity_least = 0.002f;
 /* Of that least viscosity, what rubs on walls. */
 static const f32 wall_part = 0.3f;
-/* Greatest, with which the explicit step is stable. */
-static const f32 viscosity_most = 0.07f;
+/* Greatest of an explicit step, which is stable to about 0.07. */
+static const f32 viscosity_most = 0.05f;
 
 /* Slope of walls, over the spacing, that the operator's pairs outweigh. */
 static const f32 wall_most = 1.3f;
@@ -206,7 +206,7 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
         }
         Vec3 against = vec3_sub(v, pair->speed);
         *rate -= pair->slope * vec3_dot(against, pair->normal);
-        if (!(pair->far < 1.0f * d)) {
+        if (!(pair->far < 1.0f * d) || liquid->thick) {
             continue;
         }
         against = vec3_add(against, sum); /* what other things have stopped already */
@@ -289,13 +289,14 @@ SIMD_INLINE void project_slice(Liquid *liquid, u32 first, u32 end, Kernel kernel
     f32 d = liquid->def.spacing, h = liquid->h;
     u32 lanes = lanes_of(first, end);
     f32x8 at[4], full[4], own[4], zero = f32x8_set(0.0f);
-    f32x8 unit = f32x8_set(2.0f * h * d * d * d * liquid->factors[0].lightness);
+    f32 volume = liquid->thick ? 0.0f : d * d * d; /* that of thick liquids has acted */
+    f32x8 unit = f32x8_set(2.0f * h * volume * liquid->factors[0].lightness);
     load_fours(liquid->place + first, at);
     Flow flow = flow_of(liquid, first, at, kernel, mixed);
     load_fours(liquid->full + first, full);
     traits_of(liquid, first, mixed, own);
     for (u32 l = 0; mixed && l < SIMD_LANES; l++) {
-        unit[l] = 2.0f * h * d * d * d * liquid->factors[liquid->phase_of[first + l]].lightness;
+        unit[l] = 2.0f * h * volume * liquid->factors[liquid->phase_of[first + l]].lightness;
     }
     Vec3x8 change = vec3x8_scale(flow.drag, unit);
     store_fours(liquid->change + first, change.x, change.y, change.z, zero);
@@ -432,15 +433,27 @@ static void prepare(void *context, u32 first, u32 end, u32 worker)
         f32 unit = 1.0f / (phase->lightness * d * h);
         liquid->pushes[i] = liquid->pressure[i] * (h * d * d * d) * phase->part;
         liquid->place[i].w = liquid->pushes[i];
-        liquid->motion[i].w = f32_clamp(phase->viscosity, viscosity_least * phase->damping * unit,
-                                        viscosity_most * unit);
+        liquid->motion[i].w = f32_max(phase->viscosity, viscosity_least * phase->damping * unit);
     }
+}
+
+/* Is a phase too thick for an explicit step? */
+static bool is_thick(const Liquid *liquid)
+{
+    f32 d = liquid->def.spacing;
+    bool thick = false;
+    for (u32 p = 0; p < liquid->def.phase_count; p++) {
+        const PhaseFactors *phase = &liquid->factors[p];
+        thick = thick || phase->viscosity * phase->lightness * d * liquid->h > viscosity_most;
+    }
+    return thick;
 }
 
 static void flow(Liquid *liquid, f32 h)
 {
     u32 n = liquid->items;
     liquid->h = h;
+    liquid->thick = is_thick(liquid);
     liquid_neighbours(liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, prepare, liquid);
     liquid_boundary_step(liquid);
@@ -450,6 +463,9 @@ static void flow(Liquid *liquid, f32 h)
     liquid_boundary_press(liquid, true);
     liquid_boundary_speeds(liquid);
     liquid_hands_step(liquid, h);
+    if (liquid->thick) {
+        liquid_viscous(liquid);
+    }
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, loosen, liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, project, liquid);
     liquid_solve(liquid);

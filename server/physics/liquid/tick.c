@@ -16,8 +16,6 @@ static const f32 pressure_most = 0.12f;
 static const f32 standing_most = 100.0f;
 /* Greatest way of the fastest item in a step, spacings. */
 static const f32 way_most = 0.6f;
-/* Greatest viscosity of a step, spacings². */
-static const f32 viscosity_most = 0.07f;
 
 void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_s, Jobs *jobs)
 {
@@ -49,18 +47,17 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
     }
 }
 
-/* Steps in a substep of h s: as many as asked for, or as pressure and viscosity need. */
+/* Steps in a substep of h s: as many as asked for, or as pressure and speed need. */
 static u32 steps_of(const Liquid *liquid, f32 h)
 {
     f64 sum = 0.0;
-    f32 d = liquid->def.spacing, thickest = 0.0f;
+    f32 d = liquid->def.spacing;
     u32 count = 0;
     for (u32 i = 0; i < liquid->items; i++) {
         const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
         f32 pressure = liquid->pressure[i] * phase->lightness * d * d * d;
         count += pressure > 0.0f;
         sum += (f64)pressure;
-        thickest = f32_max(thickest, phase->viscosity * phase->lightness * d * d * d);
     }
     f32 mean = count != 0 ? (f32)(sum / (f64)count) : 0.0f;
     if (count == 0) { /* as if it stood */
@@ -68,11 +65,9 @@ static u32 steps_of(const Liquid *liquid, f32 h)
         mean = 0.5f * (g.x * liquid->extent[0] + g.y * liquid->extent[1] + g.z * liquid->extent[2]);
         mean = f32_min(mean, standing_most);
     }
-    f32 pressed = sqrtf(mean / pressure_most) * h / d,
-        thick = thickest * h / (d * d * viscosity_most),
-        fast = liquid->fastest * h / (way_most * d);
-    pressed = f32_max(pressed, fast);
-    f32 most = f32_min(f32_max(pressed, thick), (f32)STEPS_MAX - 1.0f);
+    f32 pressed = sqrtf(mean / pressure_most) * h / d;
+    f32 fast = liquid->fastest * h / (way_most * d);
+    f32 most = f32_min(f32_max(pressed, fast), (f32)STEPS_MAX - 1.0f);
     u32 needed = most > 0.0f ? (u32)most + 1 : 1;
     return u32_max(liquid->def.iterations, needed);
 }

@@ -13,20 +13,22 @@
 #include "server/physics/grid/air_grid.h"
 
 enum {
-    ADVECT_CELLS = 3, /* a place: 0..2 faces of an axis, 3 cells */
+    ADVECT_CELLS = 3,  /* a place: 0..2 faces of an axis, 3 cells */
+    ADVECT_FIELDS = 3, /* carried at once, at most */
 };
 
 typedef struct Advect {
     const AirGrid *grid;
-    const f32 *velocity[3]; /* m/s */
-    f32 scale;              /* cells per m/s: dt / spacing */
-    u32 place;              /* of what is carried */
-    bool limited;           /* MacCormack: keep to the values around the origin */
-    bool midpoint;          /* traces through the velocity half way (Runge-Kutta 2) */
-    const f32 *from;        /* with its ghosts */
-    f32 *to;
-    /* Of a MacCormack step's second half: the semi-Lagrangian result, with its ghosts. */
-    const f32 *ahead;
+    const f32 *velocity[3];         /* m/s */
+    f32 scale;                      /* cells per m/s: dt / spacing */
+    u32 place;                      /* of what is carried */
+    bool limited;                   /* MacCormack: keep to the values around the origin */
+    bool midpoint;                  /* traces through the velocity half way (Runge-Kutta 2) */
+    u32 count;                      /* of what is carried, all at that place */
+    const f32 *from[ADVECT_FIELDS]; /* with their ghosts */
+    f32 *to[ADVECT_FIELDS];
+    /* Of a MacCormack step's second half: the semi-Lagrangian results, with their ghosts. */
+    const f32 *ahead[ADVECT_FIELDS];
 } Advect;
 
 /* to = from, traced back; faces of closed sides are left to the caller. */

@@ -39,10 +39,11 @@ SIMD_INLINE f32x8 flux_at(const Flux *flux, i32 at)
     if (!i32x8_any((i32x8)(((i32x8)a | (i32x8)b | (i32x8)d | (i32x8)e) != 0))) {
         return zero; /* nothing near: most of a room */
     }
-    f32x8 speed = courant(flux, flux->axis, at), middle = d - b;
-    f32x8 left = b + half * (one - speed) * slope(b - a, middle);
-    f32x8 right = d - half * (one + speed) * slope(middle, e - d);
-    return speed * f32x8_select(speed > zero, left, right);
+    f32x8 speed = courant(flux, flux->axis, at);
+    i32x8 forth = speed > zero;
+    f32x8 from = f32x8_select(forth, b, d), sign = f32x8_select(forth, one, -one);
+    f32x8 rise = slope(f32x8_select(forth, b - a, e - d), d - b);
+    return speed * (from + half * (sign - speed) * rise);
 }
 
 /* 0 for faces whose other cell sleeps, in bricks of 8 cells from x on. */

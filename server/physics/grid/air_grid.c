@@ -34,22 +34,48 @@ u32 air_grid_bricks(const AirGrid *grid)
     return (u32)(grid->bricks[0] * grid->bricks[1] * grid->bricks[2]);
 }
 
+static u64 aligned(u64 bytes)
+{
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Runs of an axis, at most. */
+static u32 runs_most(const AirGrid *grid, u32 axis)
+{
+    u32 y = (u32)grid->n[1] + 2 * AIR_RIM, z = (u32)grid->n[2] + 2 * AIR_RIM;
+    u32 parts = (u32)whole(grid->bricks[0], 2);
+    return axis == 0 ? y * z : (axis == 1 ? z : y) * parts;
+}
+
 u64 air_grid_place(AirGrid *grid, u8 *at)
 {
     u32 bricks = air_grid_bricks(grid);
     u32 rows = (u32)(grid->bricks[1] * grid->bricks[2]);
     u32 spans = rows * (u32)whole(grid->bricks[0], 2);
-    u64 first = (spans * sizeof(AirSpan) + ALIGN - 1) / ALIGN * ALIGN;
-    u64 second = first + (spans * sizeof(u32) + ALIGN - 1) / ALIGN * ALIGN;
-    u64 bytes = second + ((u64)bricks + ALIGN - 1) / ALIGN * ALIGN;
+    u64 used = 0, from[7];
+    const u64 bytes[7] = {spans * sizeof(AirSpan),
+                          spans * sizeof(u32),
+                          bricks,
+                          bricks,
+                          runs_most(grid, 0) * sizeof(AirRun),
+                          runs_most(grid, 1) * sizeof(AirRun),
+                          runs_most(grid, 2) * sizeof(AirRun)};
+    for (u32 i = 0; i < 7; i++) {
+        from[i] = used;
+        used += aligned(bytes[i]);
+    }
     if (at != NULL) {
-        grid->spans = (AirSpan *)(void *)at;
-        grid->order = (u32 *)(void *)(at + first);
-        grid->awake = at + second;
+        grid->spans = (AirSpan *)(void *)(at + from[0]);
+        grid->order = (u32 *)(void *)(at + from[1]);
+        grid->awake = at + from[2];
+        grid->near = at + from[3];
+        for (u32 axis = 0; axis < 3; axis++) {
+            grid->runs[axis] = (AirRun *)(void *)(at + from[4 + axis]);
+        }
         memset(grid->awake, 1, bricks);
         air_grid_spans(grid);
     }
-    return bytes;
+    return used;
 }
 
 static void add_span(AirGrid *grid, i32 x0, i32 x1, i32 y, i32 z)
@@ -63,6 +89,115 @@ static void add_span(AirGrid *grid, i32 x0, i32 x1, i32 y, i32 z)
         .z0 = z * AIR_BRICK,
         .z1 = i32_min((z + 1) * AIR_BRICK, n[2]),
     };
+}
+
+/* ---- runs ---- */
+
+static void mark_near(AirGrid *grid, const i32 brick[3])
+{
+    i32 low[3], high[3];
+    for (u32 a = 0; a < 3; a++) {
+        bool wraps = a < grid->dims && grid->sides[2 * a] == AIR_PERIODIC;
+        low[a] = wraps ? brick[a] - 1 : i32_max(brick[a] - 1, 0);
+        high[a] = wraps ? brick[a] + 1 : i32_min(brick[a] + 1, grid->bricks[a] - 1);
+    }
+    const i32 *n = grid->bricks;
+    for (i32 z = low[2]; z <= high[2]; z++) {
+        for (i32 y = low[1]; y <= high[1]; y++) {
+            u8 *row = grid->near + ((z + n[2]) % n[2] * n[1] + (y + n[1]) % n[1]) * n[0];
+            for (i32 x = low[0]; x <= high[0]; x++) {
+                row[(x + n[0]) % n[0]] = 1;
+            }
+        }
+    }
+}
+
+static void find_near(AirGrid *grid)
+{
+    const i32 *n = grid->bricks;
+    memset(grid->near, grid->all, air_grid_bricks(grid));
+    for (i32 z = 0; z < n[2] && !grid->all; z++) {
+        for (i32 y = 0; y < n[1]; y++) {
+            for (i32 x = 0; x < n[0]; x++) {
+                if (grid->awake[(z * n[1] + y) * n[0] + x]) {
+                    mark_near(grid, (i32[3]){x, y, z});
+                }
+            }
+        }
+    }
+}
+
+/* Bricks [x0, x1) of rows y and slabs z, for an axis; along this, y or z is 0. */
+static void add_runs(AirGrid *grid, u32 axis, const i32 y[2], const i32 z[2], i32 x0, i32 x1)
+{
+    i32 first = x0 == 0 ? -AIR_GHOSTS : x0 * AIR_BRICK;
+    i32 end = x1 == grid->bricks[0] ? grid->row - AIR_GHOSTS : x1 * AIR_BRICK;
+    for (i32 k = z[0]; k < z[1]; k++) {
+        for (i32 j = y[0]; j < y[1]; j++) {
+            i32 x = axis == 0 ? 0 : first;
+            grid->runs[axis][grid->run_count[axis]++] =
+                (AirRun){air_at(grid, x, j, k), axis == 0 ? 1 : end - first};
+        }
+    }
+}
+
+/* Cells of a row of bricks along an axis; at the ends with a face or the ghosts. */
+static void extent(const AirGrid *grid, u32 axis, i32 brick, i32 low, i32 high, i32 cells[2])
+{
+    bool last = brick + 1 == grid->bricks[axis], flat = axis >= grid->dims;
+    cells[0] = brick * AIR_BRICK - (brick == 0 && !flat ? low : 0);
+    cells[1] = last ? grid->n[axis] + (flat ? 0 : high) : (brick + 1) * AIR_BRICK;
+}
+
+/* Of x, in bricks: whether a run passes there. */
+static bool runs_at(const AirGrid *grid, u32 axis, i32 x, i32 row)
+{
+    const i32 *n = grid->bricks;
+    const u8 *near = grid->near;
+    if (axis == 0) {
+        return near[row * n[0]] || near[row * n[0] + n[0] - 1];
+    }
+    i32 from = axis == 1 ? row * n[1] * n[0] : row * n[0];
+    i32 step = axis == 1 ? n[0] : n[1] * n[0];
+    return near[from + x] || near[from + (n[axis] - 1) * step + x];
+}
+
+static void find_runs(AirGrid *grid)
+{
+    const i32 *n = grid->bricks;
+    find_near(grid);
+    for (u32 axis = 0; axis < 3; axis++) {
+        grid->run_count[axis] = 0;
+        i32 rows = axis == 0 ? n[1] * n[2] : axis == 1 ? n[2] : n[1];
+        for (i32 row = 0; row < rows && axis < grid->dims; row++) {
+            i32 y[2] = {0, 1}, z[2] = {0, 1}, columns = axis == 0 ? 1 : n[0];
+            i32 low = axis == 2 ? AIR_RIM : 0, high = axis == 2 ? AIR_RIM : 1;
+            if (axis != 1) {
+                extent(grid, 1, row % n[1], low, high, y);
+            }
+            if (axis != 2) {
+                extent(grid, 2, axis == 0 ? row / n[1] : row, 0, 1, z);
+            }
+            for (i32 x = 0; x < columns; x++) {
+                i32 x1 = x;
+                while (x1 < columns && runs_at(grid, axis, x1, row)) {
+                    x1++;
+                }
+                if (x1 > x) {
+                    add_runs(grid, axis, y, z, x, x1);
+                }
+                x = x1;
+            }
+        }
+    }
+}
+
+void air_grid_fill_all(AirGrid *grid, bool all)
+{
+    if (grid->all != all) {
+        grid->all = all;
+        find_runs(grid);
+    }
 }
 
 void air_grid_spans(AirGrid *grid)
@@ -94,6 +229,7 @@ void air_grid_spans(AirGrid *grid)
         }
         grid->color_end[color] = end;
     }
+    find_runs(grid);
 }
 
 bool air_is_awake(const AirGrid *grid, i32 x, i32 y, i32 z)
@@ -180,55 +316,56 @@ static void ghosts_x(const AirGrid *grid, f32 *cells, AirBeyond beyond)
 {
     i32 n = grid->n[0], tail = grid->row - AIR_GHOSTS;
     bool empty = beyond.odd_empty && n % 2 != 0;
-    for (i32 z = 0; z < grid->n[2]; z++) {
-        for (i32 y = 0; y < grid->n[1]; y++) {
-            f32 *at = cells + air_at(grid, 0, y, z);
-            f32 low = at[0], high = at[n - 1];
-            if (grid->sides[0] == AIR_PERIODIC) { /* then n is 8 or more */
-                memcpy(at - AIR_GHOSTS, at + n - AIR_GHOSTS, AIR_GHOSTS * sizeof *at);
-                memcpy(at + n, at, AIR_GHOSTS * sizeof *at);
-                continue;
+    for (u32 i = 0; i < grid->run_count[0]; i++) {
+        f32 *at = cells + grid->runs[0][i].at;
+        f32 low = at[0], high = at[n - 1];
+        if (grid->sides[0] == AIR_PERIODIC) { /* then n is 8 or more */
+            memcpy(at - AIR_GHOSTS, at + n - AIR_GHOSTS, AIR_GHOSTS * sizeof *at);
+            memcpy(at + n, at, AIR_GHOSTS * sizeof *at);
+            continue;
+        }
+        low = grid->sides[0] == AIR_OPEN ? beyond.factor * low + beyond.value : low;
+        high = grid->sides[1] == AIR_OPEN ? beyond.factor * high + beyond.value : high;
+        high = empty ? 0.0f : high;
+        at[-1] = at[-2] = low;
+        at[n] = at[n + 1] = high;
+        memset(at + n + 2, 0, (size_t)(tail - n - 2) * sizeof *at);
+    }
+}
+
+/* The layers of ghosts of a run. */
+static void ghosts_run(const AirGrid *grid, f32 *at, i32 floats, u32 axis, AirBeyond beyond)
+{
+    i32 n = grid->n[axis], step = axis == 1 ? grid->row : grid->slab;
+    size_t bytes = (size_t)floats * sizeof *at;
+    for (u32 g = 0; g < 2 * AIR_RIM; g++) {
+        u32 side = g / AIR_RIM;
+        i32 layer = (i32)(g % AIR_RIM);
+        f32 *ghost = at + (side ? n + layer : -1 - layer) * step;
+        AirSide kind = grid->sides[2 * axis + side];
+        i32 source = side ? n - 1 : 0;
+        if (kind == AIR_PERIODIC) {
+            source = side ? layer % n : (n - 1 - layer + n) % n;
+        }
+        const f32 *from = at + source * step;
+        bool empty = side && kind != AIR_PERIODIC && beyond.odd_empty && n % 2 != 0;
+        if (empty) {
+            memset(ghost, 0, bytes);
+        } else if (kind == AIR_OPEN) {
+            for (i32 i = 0; i < floats; i++) {
+                ghost[i] = beyond.factor * from[i] + beyond.value;
             }
-            low = grid->sides[0] == AIR_OPEN ? beyond.factor * low + beyond.value : low;
-            high = grid->sides[1] == AIR_OPEN ? beyond.factor * high + beyond.value : high;
-            high = empty ? 0.0f : high;
-            at[-1] = at[-2] = low;
-            at[n] = at[n + 1] = high;
-            memset(at + n + 2, 0, (size_t)(tail - n - 2) * sizeof *at);
+        } else {
+            memcpy(ghost, from, bytes);
         }
     }
 }
 
-/* Rows (or slabs) of ghosts along an axis. */
 static void ghosts_plane(const AirGrid *grid, f32 *cells, u32 axis, AirBeyond beyond)
 {
-    i32 n = grid->n[axis], step = axis == 1 ? grid->row : grid->slab;
-    i32 planes = axis == 1 ? grid->n[2] : 1;
-    size_t floats = axis == 1 ? (size_t)grid->row : (size_t)grid->slab;
-    f32 *start = cells + grid->origin - AIR_GHOSTS - (axis == 2 ? AIR_RIM * grid->row : 0);
-    for (i32 plane = 0; plane < planes; plane++) {
-        f32 *at = start + plane * grid->slab;
-        for (u32 g = 0; g < 2 * AIR_RIM; g++) {
-            u32 side = g / AIR_RIM;
-            i32 layer = (i32)(g % AIR_RIM);
-            f32 *ghost = at + (side ? n + layer : -1 - layer) * step;
-            AirSide kind = grid->sides[2 * axis + side];
-            i32 source = side ? n - 1 : 0;
-            if (kind == AIR_PERIODIC) {
-                source = side ? layer % n : (n - 1 - layer + n) % n;
-            }
-            const f32 *from = at + source * step;
-            bool empty = side && kind != AIR_PERIODIC && beyond.odd_empty && n % 2 != 0;
-            if (empty) {
-                memset(ghost, 0, floats * sizeof *ghost);
-            } else if (kind == AIR_OPEN) {
-                for (size_t i = 0; i < floats; i++) {
-                    ghost[i] = beyond.factor * from[i] + beyond.value;
-                }
-            } else {
-                memcpy(ghost, from, floats * sizeof *ghost);
-            }
-        }
+    for (u32 i = 0; i < grid->run_count[axis]; i++) {
+        const AirRun *run = &grid->runs[axis][i];
+        ghosts_run(grid, cells + run->at, run->floats, axis, beyond);
     }
 }
 
@@ -255,20 +392,17 @@ void air_wrap(const AirGrid *grid, f32 *cells)
 
 void air_ghosts_clear(const AirGrid *grid, f32 *cells)
 {
-    for (i32 z = 0; z < grid->n[2]; z++) {
-        for (i32 y = 0; y < grid->n[1]; y++) {
-            f32 *at = cells + air_at(grid, 0, y, z);
-            at[-1] = at[grid->n[0]] = 0.0f;
-        }
+    for (u32 i = 0; i < grid->run_count[0]; i++) {
+        f32 *at = cells + grid->runs[0][i].at;
+        at[-1] = at[grid->n[0]] = 0.0f;
     }
     for (u32 axis = 1; axis < grid->dims; axis++) {
         i32 step = axis == 1 ? grid->row : grid->slab;
-        i32 planes = axis == 1 ? grid->n[2] : 1;
-        f32 *start = cells + grid->origin - AIR_GHOSTS - (axis == 2 ? AIR_RIM * grid->row : 0);
-        for (i32 plane = 0; plane < planes; plane++) {
-            f32 *at = start + plane * grid->slab;
-            memset(at - step, 0, (size_t)step * sizeof *at);
-            memset(at + grid->n[axis] * step, 0, (size_t)step * sizeof *at);
+        for (u32 i = 0; i < grid->run_count[axis]; i++) {
+            const AirRun *run = &grid->runs[axis][i];
+            f32 *at = cells + run->at;
+            memset(at - step, 0, (size_t)run->floats * sizeof *at);
+            memset(at + grid->n[axis] * step, 0, (size_t)run->floats * sizeof *at);
         }
     }
 }

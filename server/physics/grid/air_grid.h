@@ -32,6 +32,12 @@ typedef struct AirSpan {
     i32 x0, x1, y0, y1, z0, z1;
 } AirSpan;
 
+/* Places side by side at the sides of an axis: for axis 0 one, for others some along x. */
+typedef struct AirRun {
+    i32 at; /* index of the first, were its coordinate along the axis 0 */
+    i32 floats;
+} AirRun;
+
 typedef struct AirGrid {
     u32 dims;       /* 2 or 3 */
     i32 n[3];       /* cells; n[2] is 1 in two dimensions */
@@ -45,6 +51,11 @@ typedef struct AirGrid {
     u32 *order;                /* [span_count] spans by colour */
     u32 color_end[AIR_COLORS]; /* in order */
     AirSide sides[AIR_SIDES];  /* in two dimensions the last two are unused */
+    /* Of the ghosts of each axis: those that awake bricks and their neighbours have, or all. */
+    AirRun *runs[3];
+    u32 run_count[3];
+    u8 *near; /* [bricks] awake, or next to it */
+    bool all;
 } AirGrid;
 
 typedef void AirLoop(void *context, const AirSpan *span, u32 index);
@@ -54,8 +65,10 @@ void air_grid_init(AirGrid *grid, u32 dims, const i32 n[3], const AirSide sides[
 /* Bytes of its tables; with `at` (64-byte aligned) places them there, all bricks awake. */
 u64 air_grid_place(AirGrid *grid, u8 *at);
 u32 air_grid_bricks(const AirGrid *grid);
-/* Makes the spans from `awake`. */
+/* Makes the spans from `awake`, and the runs. */
 void air_grid_spans(AirGrid *grid);
+/* Whether ghosts far from awake bricks are filled too. */
+void air_grid_fill_all(AirGrid *grid, bool all);
 /* Calls the loop for all spans, in parallel. */
 void air_each(const AirGrid *grid, Jobs *jobs, AirLoop *loop, void *context);
 /* The same colour after colour, up or down: neighbours never run at once. `between` (may be NULL)

@@ -62,6 +62,7 @@ u64 air_pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at)
         level->x = take(at, &used, next.floats);
         level->b = take(at, &used, next.floats);
         level->r = take(at, &used, next.floats);
+        level->open = pressure->levels > 1 ? take(at, &used, next.floats) : NULL;
         for (u32 i = 0; i < PRESSURE_ROWS; i++) {
             level->diagonal[i] = take(at, &used, (u64)next.row);
             level->inverse[i] = take(at, &used, (u64)next.row);
@@ -93,6 +94,44 @@ static void forget_level(PressureLevel *level)
     memset(level->r, 0, bytes);
 }
 
+void air_pressure_clear(Pressure *pressure)
+{
+    size_t bytes = pressure->level[0].grid.floats * sizeof(f32);
+    for (u32 l = 0; l < pressure->levels; l++) {
+        forget_level(&pressure->level[l]);
+    }
+    memset(pressure->solution, 0, bytes);
+    memset(pressure->direction, 0, bytes);
+}
+
+/* A cell of a coarse level is open if all of what it covers is awake. */
+static void open_level(const PressureLevel *fine, PressureLevel *level, u32 number)
+{
+    const AirGrid *grid = &level->grid, *below = &fine->grid;
+    memset(level->open, 0, grid->floats * sizeof(f32));
+    for (u32 s = 0; s < grid->span_count; s++) {
+        const AirSpan *span = &grid->spans[s];
+        for (i32 z = span->z0; z < span->z1; z++) {
+            for (i32 y = span->y0; y < span->y1; y++) {
+                const f32 *inverse = level->inverse[air_pressure_row(grid, y, z)];
+                f32 *to = level->open + air_at(grid, 0, y, z);
+                for (i32 x = span->x0; x < i32_min(span->x1, grid->n[0]); x++) {
+                    bool all = true;
+                    for (u32 child = 0; child < (grid->dims == 3 ? 8 : 4) && all; child++) {
+                        i32 i = 2 * x + (i32)(child & 1), j = 2 * y + (i32)(child >> 1 & 1);
+                        i32 k = grid->dims == 3 ? 2 * z + (i32)(child >> 2) : 0;
+                        if (i < below->n[0] && j < below->n[1] && k < below->n[2]) {
+                            all = number == 1 ? air_is_awake(below, i, j, k)
+                                              : fine->open[air_at(below, i, j, k)] > 0.0f;
+                        }
+                    }
+                    to[x] = all ? inverse[x] : 0.0f;
+                }
+            }
+        }
+    }
+}
+
 void air_pressure_spans(Pressure *pressure, const AirGrid *grid)
 {
     pressure->level[0].grid = *grid;
@@ -115,6 +154,10 @@ void air_pressure_spans(Pressure *pressure, const AirGrid *grid)
     }
     for (u32 b = 0; b < air_grid_bricks(grid) && !open; b++) {
         open = !grid->awake[b];
+    }
+    pressure->sparse = open;
+    for (u32 l = 1; l < pressure->levels && pressure->sparse; l++) {
+        open_level(&pressure->level[l - 1], &pressure->level[l], l);
     }
     for (u32 s = 0; s < 2 * grid->dims; s++) {
         open = open || grid->sides[s] == AIR_OPEN;

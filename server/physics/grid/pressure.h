@@ -28,6 +28,8 @@ typedef struct PressureLevel {
     AirGrid grid; /* of the finest level: shares its spans with the owner */
     f32 *x, *b, *r;
     f32 *diagonal[PRESSURE_ROWS], *inverse[PRESSURE_ROWS]; /* d and 1/d by x; 0 beyond the grid */
+    /* Of a coarse level while bricks sleep: 1/d of each cell; 0, and x = 0, over those. */
+    f32 *open;
 } PressureLevel;
 
 typedef struct Pressure {
@@ -42,6 +44,7 @@ typedef struct Pressure {
     f32 shift;     /* subtracted from the right-hand side */
     bool singular; /* no open side: x is known up to a constant */
     bool periodic;
+    bool sparse; /* some bricks sleep */
 } Pressure;
 
 typedef struct PressureResult {
@@ -51,6 +54,8 @@ typedef struct PressureResult {
 
 /* Memory for a grid, whose spans it uses; with `at` (64-byte aligned) places it there. */
 u64 air_pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at);
+/* Zeros all that a solve leaves behind. */
+void air_pressure_clear(Pressure *pressure);
 /* After the grid's spans changed. */
 void air_pressure_spans(Pressure *pressure, const AirGrid *grid);
 /* Where the right-hand side goes: zero in sleeping bricks and beyond the grid. */
@@ -88,6 +93,14 @@ static inline u32 air_pressure_row(const AirGrid *grid, i32 y, i32 z)
         more += z == grid->n[2] - 1 ? air_pressure_side(sides[5]) : 0;
     }
     return (u32)more;
+}
+/* 1/d of the cells of a row, from x = 0 on. */
+static inline const f32 *air_pressure_inverse(const Pressure *pressure, const PressureLevel *level,
+                                              i32 y, i32 z)
+{
+    return pressure->sparse && level->open != NULL
+               ? level->open + air_at(&level->grid, 0, y, z)
+               : level->inverse[air_pressure_row(&level->grid, y, z)];
 }
 /* The solution, and what is interpolated, changes sign beyond an open side. */
 static const AirBeyond air_pressure_beyond = {-1.0f, 0.0f, false},

@@ -11,17 +11,18 @@ enum {
 
 /* A sweep of a span: red and black cells of its rows in turn, the second colour a row behind. */
 typedef struct SweepLevel {
+    const Pressure *pressure;
     const PressureLevel *level;
     bool up; /* black first */
-
 } SweepLevel;
 
-SIMD_INLINE void sweep_row(const PressureLevel *level, const AirSpan *span, i32 y, i32 z, u32 color)
+SIMD_INLINE void sweep_row(const SweepLevel *sweep, const AirSpan *span, i32 y, i32 z, u32 color)
 {
+    const PressureLevel *level = sweep->level;
     const AirGrid *grid = &level->grid;
     static const i32x8 masks[2] = {{-1, 0, -1, 0, -1, 0, -1, 0}, {0, -1, 0, -1, 0, -1, 0, -1}};
     i32x8 mask = masks[((u32)(y + z) + color) & 1];
-    const f32 *inverse = level->inverse[air_pressure_row(grid, y, z)];
+    const f32 *inverse = air_pressure_inverse(sweep->pressure, level, y, z);
     i32 at = air_at(grid, 0, y, z);
     bool deep = grid->dims == 3;
     /* Neighbours along x come from vectors loaded before the store: a load across a store just made
@@ -47,15 +48,14 @@ static void sweep_span(void *context, const AirSpan *span, u32 index)
 {
     PL_UNUSED(index);
     const SweepLevel *sweep = (const SweepLevel *)context;
-    const PressureLevel *level = sweep->level;
     u32 first = sweep->up;
     for (i32 z = span->z0; z < span->z1 + 1; z++) {
         /* The second colour of slab z − 1 needs the first of slab z. */
         for (i32 y = span->y0; y < span->y1 && z < span->z1; y++) {
-            sweep_row(level, span, y, z, first);
+            sweep_row(sweep, span, y, z, first);
         }
         for (i32 y = span->y0; y < span->y1 && z > span->z0; y++) {
-            sweep_row(level, span, y, z - 1, 1 - first);
+            sweep_row(sweep, span, y, z - 1, 1 - first);
         }
     }
 }
@@ -68,7 +68,7 @@ static void wrap_x(void *context)
 
 static void sweep_level(Pressure *pressure, const PressureLevel *level, bool up)
 {
-    SweepLevel sweep = {level, up};
+    SweepLevel sweep = {pressure, level, up};
     air_each_color(&level->grid, pressure->jobs, up, sweep_span, pressure->periodic ? wrap_x : NULL,
                    &sweep);
 }
@@ -78,19 +78,21 @@ static void sweep_level(Pressure *pressure, const PressureLevel *level, bool up)
 static void residual_span(void *context, const AirSpan *span, u32 index)
 {
     PL_UNUSED(index);
-    const PressureLevel *level = (const PressureLevel *)context;
+    const SweepLevel *sweep = (const SweepLevel *)context;
+    const PressureLevel *level = sweep->level;
     const AirGrid *grid = &level->grid;
     bool deep = grid->dims == 3;
     const f32x8 zero = f32x8_set(0.0f);
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
             const f32 *diagonal = level->diagonal[air_pressure_row(grid, y, z)];
+            const f32 *inverse = air_pressure_inverse(sweep->pressure, level, y, z);
             i32 at = air_at(grid, 0, y, z);
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
                 f32x8 near = air_pressure_near(level->x + at + x, grid->row, grid->slab, deep);
                 f32x8 d = f32x8_load(diagonal + x), value = f32x8_load(level->x + at + x);
                 f32x8 r = f32x8_load(level->b + at + x) + near - d * value;
-                f32x8_store(level->r + at + x, f32x8_and(d > zero, r));
+                f32x8_store(level->r + at + x, f32x8_and(f32x8_load(inverse + x) > zero, r));
             }
         }
     }
@@ -99,6 +101,7 @@ static void residual_span(void *context, const AirSpan *span, u32 index)
 /* ---- between levels ---- */
 
 typedef struct Transfer {
+    const Pressure *pressure;
     const PressureLevel *fine, *coarse;
 } Transfer;
 
@@ -126,7 +129,7 @@ static void restrict_span(void *context, const AirSpan *span, u32 index)
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
             i32 to = air_at(coarse, 0, y, z);
-            const f32 *inverse = transfer->coarse->inverse[0];
+            const f32 *inverse = air_pressure_inverse(transfer->pressure, transfer->coarse, y, z);
             const f32 *from = transfer->fine->r + air_at(fine, -1, 2 * y - 1, deep ? 2 * z - 1 : 0);
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
                 f32x8 s[4]; /* from 2 x − 1, + 8, 2 x + 1, + 8 */
@@ -158,7 +161,7 @@ static void prolong_span(void *context, const AirSpan *span, u32 index)
         for (i32 y = span->y0; y < span->y1; y++) {
             f32 *to = transfer->fine->x + air_at(fine, 0, y, z);
             const f32 *from = transfer->coarse->x + air_at(coarse, -1, y / 2, z / 2);
-            const f32 *inverse = transfer->fine->inverse[0];
+            const f32 *inverse = air_pressure_inverse(transfer->pressure, transfer->fine, y, z);
             i32 row = y % 2 != 0 ? coarse->row : -coarse->row;
             i32 slab = z % 2 != 0 ? coarse->slab : -coarse->slab;
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
@@ -201,9 +204,10 @@ void air_pressure_cycle(Pressure *pressure, u32 levels)
     for (u32 l = 0; l + 1 < levels; l++) {
         PressureLevel *level = &pressure->level[l], *next = level + 1;
         sweep_level(pressure, level, false);
-        air_each(&level->grid, jobs, residual_span, level);
+        SweepLevel rest = {pressure, level, false};
+        air_each(&level->grid, jobs, residual_span, &rest);
         air_ghosts(&level->grid, level->r, air_pressure_folded);
-        Transfer transfer = {level, next};
+        Transfer transfer = {pressure, level, next};
         air_each(&next->grid, jobs, restrict_span, &transfer);
         air_ghosts_clear(&next->grid, next->x);
     }
@@ -214,7 +218,7 @@ void air_pressure_cycle(Pressure *pressure, u32 levels)
     for (u32 l = levels - 1; l-- > 0;) {
         PressureLevel *level = &pressure->level[l], *next = level + 1;
         air_ghosts(&next->grid, next->x, air_pressure_beyond);
-        Transfer transfer = {level, next};
+        Transfer transfer = {pressure, level, next};
         air_each(&level->grid, jobs, prolong_span, &transfer);
         if (pressure->periodic) {
             air_wrap(&level->grid, level->x);

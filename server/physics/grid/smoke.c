@@ -239,6 +239,7 @@ void smoke_clear(Smoke *smoke)
     memset(smoke->pressed, 0, bytes);
     memset(smoke->ahead, 0, bytes);
     memset(smoke->growth, 0, bytes);
+    air_pressure_clear(&smoke->pressure);
     memset(smoke->grid.awake, smoke->def.awake, air_grid_bricks(&smoke->grid));
     smoke->last_s = smoke->speed = smoke->residual = 0.0f;
     smoke->touch_count = smoke->drag_count = smoke->iterations = 0;

@@ -25,13 +25,14 @@ void smoke_carry_velocity(Smoke *smoke)
     bool corrected = smoke->def.options.advection == SMOKE_MACCORMACK;
     for (u32 c = 0; c < smoke->grid.dims; c++) {
         Advect advect = advect_of(smoke, c);
-        advect.from = smoke->velocity[c];
-        advect.to = corrected ? smoke->ahead : smoke->next[c];
+        advect.count = 1;
+        advect.from[0] = smoke->velocity[c];
+        advect.to[0] = corrected ? smoke->ahead : smoke->next[c];
         advect_back(&advect, smoke->jobs);
         if (corrected) {
             smoke_sides(smoke, c, smoke->ahead, true);
-            advect.ahead = smoke->ahead;
-            advect.to = smoke->next[c];
+            advect.ahead[0] = smoke->ahead;
+            advect.to[0] = smoke->next[c];
             advect_correct(&advect, smoke->jobs);
         }
         smoke_sides(smoke, c, smoke->next[c], true);
@@ -41,21 +42,29 @@ void smoke_carry_velocity(Smoke *smoke)
     }
 }
 
-static void drift(Smoke *smoke, f32 **field)
+/* Fields [first, first + count) like velocity, without keeping their mass: as many at once as there
+ * is scratch memory for. */
+static void drift(Smoke *smoke, u32 first, u32 count)
 {
     bool corrected = smoke->def.options.advection == SMOKE_MACCORMACK;
+    f32 **scratch[] = {&smoke->next[0], &smoke->next[1], &smoke->ahead};
     Advect advect = advect_of(smoke, ADVECT_CELLS);
-    smoke_field_ghosts(smoke, *field);
-    advect.from = *field;
-    advect.to = smoke->next[0];
+    advect.count = count;
+    for (u32 f = 0; f < count; f++) {
+        smoke_field_ghosts(smoke, smoke->field[first + f]);
+        advect.from[f] = smoke->field[first + f];
+        advect.to[f] = *scratch[f];
+    }
     advect_back(&advect, smoke->jobs);
-    if (corrected) {
+    if (corrected) { /* one field then, with three to use */
         smoke_field_ghosts(smoke, smoke->next[0]);
-        advect.ahead = smoke->next[0];
-        advect.to = smoke->next[1];
+        advect.ahead[0] = smoke->next[0];
+        advect.to[0] = smoke->next[1];
         advect_correct(&advect, smoke->jobs);
     }
-    smoke_swap(field, &smoke->next[corrected]);
+    for (u32 f = 0; f < count; f++) {
+        smoke_swap(&smoke->field[first + f], scratch[f + corrected]);
+    }
 }
 
 static void flow(Smoke *smoke, f32 *field)
@@ -82,15 +91,13 @@ static void flow(Smoke *smoke, f32 *field)
 
 void smoke_carry_fields(Smoke *smoke)
 {
-    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
-        if (f == SMOKE_FUEL && !smoke->burns) {
-            continue;
-        }
-        if (smoke->def.options.drifts) {
-            drift(smoke, &smoke->field[f]);
-        } else {
-            flow(smoke, smoke->field[f]);
-        }
+    u32 fields = smoke->burns ? SMOKE_FIELDS : SMOKE_FUEL; /* which is the last */
+    u32 together = smoke->def.options.advection == SMOKE_MACCORMACK ? 1 : fields;
+    for (u32 f = 0; f < fields && smoke->def.options.drifts; f += together) {
+        drift(smoke, f, together);
+    }
+    for (u32 f = 0; f < fields && !smoke->def.options.drifts; f++) {
+        flow(smoke, smoke->field[f]);
     }
 }
 

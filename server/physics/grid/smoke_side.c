@@ -14,81 +14,78 @@ void smoke_field_ghosts(const Smoke *smoke, f32 *cells)
     air_ghosts(&smoke->grid, cells, still);
 }
 
-/* One place becomes factor × another + value; a row of them along x. */
+/* One place becomes factor × another + value. */
 typedef struct Ghost {
     i32 to, from; /* cells along the axis */
     f32 factor, value;
 } Ghost;
 
-static void apply(const Smoke *smoke, u32 axis, f32 *cells, const Ghost *ghost)
+/* Those of an axis, in order. */
+typedef struct Ghosts {
+    u32 count;
+    Ghost item[2 * AIR_GHOSTS];
+} Ghosts;
+
+static void add(Ghosts *ghosts, i32 to, i32 from, f32 factor, f32 value)
 {
-    const AirGrid *grid = &smoke->grid;
-    if (axis == 0) {
-        for (i32 z = 0; z < grid->n[2] + (grid->dims == 3); z++) {
-            for (i32 y = 0; y <= grid->n[1]; y++) {
-                f32 *at = cells + air_at(grid, 0, y, z);
-                at[ghost->to] = ghost->factor * at[ghost->from] + ghost->value;
+    ghosts->item[ghosts->count++] = (Ghost){to, from, factor, value};
+}
+
+static void apply(const AirGrid *grid, u32 axis, f32 *cells, const Ghosts *ghosts)
+{
+    i32 step = smoke_stride(grid, axis), n = grid->n[0], tail = grid->row - AIR_GHOSTS;
+    /* Cells of vectors that exceed the grid are computed, and must not grow. */
+    bool clears = axis == 0 && grid->sides[0] != AIR_PERIODIC && n % AIR_BRICK != 0;
+    for (u32 i = 0; i < grid->run_count[axis]; i++) {
+        const AirRun *run = &grid->runs[axis][i];
+        f32 *at = cells + run->at;
+        for (u32 g = 0; g < ghosts->count; g++) {
+            const Ghost *ghost = &ghosts->item[g];
+            f32 *to = at + ghost->to * step;
+            const f32 *from = at + ghost->from * step;
+            for (i32 k = 0; k < run->floats; k++) {
+                to[k] = ghost->factor * from[k] + ghost->value;
             }
         }
-        return;
-    }
-    i32 step = smoke_stride(grid, axis), planes = axis == 1 ? grid->n[2] + (grid->dims == 3) : 1;
-    i32 floats = axis == 1 ? grid->row : grid->slab;
-    for (i32 plane = 0; plane < planes; plane++) {
-        f32 *start = cells + grid->origin - AIR_GHOSTS + plane * grid->slab -
-                     (axis == 2 ? AIR_RIM * grid->row : 0);
-        f32 *to = start + ghost->to * step;
-        const f32 *from = start + ghost->from * step;
-        for (i32 i = 0; i < floats; i++) {
-            to[i] = ghost->factor * from[i] + ghost->value;
+        if (clears) {
+            memset(at + n + 2, 0, (size_t)(tail - n - 2) * sizeof *cells);
         }
     }
 }
 
-static void periodic_axis(const Smoke *smoke, u32 axis, f32 *cells)
+static void periodic_axis(const AirGrid *grid, u32 axis, Ghosts *ghosts)
 {
-    i32 n = smoke->grid.n[axis], reach = axis == 0 ? AIR_GHOSTS : AIR_RIM;
+    i32 n = grid->n[axis], reach = axis == 0 ? AIR_GHOSTS : AIR_RIM;
     for (i32 k = 0; k < reach; k++) {
-        apply(smoke, axis, cells, &(Ghost){n + k, k, 1.0f, 0.0f});
-        apply(smoke, axis, cells, &(Ghost){-1 - k, n - 1 - k, 1.0f, 0.0f});
+        add(ghosts, n + k, k, 1.0f, 0.0f);
+        add(ghosts, -1 - k, n - 1 - k, 1.0f, 0.0f);
     }
 }
 
 /* The faces of a side, and what is beyond: the same. */
-static void own_side(const Smoke *smoke, u32 c, u32 side, f32 *cells, bool free_faces)
+static void own_side(const Smoke *smoke, u32 c, u32 side, bool free_faces, Ghosts *ghosts)
 {
     i32 n = smoke->grid.n[c], face = side ? n : 0;
     const SmokeSide *kind = &smoke->def.sides[2 * c + side];
     if (kind->kind == SMOKE_CLOSED) {
-        apply(smoke, c, cells, &(Ghost){face, face, 0.0f, component(kind->velocity, c)});
+        add(ghosts, face, face, 0.0f, component(kind->velocity, c));
     } else if (free_faces && n > 1) {
-        apply(smoke, c, cells, &(Ghost){face, side ? n - 1 : 1, 1.0f, 0.0f});
+        add(ghosts, face, side ? n - 1 : 1, 1.0f, 0.0f);
     }
-    apply(smoke, c, cells, &(Ghost){side ? n + 1 : -1, face, 1.0f, 0.0f});
+    add(ghosts, side ? n + 1 : -1, face, 1.0f, 0.0f);
     if (!side) {
-        apply(smoke, c, cells, &(Ghost){-2, face, 1.0f, 0.0f});
+        add(ghosts, -2, face, 1.0f, 0.0f);
     }
 }
 
-static void other_side(const Smoke *smoke, u32 c, u32 axis, u32 side, f32 *cells)
+static void other_side(const Smoke *smoke, u32 c, u32 axis, u32 side, Ghosts *ghosts)
 {
     i32 n = smoke->grid.n[axis], last = side ? n - 1 : 0;
     const SmokeSide *kind = &smoke->def.sides[2 * axis + side];
     bool sticks = kind->kind == SMOKE_CLOSED && !kind->slips;
     f32 factor = sticks ? -1.0f : 1.0f, value = sticks ? 2.0f * component(kind->velocity, c) : 0.0f;
-    apply(smoke, axis, cells, &(Ghost){side ? n : -1, last, factor, value});
-    apply(smoke, axis, cells, &(Ghost){side ? n + 1 : -2, last, factor, value});
-}
-
-/* Cells of vectors that exceed the grid are computed, and must not grow. */
-static void clear_tails(const AirGrid *grid, f32 *cells)
-{
-    i32 n = grid->n[0], tail = grid->row - AIR_GHOSTS;
-    for (i32 z = 0; z < grid->n[2] + (grid->dims == 3); z++) {
-        for (i32 y = 0; y <= grid->n[1]; y++) {
-            memset(cells + air_at(grid, n + 2, y, z), 0, (size_t)(tail - n - 2) * sizeof *cells);
-        }
-    }
+    add(ghosts, side ? n : -1, last, factor, value);
+    add(ghosts, side ? n + 1 : -2, last, factor, value);
 }
 
 void smoke_sides(const Smoke *smoke, u32 c, f32 *cells, bool free_faces)
@@ -96,19 +93,18 @@ void smoke_sides(const Smoke *smoke, u32 c, f32 *cells, bool free_faces)
     const AirGrid *grid = &smoke->grid;
     for (u32 k = 0; k < grid->dims; k++) {
         u32 axis = (c + k) % grid->dims;
-        if (grid->sides[2 * axis] == AIR_PERIODIC) {
-            periodic_axis(smoke, axis, cells);
-            continue;
+        Ghosts ghosts = {0};
+        bool wraps = grid->sides[2 * axis] == AIR_PERIODIC;
+        if (wraps) {
+            periodic_axis(grid, axis, &ghosts);
         }
-        for (u32 side = 0; side < 2; side++) {
+        for (u32 side = 0; side < 2 && !wraps; side++) {
             if (axis == c) {
-                own_side(smoke, c, side, cells, free_faces);
+                own_side(smoke, c, side, free_faces, &ghosts);
             } else {
-                other_side(smoke, c, axis, side, cells);
+                other_side(smoke, c, axis, side, &ghosts);
             }
         }
-    }
-    if (grid->sides[0] != AIR_PERIODIC && grid->n[0] % AIR_BRICK != 0) {
-        clear_tails(grid, cells);
+        apply(grid, axis, cells, &ghosts);
     }
 }

@@ -204,6 +204,16 @@ static void empty_scratch(Smoke *smoke, const i32 brick[3])
     }
 }
 
+/* May air come from beyond the next brick? */
+static bool is_fast(const Smoke *smoke)
+{
+    f32 speed = smoke->speed, cells = (f32)(AIR_BRICK - 2);
+    for (u32 i = 0; i < smoke->source_count; i++) {
+        speed = f32_max(speed, vec3_length(smoke->sources[i].velocity));
+    }
+    return speed * smoke->tick_s > cells * smoke->def.spacing;
+}
+
 /* Awake is what is busy, or near it. */
 static void settle(Smoke *smoke)
 {
@@ -220,7 +230,7 @@ static void settle(Smoke *smoke)
     for (u32 i = 0; i < smoke->touch_count; i++) {
         smoke->busy[smoke->touches[i].brick] |= smoke->touches[i].moves;
     }
-    bool changed = false;
+    bool changed = false, fell = false;
     u8 *awake = grid->awake;
     for (i32 z = 0; z < grid->bricks[2]; z++) {
         for (i32 y = 0; y < grid->bricks[1]; y++) {
@@ -229,6 +239,7 @@ static void settle(Smoke *smoke)
                 u8 now = is_near_busy(smoke, at);
                 if (now != *awake) {
                     changed = true;
+                    fell = fell || !now;
                     empty_brick(smoke, at);
                     empty_scratch(smoke, at);
                     *awake = now;
@@ -236,6 +247,9 @@ static void settle(Smoke *smoke)
             }
         }
     }
+    /* What fell asleep leaves ghosts behind, and fast air comes from far away. */
+    air_grid_fill_all(&smoke->grid, fell || is_fast(smoke));
+    smoke->pressure.level[0].grid = smoke->grid;
     if (changed) {
         air_grid_spans(&smoke->grid);
         air_pressure_spans(&smoke->pressure, &smoke->grid);

@@ -18,6 +18,7 @@ typedef struct Plume {
     u32 dims, n;
     bool sparse;
     SmokeAdvection advection;
+    bool flows; /* smoke by conserved fluxes, as in scenes */
 } Plume;
 
 static Smoke *plume_of(const Plume *plume)
@@ -30,7 +31,7 @@ static Smoke *plume_of(const Plume *plume)
     def.awake = !plume->sparse;
     def.sides[3].kind = SMOKE_OPEN;
     def.options.advection = plume->advection;
-    def.options.drifts = !plume->sparse;
+    def.options.drifts = !plume->flows;
     def.options.viscosity = 0.0f;
     Smoke *smoke = smoke_create(&def, NULL);
     SmokeSource source = {.at = vec3(0.5f, 0.1f, 0.5f),
@@ -78,19 +79,20 @@ static void measure(Bench *bench, const char *name, const Plume *plume)
 
 void bench_grid_smoke2d(Bench *bench)
 {
-    measure(bench, "grid/smoke2d256", &(Plume){2, 256, false, SMOKE_SEMI_LAGRANGIAN});
-    measure(bench, "grid/smoke2d256_maccormack", &(Plume){2, 256, false, SMOKE_MACCORMACK});
+    measure(bench, "grid/smoke2d256", &(Plume){2, 256, false, SMOKE_SEMI_LAGRANGIAN, false});
+    measure(bench, "grid/smoke2d256_maccormack", &(Plume){2, 256, false, SMOKE_MACCORMACK, false});
 }
 
 void bench_grid_smoke64(Bench *bench)
 {
-    measure(bench, "grid/smoke64", &(Plume){3, 64, false, SMOKE_SEMI_LAGRANGIAN});
-    measure(bench, "grid/smoke64_maccormack", &(Plume){3, 64, false, SMOKE_MACCORMACK});
+    measure(bench, "grid/smoke64", &(Plume){3, 64, false, SMOKE_SEMI_LAGRANGIAN, false});
+    measure(bench, "grid/smoke64_maccormack", &(Plume){3, 64, false, SMOKE_MACCORMACK, false});
 }
 
 void bench_grid_sparse(Bench *bench)
 {
-    measure(bench, "grid/smoke_sparse128", &(Plume){3, 128, true, SMOKE_SEMI_LAGRANGIAN});
+    measure(bench, "grid/smoke_sparse128", &(Plume){3, 128, true, SMOKE_SEMI_LAGRANGIAN, true});
+    measure(bench, "grid/smoke_dense128", &(Plume){3, 128, false, SMOKE_SEMI_LAGRANGIAN, true});
 }
 
 /* ---- plain ---- */

@@ -1,5 +1,5 @@
-/* source_world_open.c: a live world from a scene, a saved world or a checkpoint, with its recording,
- * and what joining clients are told of it. */
+/* source_world_open.c: a live world from a scene, a saved world or a checkpoint, its recording, and
+ * what joining clients are told of it. */
 #include "server/author/scene_load.h"
 #include "server/host/source_world_internal.h"
 #include "shared/base/clock.h"

@@ -168,7 +168,7 @@ static Connection *connect_with(Rig *rig, const char *password)
     ErrorText error = {0};
     ConnectionOptions options = {.name = "user"};
     snprintf(options.password, sizeof options.password, "%s", password);
-    Link *link = link_enet_connect(rig->address, &error);
+    Link *link = link_enet_connect(rig->address, NULL, &error);
     assert_non_null(link);
     return connection_create(link, &options, &error);
 }

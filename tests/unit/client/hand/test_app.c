@@ -63,6 +63,12 @@ ConnectionState connection_state(const Connection *connection)
     PL_UNUSED(connection);
     return fake.closed ? CONNECTION_CLOSED : fake.polls < 3 ? CONNECTION_JOINING : CONNECTION_LIVE;
 }
+u32 connection_queue(const Connection *connection, u32 *waiting)
+{
+    PL_UNUSED(connection);
+    *waiting = 0;
+    return 0;
+}
 const ErrorText *connection_error(const Connection *connection)
 {
     PL_UNUSED(connection);

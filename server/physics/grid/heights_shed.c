@@ -213,11 +213,15 @@ static void shed_front(Pool *pool, const PoolFront *front, const PoolTaker *to)
     f32 wanted = break_share * loss_of(pool, front) / f32_max(cost, 1e-12f) + draw(pool);
     u32 count = (u32)f32_min(wanted, THROWN_MAX);
     for (u32 n = 0; n < count; n++) {
-        f32 cell = pool->def.cell_m, along = 0.7f * up * draw(pool);
-        Vec3 at = vec3(pool->def.corner.x + cell * ((f32)i + draw(pool)),
+        f32 cell = pool->def.cell_m, drawn[4];
+        for (u32 d = 0; d < 4; d++) { /* C has no order of arguments */
+            drawn[d] = draw(pool);
+        }
+        f32 along = 0.7f * up * drawn[0];
+        Vec3 at = vec3(pool->def.corner.x + cell * ((f32)i + drawn[1]),
                        pool->def.corner.y + pool_level(pool, i, k) + catch_sizes * size,
-                       pool->def.corner.z + cell * ((f32)k + draw(pool)));
-        Vec3 velocity = vec3(flow[0], up * (0.5f + 0.5f * draw(pool)), flow[1]);
+                       pool->def.corner.z + cell * ((f32)k + drawn[2]));
+        Vec3 velocity = vec3(flow[0], up * (0.5f + 0.5f * drawn[3]), flow[1]);
         if (front->axis == 0) {
             velocity.x += along * front->way;
         } else {

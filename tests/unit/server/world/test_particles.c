@@ -288,7 +288,7 @@ static void images_go_on_and_forged_ones_do_no_harm(void **unused)
         expect_bits("hash", world_hash(other.world), world_hash(stage.world));
     }
     /* Each 4 bytes made a NaN, a huge number or all ones, with the checksum made right. */
-    size_t head = 24, loaded = 0, refused = 0;
+    size_t head = 32, loaded = 0, refused = 0;
     for (size_t at = head; at + 4 <= bytes; at += 4 * (1 + at % 23)) {
         const u32 evil[3] = {0x7FC00000u, 0x7E967699u, 0xFFFFFFFFu};
         u8 *forged = malloc(bytes);
@@ -296,7 +296,7 @@ static void images_go_on_and_forged_ones_do_no_harm(void **unused)
         memcpy(forged, image, bytes);
         memcpy(forged + at, &evil[at / 4 % 3], 4);
         u64 sum = hash_bytes(forged + head, bytes - head, 0);
-        memcpy(forged + 16, &sum, sizeof sum);
+        memcpy(forged + head - sizeof sum, &sum, sizeof sum);
         if (world_load(other.world, forged, bytes, &error) == 0) {
             loaded++;
             run(&other, 3);

@@ -94,7 +94,7 @@ int recording_append_note(const char *path, const RecordingNote *note, ErrorText
     if (reader == NULL) {
         return error != NULL ? error->code : ERROR_FORMAT;
     }
-    RecordingBlock index;
+    RecordingBlock index = {0};
     int result = ERROR_OK;
     if (!reader->info.clean) {
         result = error_set(error, ERROR_STATE,

@@ -6,7 +6,7 @@
 #include "message_generated.h"
 #include "protocol/field/field_ops.h"
 #include "protocol/field/frame.h"
-#include "protocol/session/message_check.h"
+#include "protocol/session/message_cpp.h"
 #include "protocol/session/message_storage.h"
 #include "shared/base/limits.h"
 

@@ -20,7 +20,7 @@ class Storage
     }
     template <typename Item> Item *take(size_t count)
     {
-        Item *items = reinterpret_cast<Item *>(memory_ + used_);
+        Item *items = static_cast<Item *>(static_cast<void *>(memory_ + used_));
         used_ += bytes_for<Item>(count);
         return items;
     }

@@ -267,7 +267,7 @@ static void print_points(Usd *usd, u32 thing, u64 tick, const u32 *record)
         return;
     }
     export_print(usd->file, "%llu: ", (unsigned long long)tick);
-    print_vectors(usd->file, (const f32 *)(record + 1), record[0]);
+    print_vectors(usd->file, (const f32 *)(const void *)(record + 1), record[0]);
     export_print(usd->file, ",\n");
 }
 
@@ -314,7 +314,7 @@ static void print_body(Usd *usd, u32 index)
 static void print_curve_points(Usd *usd, u32 index, u64 tick, const u32 *record)
 {
     const ExportThing *thing = &usd->world->things[index];
-    const f32 *points = (const f32 *)(record + 1);
+    const f32 *points = (const f32 *)(const void *)(record + 1);
     if (record[0] == 0) {
         return;
     }

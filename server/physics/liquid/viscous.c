@@ -108,7 +108,7 @@ SIMD_INLINE Friction friction_of(const Liquid *liquid, const Four *from, u32 fir
 
 SIMD_INLINE f32x8 masses_of(const Liquid *liquid, u32 first)
 {
-    f32x8 mass;
+    f32x8 mass = f32x8_set(0.0f);
     for (u32 l = 0; l < SIMD_LANES; l++) {
         mass[l] = liquid->factors[liquid->phase_of[first + l]].mass;
     }

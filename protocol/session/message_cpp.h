@@ -1,9 +1,9 @@
 /*
- * message_check.h: checks of the numbers and texts of a received message; C++, for message.cpp.
+ * message_cpp.h: checks of the numbers and texts of a received message; C++, for message.cpp.
  * Layer: protocol/session, private.
  */
-#ifndef PLENUM_PROTOCOL_SESSION_MESSAGE_CHECK_H
-#define PLENUM_PROTOCOL_SESSION_MESSAGE_CHECK_H
+#ifndef PLENUM_PROTOCOL_SESSION_MESSAGE_CPP_H
+#define PLENUM_PROTOCOL_SESSION_MESSAGE_CPP_H
 
 #include "message_generated.h"
 #include "shared/base/error.h"

@@ -48,4 +48,6 @@ static void run(const u8 *data, size_t bytes)
     try_one(own, bytes);
 }
 
-const FuzzTarget fuzz_target = {.run = run, .size_max = BYTES_MAX};
+/* The unpacked parts, and what zstd needs for itself. */
+const FuzzTarget fuzz_target = {
+    .run = run, .size_max = BYTES_MAX, .memory_fixed = UNPACKED_MAX + (256 << 10)};

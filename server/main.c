@@ -272,6 +272,33 @@ static int serve(const ServerOptions *options, const char *operand)
     return exit_code;
 }
 
+/* What was parsed; returns the exit code. */
+static int run(ServerOptions *options, const char *operand, ErrorText *error)
+{
+    if (!is_csv(options) && strcmp(options->probe_format, "text") != 0) {
+        error_set(error, ERROR_USAGE, "--probe-format: \"%s\" is not one of text, csv",
+                  options->probe_format);
+        return complain(error, EXIT_USAGE);
+    }
+    /* A broken pipe of stdout must not end a server that others play on. */
+    signal(SIGPIPE, SIG_IGN);
+    /* Nor may a limit of file sizes: the write fails instead. */
+    signal(SIGXFSZ, SIG_IGN);
+    if (options->password != NULL &&
+        password_read(options->password, options->secret, error) != 0) {
+        return complain(error, EXIT_INPUT);
+    }
+    if (!options->verify) {
+        return serve(options, operand);
+    }
+    if (!ends_with(operand, ".plrec")) {
+        fprintf(stderr, "plenum-server: --verify: %s is not a recording (.plrec)\n", operand);
+        return EXIT_USAGE;
+    }
+    int exit_code = verify_recording(operand, NULL, options->threads, error);
+    return error->text[0] != '\0' ? complain(error, exit_code) : exit_code;
+}
+
 int main(int argc, char **argv)
 {
     ServerOptions options = {.listen = "0.0.0.0:7340",
@@ -291,33 +318,14 @@ int main(int argc, char **argv)
                              .log = "info"};
     const char *operand = NULL;
     ErrorText error = {0};
-    OptionState state = {0}; /* until the process ends: options point into it */
+    OptionState state = {0}; /* options point into it */
     int result = parse(&options, &state, argc, argv, &operand, &error);
-    if (result > 0) {
-        return EXIT_OK;
+    int code = EXIT_OK;
+    if (result < 0 || (result == 0 && log_level(options.log, &error) != ERROR_OK)) {
+        code = complain(&error, EXIT_USAGE);
+    } else if (result == 0) {
+        code = run(&options, operand, &error);
     }
-    if (result < 0 || log_level(options.log, &error) != ERROR_OK) {
-        return complain(&error, EXIT_USAGE);
-    }
-    if (!is_csv(&options) && strcmp(options.probe_format, "text") != 0) {
-        error_set(&error, ERROR_USAGE, "--probe-format: \"%s\" is not one of text, csv",
-                  options.probe_format);
-        return complain(&error, EXIT_USAGE);
-    }
-    /* A broken pipe of stdout must not end a server that others play on. */
-    signal(SIGPIPE, SIG_IGN);
-    /* Nor may a limit of file sizes: the write fails instead. */
-    signal(SIGXFSZ, SIG_IGN);
-    if (options.password != NULL && password_read(options.password, options.secret, &error) != 0) {
-        return complain(&error, EXIT_INPUT);
-    }
-    if (!options.verify) {
-        return serve(&options, operand);
-    }
-    if (!ends_with(operand, ".plrec")) {
-        fprintf(stderr, "plenum-server: --verify: %s is not a recording (.plrec)\n", operand);
-        return EXIT_USAGE;
-    }
-    int exit_code = verify_recording(operand, NULL, options.threads, &error);
-    return error.text[0] != '\0' ? complain(&error, exit_code) : exit_code;
+    options_finish(&state);
+    return code;
 }

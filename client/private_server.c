@@ -1,4 +1,4 @@
-/* private_server.c: fork, exec, "ready PORT KEY", SIGTERM. */
+/* private_server.c: fork, exec, "key KEY", "ready PORT", SIGTERM. */
 #include "client/private_server.h"
 
 #include "shared/base/clock.h"
@@ -52,7 +52,7 @@ static void child_run(const char *program, const char *path, int output, pid_t p
     _exit(127);
 }
 
-/* Reads lines until "ready PORT KEY". The port, 0 at the end of the output, or −1 on timeout. */
+/* Reads lines until "ready PORT", after "key KEY". The port, 0 at the end of the output, or −1 on timeout. */
 static int ready_port(int input, const volatile int *stop, char key[KEY_TEXT_BYTES])
 {
     char text[4096];
@@ -74,9 +74,10 @@ static int ready_port(int input, const volatile int *stop, char key[KEY_TEXT_BYT
         text[used] = 0;
         unsigned port;
         const char *ready = strncmp(text, "ready ", 6) == 0 ? text : strstr(text, "\nready ");
-        if (ready != NULL && strchr(ready + 1, '\n') != NULL &&
-            sscanf(ready + (*ready == '\n'), "ready %u %64[0-9a-f]", &port, key) == 2 && port > 0 &&
-            port < 65536) {
+        const char *named = strncmp(text, "key ", 4) == 0 ? text : strstr(text, "\nkey ");
+        if (ready != NULL && strchr(ready + 1, '\n') != NULL && named != NULL && named < ready &&
+            sscanf(named + (*named == '\n'), "key %64[0-9a-f]", key) == 1 &&
+            sscanf(ready + (*ready == '\n'), "ready %u", &port) == 1 && port > 0 && port < 65536) {
             return (int)port;
         }
         if (used == sizeof text - 1) {

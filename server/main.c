@@ -265,7 +265,7 @@ static int serve(const ServerOptions *options, const char *operand)
     log_info("memory: %llu of at most %u MiB", (unsigned long long)(memory_resident_bytes() >> 20),
              options->memory_mib);
     FILE *said = is_csv(options) ? stderr : stdout;
-    fprintf(said, "ready %u %s\n", port, key);
+    fprintf(said, "key %s\nready %u\n", key, port);
     fflush(said);
     int exit_code = host_run(host);
     host_destroy(host);

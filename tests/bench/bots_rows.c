@@ -107,7 +107,7 @@ static BotsRun play(void)
     char *join[] = {"plenum-client", "--headless", "--bots", bots,
                     "--duration",    seconds,      address,  NULL};
     Child server = start(serve);
-    if (fscanf(server.output, "ready %u", &port) != 1) {
+    if (fscanf(server.output, "key %*64s ready %u", &port) != 1) {
         fail("the server does not start");
     }
     snprintf(address, sizeof address, "127.0.0.1:%u", port);

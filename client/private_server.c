@@ -52,7 +52,8 @@ static void child_run(const char *program, const char *path, int output, pid_t p
     _exit(127);
 }
 
-/* Reads lines until "ready PORT", after "key KEY". The port, 0 at the end of the output, or −1 on timeout. */
+/* Reads lines until "ready PORT", after "key KEY". The port, 0 at the end of the output, or −1 on
+ * timeout. */
 static int ready_port(int input, const volatile int *stop, char key[KEY_TEXT_BYTES])
 {
     char text[4096];

@@ -102,6 +102,8 @@ static BotsRun play(void)
                      "127.0.0.1:0",
                      "--log",
                      "quiet",
+                     "--reserved",
+                     "0", /* all places are for bots */
                      "shared/scenes/playground.json",
                      NULL};
     char *join[] = {"plenum-client", "--headless", "--bots", bots,

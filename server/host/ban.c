@@ -266,7 +266,7 @@ int ban_list_load(BanList *list, const char *path, u64 now_unix_s, ErrorText *er
     return ERROR_OK;
 }
 
-static bool items_write(const BanList *list, FILE *file)
+static void items_write(const BanList *list, FILE *file)
 {
     for (u32 i = 0; i < list->count; i++) {
         const Ban *ban = &list->items[i];
@@ -274,37 +274,27 @@ static bool items_write(const BanList *list, FILE *file)
         fprintf(file, "%s\t%s\t%" PRIu64 "\t%s\t%s\n", kind_names[ban->kind],
                 ban_target_text(&ban->target, target), ban->until_unix_s, ban->by, ban->reason);
     }
-    return fflush(file) == 0 && fsync(fileno(file)) == 0;
 }
 
 int ban_list_save(const BanList *list, ErrorText *error)
 {
-    char path[4096];
+    char *text = NULL;
+    size_t bytes = 0;
     if (list->path == NULL) {
         return ERROR_OK;
     }
-    if (snprintf(path, sizeof path, "%s.new", list->path) >= (int)sizeof path) {
-        return error_set(error, ERROR_USAGE, "%s: the path is too long", list->path);
+    FILE *file = open_memstream(&text, &bytes);
+    if (file != NULL) {
+        items_write(list, file);
     }
-    /* Whatever an earlier try left: the file is new, and no link is followed. */
-    unlink(path);
-    int fd = file_create(path, 0600, error);
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (file == NULL) {
-        if (fd >= 0) {
-            close(fd);
-        }
-        return fd < 0 ? fd : error_set(error, ERROR_MEMORY, "%s: out of memory", path);
+    if (file == NULL || fclose(file) != 0) {
+        free(text);
+        return error_set(error, ERROR_MEMORY, "%s: out of memory", list->path);
     }
-    bool good = items_write(list, file);
-    int why = errno;
-    fclose(file);
-    if (good && rename(path, list->path) == 0) {
-        return ERROR_OK;
-    }
-    why = good ? errno : why;
-    unlink(path);
-    return error_set(error, ERROR_IO, "%s: cannot write: %s", list->path, strerror(why));
+    const FilePart whole = {text, bytes};
+    int result = file_replace(list->path, &whole, 1, 0600, error);
+    free(text);
+    return result;
 }
 
 BanTarget *ban_targets_read(const char *path, u32 *count, ErrorText *error)

@@ -1,6 +1,7 @@
 /* heights_float.c: bodies in a pool: the search for them, and the vertical lines through their
  * cells, which show how much of them is in the water. */
 #include "server/physics/grid/heights_internal.h"
+#include "shared/base/sort.h"
 
 #include "shared/base/memory.h"
 
@@ -75,34 +76,6 @@ static void search(Pool *pool, u32 collider, Area area)
     low.end[axis] = high.first[axis] = (area.first[axis] + area.end[axis]) / 2;
     search(pool, collider, low);
     search(pool, collider, high);
-}
-
-static void sift_down(u64 *keys, u32 at, u32 count)
-{
-    u64 key = keys[at];
-    for (u32 child = 2 * at + 1; child < count; child = 2 * at + 1) {
-        child += child + 1 < count && keys[child + 1] > keys[child];
-        if (keys[child] <= key) {
-            break;
-        }
-        keys[at] = keys[child];
-        at = child;
-    }
-    keys[at] = key;
-}
-
-/* By body, then by cell; in place. */
-static void sort_pairs(u64 *keys, u32 count)
-{
-    for (u32 k = count / 2; k > 0; k--) {
-        sift_down(keys, k - 1, count);
-    }
-    for (u32 k = count; k > 1; k--) {
-        u64 last = keys[k - 1];
-        keys[k - 1] = keys[0];
-        keys[0] = last;
-        sift_down(keys, 0, k - 1);
-    }
 }
 
 /* ---- lines ---- */
@@ -348,7 +321,7 @@ void pool_begin(Pool *pool, const Collider *colliders, u32 count, f32 tick_s, f3
             search(pool, c, (Area){{0, 0}, {pool->def.size[0], pool->def.size[1]}});
         }
     }
-    sort_pairs(pool->pairs, pool->pair_count);
+    sort_keys(pool->pairs, pool->pair_count);
     for (u32 p = 0; p < pool->pair_count;) {
         u32 first = p, bodies = pool->body_count;
         while (p < pool->pair_count && pool->pairs[p] >> 32 == pool->pairs[first] >> 32) {

@@ -240,8 +240,9 @@ void playout_arrival(Playout *playout, u64 tick, f64 speed, u64 now_ns)
 
 /* ---- motion of the shown tick ---- */
 
-/* Paused: continue to the newest tick at the former pace, and stop there. */
-static void advance_paused(Playout *playout, f64 dt)
+/* Paused: continue to the newest tick at the former pace, and stop there. What was extrapolated
+ * beyond it never happened: everybody is to see the same picture. */
+static void advance_paused(Playout *playout, PlayoutStep *step)
 {
     f64 target = (f64)playout->newest;
     f64 missing = target - playout->shown;
@@ -250,7 +251,11 @@ static void advance_paused(Playout *playout, f64 dt)
     if (missing > playout->tick_rate) {
         playout->shown = target;
     } else if (missing > 0) {
-        playout->shown = fmin(target, playout->shown + playout->pace * dt);
+        playout->shown = fmin(target, playout->shown + playout->pace * step->elapsed_s);
+    } else if (missing < 0) {
+        step->jumped = true;
+        step->from = playout->shown;
+        step->to = playout->shown = target;
     }
 }
 
@@ -327,7 +332,7 @@ PlayoutStep playout_advance(Playout *playout, u64 now_ns)
     if (playout->speed > 0) {
         advance_running(playout, now_s, &step);
     } else {
-        advance_paused(playout, step.elapsed_s);
+        advance_paused(playout, &step);
     }
     return step;
 }

@@ -518,7 +518,7 @@ static void piece_advance(Timeline *timeline, const CurveStream *stream, u32 fie
         timeline_curve_at(piece, states, count, stream, step->from, &then);
         offsets_change(timeline, stream, field, piece,
                        (ShownMoment){&then, step->from, step->pace_from},
-                       (ShownMoment){&now, step->to, playout->pace});
+                       (ShownMoment){&now, step->to, pace});
     } else if (old->mode == CURVE_EXTRAPOLATED && now.mode == CURVE_HOLD) {
         /* Not updated for long while others were: it rests at its last position. */
         offsets_change(timeline, stream, field, piece, (ShownMoment){old, shown, pace},

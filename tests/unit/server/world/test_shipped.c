@@ -163,7 +163,7 @@ static const EnergyBound energy_bounds[] = {
     {"water_fountain", 970, 970},
     {"water_wheel", 3600, 3600},
     {"liquids", 1500, 1},
-    {"waters", 110, 0.001},
+    {"waters", 160, 0.001},
 };
 
 static const EnergyBound *energy_bound(const char *name)

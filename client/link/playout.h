@@ -13,7 +13,7 @@
  * Motion. The shown tick follows line − delay by running a few percent faster or slower
  * (PLAYOUT_WARP_MAX), and its pace changes by at most PLAYOUT_SLEW_MAX a second: a body that moves
  * at v is shown with a spurious acceleration of at most v · PLAYOUT_SLEW_MAX. After a hold, a seek
- * or a change of speed it may hurry (PLAYOUT_HURRY). It never runs backwards, but for a pause, which
+ * or a change of speed it may hurry (PLAYOUT_HURRY). It never runs backwards, except that a pause
  * takes back what was extrapolated. When starved, it continues for 0.1 s beyond the newest tick,
  * slows down and holds at 0.25 s. Knows no receiver and no fields; time is an argument.
  * Layer: client/link.

@@ -450,14 +450,15 @@ SIMD_INLINE void correct_chunk(const Advect *advect, const Limits *limits, const
         for (u32 f = 0; f < advect->count; f++) {
             load_trace(&forth, v, deep, s);
             f32x8 again = interpolate(grid, limits, advect->ahead[f], first, s, deep);
-            f32x8 error = f32x8_load(advect->from[f] + here) - again;
-            f32x8 value = f32x8_load(advect->ahead[f] + here) + f32x8_set(0.5f) * error;
+            f32x8 once = f32x8_load(advect->ahead[f] + here);
+            f32x8 half = f32x8_set(0.5f) * (f32x8_load(advect->from[f] + here) - again);
             if (advect->limited) {
                 load_trace(&back, v, deep, s);
                 Range range = range_around(grid, limits, advect->from[f], first, s, deep);
-                value = f32x8_min(f32x8_max(value, range.least), range.most);
+                f32x8 value = once + half;
+                half = f32x8_and((value >= range.least) & (value <= range.most), half);
             }
-            f32x8_store(advect->to[f] + here, value);
+            f32x8_store(advect->to[f] + here, once + half);
         }
     }
 }

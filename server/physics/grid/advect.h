@@ -2,9 +2,11 @@
  * advect.h: transport on a staggered grid of air. Component a of the velocity lives on the low face
  * of its cells along axis a (face n of the high side in the first ghost), in cells per step.
  * Semi-Lagrangian steps trace characteristics back and interpolate linearly (Stam 1999); MacCormack
- * steps add half of the error that tracing forth again shows, limited to the values around the
- * origin (Selle, Fedkiw, Kim, Liu & Rossignac 2008). Flux steps conserve what they carry: one axis
- * after the other, of second order with van Leer's limiter.
+ * steps add half of the error that tracing forth again shows, where the result stays within the
+ * values around the origin (Selle, Fedkiw, Kim, Liu & Rossignac 2008: elsewhere they fall back to
+ * the semi-Lagrangian result; clamped to those values instead, eddies in a closed box gain energy).
+ * Flux steps conserve what they carry: one axis after the other, of second order with van Leer's
+ * limiter.
  * Layer: server/physics/grid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_GRID_ADVECT_H
@@ -22,7 +24,7 @@ typedef struct Advect {
     const f32 *velocity[3];         /* m/s */
     f32 scale;                      /* cells per m/s: dt / spacing */
     u32 place;                      /* of what is carried */
-    bool limited;                   /* MacCormack: keep to the values around the origin */
+    bool limited;                   /* MacCormack: only within the values around the origin */
     bool midpoint;                  /* traces through the velocity half way (Runge-Kutta 2) */
     u32 count;                      /* of what is carried, all at that place */
     const f32 *from[ADVECT_FIELDS]; /* with their ghosts */

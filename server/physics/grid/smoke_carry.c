@@ -30,12 +30,12 @@ void smoke_carry_velocity(Smoke *smoke)
         advect.to[0] = corrected ? smoke->ahead : smoke->next[c];
         advect_back(&advect, smoke->jobs);
         if (corrected) {
-            smoke_sides(smoke, c, smoke->ahead, true);
+            smoke_sides(smoke, c, smoke->ahead, (SmokeSides)(SMOKE_SIDES_FREE | SMOKE_SIDES_STILL));
             advect.ahead[0] = smoke->ahead;
             advect.to[0] = smoke->next[c];
             advect_correct(&advect, smoke->jobs);
         }
-        smoke_sides(smoke, c, smoke->next[c], true);
+        smoke_sides(smoke, c, smoke->next[c], SMOKE_SIDES_FREE);
     }
     for (u32 c = 0; c < smoke->grid.dims; c++) {
         smoke_swap(&smoke->velocity[c], &smoke->next[c]);

@@ -198,7 +198,7 @@ void smoke_viscosity(Smoke *smoke)
     }
     for (u32 c = 0; c < smoke->grid.dims && amount > 1e-7f; c++) {
         f32 *from = smoke->velocity[c], *to = smoke->next[c], *other = smoke->ahead;
-        smoke_sides(smoke, c, from, false);
+        smoke_sides(smoke, c, from, SMOKE_SIDES_KEPT);
         for (u32 k = 0; k < sweeps; k++) {
             Smear smear = {smoke,
                            smoke->velocity[c],
@@ -208,7 +208,7 @@ void smoke_viscosity(Smoke *smoke)
                            implicit ? 0.0f : sides,
                            implicit ? 1.0f / (1.0f + sides * amount) : 1.0f};
             air_each(&smoke->grid, smoke->jobs, smear_span, &smear);
-            smoke_sides(smoke, c, to, true);
+            smoke_sides(smoke, c, to, SMOKE_SIDES_FREE);
             from = to;
             to = other;
             other = from;

@@ -95,9 +95,13 @@ static inline void smoke_swap(f32 **a, f32 **b)
     *b = swap;
 }
 
-/* smoke_side.c: ghosts and side faces of component c. `free_faces`: the faces of open sides take
- * the velocity of the next ones. */
-void smoke_sides(const Smoke *smoke, u32 c, f32 *cells, bool free_faces);
+/* smoke_side.c: ghosts and side faces of component c. */
+typedef enum SmokeSides {
+    SMOKE_SIDES_KEPT = 0,  /* faces of open sides keep their velocity */
+    SMOKE_SIDES_FREE = 1,  /* they take that of the next ones, less what still air beyond takes */
+    SMOKE_SIDES_STILL = 2, /* beyond open sides air is still where it enters: to be carried in */
+} SmokeSides;
+void smoke_sides(const Smoke *smoke, u32 c, f32 *cells, SmokeSides how);
 void smoke_field_ghosts(const Smoke *smoke, f32 *cells);
 /* smoke_force.c */
 void smoke_forces(Smoke *smoke);

@@ -324,6 +324,6 @@ void smoke_obstacles(Smoke *smoke)
         }
     }
     for (u32 c = 0; c < smoke->grid.dims && smoke->touch_count > 0; c++) {
-        smoke_sides(smoke, c, smoke->velocity[c], false);
+        smoke_sides(smoke, c, smoke->velocity[c], SMOKE_SIDES_KEPT);
     }
 }

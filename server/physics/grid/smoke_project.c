@@ -108,7 +108,7 @@ void smoke_subtract(Smoke *smoke, const f32 *pressed)
         if (grid->sides[2 * c + 1] == AIR_OPEN && !done) {
             subtract_faces(smoke, c, pressed);
         }
-        smoke_sides(smoke, c, smoke->velocity[c], false);
+        smoke_sides(smoke, c, smoke->velocity[c], SMOKE_SIDES_KEPT);
     }
 }
 

@@ -14,21 +14,69 @@ void smoke_field_ghosts(const Smoke *smoke, f32 *cells)
     air_ghosts(&smoke->grid, cells, still);
 }
 
-/* One place becomes factor × another + value. */
+/*
+ * At open sides the air beyond is at rest. Where air enters, it therefore brings no momentum: with
+ * the velocity of the inside instead, entering air would feed itself, and the energy of eddies that
+ * cross the side would grow without bound (backflow; Bertoglio et al. 2018). Faces there are upwind
+ * with that still air, and what is traced back to beyond the side is still.
+ */
+typedef enum GhostRule {
+    GHOST_LINEAR,   /* factor × the other + value */
+    GHOST_ENTERING, /* the other, slowed by still air if it points along `inward` */
+    GHOST_LEAVING,  /* the other, or 0 where that points along `inward` */
+    GHOST_ALONG     /* the other, or 0 where air enters at the side: of velocities along it */
+} GhostRule;
+
+/* One place takes its value from another. */
 typedef struct Ghost {
     i32 to, from; /* cells along the axis */
     f32 factor, value;
+    GhostRule rule;
+    f32 inward;        /* 1: air enters at this side with positive velocity; or -1 */
+    i32 face, other;   /* GHOST_ALONG: cells to the side's face, floats to the next place */
+    const f32 *across; /* GHOST_ALONG: velocity through the side */
 } Ghost;
 
 /* Those of an axis, in order. */
 typedef struct Ghosts {
     u32 count;
     Ghost item[2 * AIR_GHOSTS];
+    f32 slows; /* s/m: by what entering air is slowed, tick / spacing */
 } Ghosts;
 
 static void add(Ghosts *ghosts, i32 to, i32 from, f32 factor, f32 value)
 {
-    ghosts->item[ghosts->count++] = (Ghost){to, from, factor, value};
+    ghosts->item[ghosts->count++] =
+        (Ghost){.to = to, .from = from, .factor = factor, .value = value};
+}
+
+static Ghost *add_open(Ghosts *ghosts, i32 to, i32 from, GhostRule rule, f32 inward)
+{
+    Ghost *ghost = &ghosts->item[ghosts->count++];
+    *ghost = (Ghost){.to = to, .from = from, .rule = rule, .inward = inward};
+    return ghost;
+}
+
+/* at: floats to the start of a row of cells; rows of `across` are those of `cells`. */
+static void apply_run(const Ghosts *ghosts, const Ghost *ghost, f32 *cells, i32 at, i32 step,
+                      i32 floats)
+{
+    f32 *to = cells + at + ghost->to * step;
+    const f32 *from = cells + at + ghost->from * step;
+    const f32 *across = ghost->rule == GHOST_ALONG ? ghost->across + at + ghost->face * step : NULL;
+    for (i32 k = 0; k < floats; k++) {
+        f32 value = from[k], enters = value * ghost->inward;
+        if (ghost->rule == GHOST_LINEAR) {
+            to[k] = ghost->factor * value + ghost->value;
+        } else if (ghost->rule == GHOST_ENTERING) {
+            to[k] = value / (1.0f + f32_max(enters, 0.0f) * ghosts->slows);
+        } else if (ghost->rule == GHOST_LEAVING) {
+            to[k] = enters > 0.0f ? 0.0f : value;
+        } else {
+            f32 through = across[k] + across[k - ghost->other];
+            to[k] = through * ghost->inward > 0.0f ? 0.0f : value;
+        }
+    }
 }
 
 static void apply(const AirGrid *grid, u32 axis, f32 *cells, const Ghosts *ghosts)
@@ -38,17 +86,11 @@ static void apply(const AirGrid *grid, u32 axis, f32 *cells, const Ghosts *ghost
     bool clears = axis == 0 && grid->sides[0] != AIR_PERIODIC && n % AIR_BRICK != 0;
     for (u32 i = 0; i < grid->run_count[axis]; i++) {
         const AirRun *run = &grid->runs[axis][i];
-        f32 *at = cells + run->at;
         for (u32 g = 0; g < ghosts->count; g++) {
-            const Ghost *ghost = &ghosts->item[g];
-            f32 *to = at + ghost->to * step;
-            const f32 *from = at + ghost->from * step;
-            for (i32 k = 0; k < run->floats; k++) {
-                to[k] = ghost->factor * from[k] + ghost->value;
-            }
+            apply_run(ghosts, &ghosts->item[g], cells, run->at, step, run->floats);
         }
         if (clears) {
-            memset(at + n + 2, 0, (size_t)(tail - n - 2) * sizeof *cells);
+            memset(cells + run->at + n + 2, 0, (size_t)(tail - n - 2) * sizeof *cells);
         }
     }
 }
@@ -63,46 +105,64 @@ static void periodic_axis(const AirGrid *grid, u32 axis, Ghosts *ghosts)
 }
 
 /* The faces of a side, and what is beyond: the same. */
-static void own_side(const Smoke *smoke, u32 c, u32 side, bool free_faces, Ghosts *ghosts)
+static void own_side(const Smoke *smoke, u32 c, u32 side, SmokeSides how, Ghosts *ghosts)
 {
     i32 n = smoke->grid.n[c], face = side ? n : 0;
     const SmokeSide *kind = &smoke->def.sides[2 * c + side];
+    f32 inward = side ? -1.0f : 1.0f;
     if (kind->kind == SMOKE_CLOSED) {
         add(ghosts, face, face, 0.0f, component(kind->velocity, c));
-    } else if (free_faces && n > 1) {
-        add(ghosts, face, side ? n - 1 : 1, 1.0f, 0.0f);
+    } else if ((how & SMOKE_SIDES_FREE) != 0 && n > 1) {
+        (void)add_open(ghosts, face, side ? n - 1 : 1, GHOST_ENTERING, inward);
     }
-    add(ghosts, side ? n + 1 : -1, face, 1.0f, 0.0f);
-    if (!side) {
-        add(ghosts, -2, face, 1.0f, 0.0f);
+    bool still = kind->kind == SMOKE_OPEN && (how & SMOKE_SIDES_STILL) != 0;
+    i32 beyond = side ? n + 1 : -1;
+    for (i32 k = 0; k < (side ? 1 : 2); k++) {
+        if (still) {
+            (void)add_open(ghosts, beyond - k, face, GHOST_LEAVING, inward);
+        } else {
+            add(ghosts, beyond - k, face, 1.0f, 0.0f);
+        }
     }
 }
 
-static void other_side(const Smoke *smoke, u32 c, u32 axis, u32 side, Ghosts *ghosts)
+static void other_side(const Smoke *smoke, u32 c, u32 axis, u32 side, SmokeSides how,
+                       Ghosts *ghosts)
 {
-    i32 n = smoke->grid.n[axis], last = side ? n - 1 : 0;
+    const AirGrid *grid = &smoke->grid;
+    i32 n = grid->n[axis], last = side ? n - 1 : 0, beyond = side ? n : -1;
     const SmokeSide *kind = &smoke->def.sides[2 * axis + side];
     bool sticks = kind->kind == SMOKE_CLOSED && !kind->slips;
     f32 factor = sticks ? -1.0f : 1.0f, value = sticks ? 2.0f * component(kind->velocity, c) : 0.0f;
-    add(ghosts, side ? n : -1, last, factor, value);
-    add(ghosts, side ? n + 1 : -2, last, factor, value);
+    bool still = kind->kind == SMOKE_OPEN && (how & SMOKE_SIDES_STILL) != 0;
+    for (i32 k = 0; k < 2; k++) {
+        i32 to = side ? beyond + k : beyond - k;
+        if (still) {
+            Ghost *ghost = add_open(ghosts, to, last, GHOST_ALONG, side ? -1.0f : 1.0f);
+            ghost->across = smoke->velocity[axis];
+            ghost->face = side ? n : 0;
+            ghost->other = smoke_stride(grid, c);
+        } else {
+            add(ghosts, to, last, factor, value);
+        }
+    }
 }
 
-void smoke_sides(const Smoke *smoke, u32 c, f32 *cells, bool free_faces)
+void smoke_sides(const Smoke *smoke, u32 c, f32 *cells, SmokeSides how)
 {
     const AirGrid *grid = &smoke->grid;
     for (u32 k = 0; k < grid->dims; k++) {
         u32 axis = (c + k) % grid->dims;
-        Ghosts ghosts = {0};
+        Ghosts ghosts = {.slows = smoke->tick_s / smoke->def.spacing};
         bool wraps = grid->sides[2 * axis] == AIR_PERIODIC;
         if (wraps) {
             periodic_axis(grid, axis, &ghosts);
         }
         for (u32 side = 0; side < 2 && !wraps; side++) {
             if (axis == c) {
-                own_side(smoke, c, side, free_faces, &ghosts);
+                own_side(smoke, c, side, how, &ghosts);
             } else {
-                other_side(smoke, c, axis, side, &ghosts);
+                other_side(smoke, c, axis, side, how, &ghosts);
             }
         }
         apply(grid, axis, cells, &ghosts);

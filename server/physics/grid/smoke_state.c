@@ -67,7 +67,7 @@ static void serialize_bricks(Smoke *smoke, State *state)
 static void restore_ghosts(Smoke *smoke)
 {
     for (u32 c = 0; c < smoke->grid.dims; c++) {
-        smoke_sides(smoke, c, smoke->velocity[c], false);
+        smoke_sides(smoke, c, smoke->velocity[c], SMOKE_SIDES_KEPT);
     }
     for (u32 f = 0; f < SMOKE_FIELDS; f++) {
         smoke_field_ghosts(smoke, smoke->field[f]);

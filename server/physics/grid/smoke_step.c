@@ -294,13 +294,13 @@ void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u3
         smoke_field_ghosts(smoke, smoke->field[f]);
     }
     for (u32 c = 0; c < smoke->grid.dims; c++) {
-        smoke_sides(smoke, c, smoke->velocity[c], false);
+        smoke_sides(smoke, c, smoke->velocity[c], SMOKE_SIDES_STILL);
     }
     smoke_carry_velocity(smoke);
     smoke_forces(smoke);
     smoke_viscosity(smoke);
     for (u32 c = 0; c < smoke->grid.dims; c++) {
-        smoke_sides(smoke, c, smoke->velocity[c], true);
+        smoke_sides(smoke, c, smoke->velocity[c], SMOKE_SIDES_FREE);
     }
     smoke_subtract(smoke, smoke->pressed);
     smoke_obstacles(smoke);

@@ -3,8 +3,8 @@
 # what they say.
 # usage: tests/run.sh BUILD [NAME]     NAME: only programs whose path holds it
 # Programs without a source file (left from a former build) are not run. Unit, accuracy and
-# determinism tests run side by side; net and end-to-end tests one after the other, as they own ports
-# and time. TEST_TIMEOUT: seconds a program may take (600).
+# determinism tests run side by side, one on each core; net and end-to-end tests one after the other
+# beside them, as they mostly wait. TEST_TIMEOUT: seconds a program may take (600).
 # The last line is "N passed, N failed", counted in test cases; exit 1 if any failed.
 set -u
 [ $# -ge 1 ] || { echo "usage: tests/run.sh BUILD [NAME]" >&2; exit 2; }
@@ -94,9 +94,9 @@ for program in $quick $net $slow; do
 done
 # shellcheck disable=SC2046  # paths of tests have no blanks
 {
+    run_list "${TEST_TIMEOUT:-600}" 1 $(keep_built $net $slow) &
     run_list "${TEST_TIMEOUT:-600}" "$(nproc)" $(keep_built $quick)
-    run_list "${TEST_TIMEOUT:-600}" 1 $(keep_built $net)
-    run_list "${TEST_TIMEOUT:-600}" 1 $(keep_built $slow)
+    wait
 }
 
 # cmocka prints "[       OK ] name" and "[  FAILED  ] name" for each case, and the failed ones

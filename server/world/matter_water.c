@@ -13,8 +13,11 @@ enum {
 };
 /* A hand reaches so far, and at least a few cells. */
 static const f32 hand_m = 0.3f, hand_cells = 2.0f;
-/* Codes of heights: this far above and below the level, m, or what bed and basins need. */
+/* Codes of heights reach this far above the level, m, or as far as basins need. */
 static const f32 reach_m = 8.0f;
+/* Dry land is shown this far below its bed, and codes reach down to there: clients draw the sides of
+ * the water down to the lowest code. */
+static const f32 dry_cells = 0.5f;
 
 /* ---- life ---- */
 
@@ -95,7 +98,7 @@ static void declare_field(MatterWater *m, u32 i)
 {
     const Scene *scene = water_scene(m);
     const SceneWater *water = &scene->waters[i];
-    f32 up = reach_m, down = f32_max(reach_m, water->depth);
+    f32 up = reach_m, down = water->depth + dry_cells * water->cell;
     for (u32 b = 0; b < water->basin_count; b++) {
         up = f32_max(up, 2.0f * scene->basins[water->first_basin + b].level);
     }
@@ -213,7 +216,7 @@ static f32 shown_level(const Pool *pool, const SceneWater *water, u32 i, u32 k)
     if (!(pool_depth(pool, i, k) < least)) {
         return level;
     }
-    f32 shown = level - 0.5f * water->cell, lowest = level;
+    f32 shown = level - dry_cells * water->cell, lowest = level;
     for (u32 n = 0; n < 25; n++) {
         u32 x = i + n % 5 - 2, z = k + n / 5 - 2; /* −1 is beyond the grid as well */
         if (x < water->cells[0] && z < water->cells[1] && !(pool_depth(pool, x, z) < least)) {

@@ -136,6 +136,9 @@ static const char surface_fragment[] =
     "    vec3 p = v_world, to_eye = eye.xyz - p, v = normalize(to_eye);\n"
     "    vec4 here = water_at(p.xz);\n"
     "    bool top = dot(v_side, v_side) == 0.0;\n"
+    "    vec3 facing = normalize(cross(dFdx(p), dFdy(p)));\n"
+    /* Steeper than waves can be: water falls over an edge there, as particles. */
+    "    if (top && abs(facing.y) < 0.2) discard;\n"
     "    vec3 n = top ? normalize(vec3(-here.g, 1.0, -here.b)) : v_side;\n"
     "    bool below = dot(n, v) < 0.0 && !gl_FrontFacing && top;\n"
     "    if (!top && dot(n, v) <= 0.0) discard;\n"

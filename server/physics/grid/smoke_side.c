@@ -8,12 +8,6 @@ static f32 component(Vec3 v, u32 axis)
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-void smoke_field_ghosts(const Smoke *smoke, f32 *cells)
-{
-    AirBeyond still = {0.0f, 0.0f, false};
-    air_ghosts(&smoke->grid, cells, still);
-}
-
 /*
  * At open sides the air beyond is at rest. Where air enters, it therefore brings no momentum: with
  * the velocity of the inside instead, entering air would feed itself, and the energy of eddies that
@@ -91,6 +85,25 @@ static void apply(const AirGrid *grid, u32 axis, f32 *cells, const Ghosts *ghost
         }
         if (clears) {
             memset(cells + run->at + n + 2, 0, (size_t)(tail - n - 2) * sizeof *cells);
+        }
+    }
+}
+
+/* What is blown in is clean, and as warm as the air around. */
+void smoke_field_ghosts(const Smoke *smoke, f32 *cells)
+{
+    const AirGrid *grid = &smoke->grid;
+    AirBeyond still = {0.0f, 0.0f, false};
+    air_ghosts(grid, cells, still);
+    for (u32 s = 0; s < 2 * grid->dims; s++) {
+        const SmokeSide *side = &smoke->def.sides[s];
+        f32 outward = component(side->velocity, s / 2) * (s % 2 != 0 ? 1.0f : -1.0f);
+        if (side->kind == SMOKE_CLOSED && outward < 0.0f) {
+            i32 n = grid->n[s / 2];
+            Ghosts ghosts = {0};
+            add(&ghosts, s % 2 != 0 ? n : -1, 0, 0.0f, 0.0f);
+            add(&ghosts, s % 2 != 0 ? n + 1 : -2, 0, 0.0f, 0.0f);
+            apply(grid, s / 2, cells, &ghosts);
         }
     }
 }

@@ -247,6 +247,9 @@ bool Builder::matter_probe(const JsonPath &at, const fb::Probe *in, const std::s
     }
     memcpy(out->matter, matter.c_str(), matter.size());
     memcpy(out->quantity, quantity.c_str(), quantity.size());
+    if (!vector(at, "from", in->from(), vec3_zero(), WORLD_EXTENT_MAX_M, &out->ray.origin)) {
+        return false;
+    }
     return in->of() == nullptr || name(at, "of", in->of(), out->of);
 }
 

@@ -220,7 +220,7 @@ typedef struct SceneProbe {
     i32 soft;                /* index in soft_bodies, or −1 */
     i32 joint;               /* index in joints, or −1 */
     i32 liquid;              /* index in liquids, or −1 */
-    Ray ray;                 /* of PROBE_RANGE, */
+    Ray ray;                 /* of PROBE_RANGE, its origin of PROBE_MATTER too, */
     f32 length_m;
     /* Of PROBE_MATTER: names of the kind of matter and of what it measures. */
     char matter[NAME_BYTES_MAX], quantity[NAME_BYTES_MAX];

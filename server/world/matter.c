@@ -71,6 +71,18 @@ u32 world_colliders(const Matter *matter, Collider colliders[MATTERS_MAX])
     return count;
 }
 
+u32 world_media(const World *world, Medium media[MEDIA_MAX])
+{
+    u32 count = 0;
+    for (u32 i = 0; i < world->matter_count; i++) {
+        Matter *other = world->matters[i];
+        if (other->ops->media != NULL) {
+            count += other->ops->media(other, media + count, MEDIA_MAX - count);
+        }
+    }
+    return count;
+}
+
 u32 world_next_entity(const World *world)
 {
     return world->next_entity;

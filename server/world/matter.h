@@ -20,6 +20,7 @@
 #define PLENUM_SERVER_WORLD_MATTER_H
 
 #include "server/physics/contact/contact.h"
+#include "server/physics/contact/medium.h"
 #include "server/physics/rigid/collider.h"
 #include "server/physics/state.h"
 #include "server/world/world.h"
@@ -160,6 +161,8 @@ struct MatterOps {
      * for the coming tick. With its own index: for questions between ticks. NULL, or one without
      * ops: no collisions. */
     Collider (*collider)(Matter *matter, u32 user);
+    /* Its media (contact/medium.h), at most `capacity`; returns their number. */
+    u32 (*media)(Matter *matter, Medium *media, u32 capacity);
     /* The entity that a thing of its collider belongs to; 0: none. Needed for sensors. */
     u32 (*entity_of)(const Matter *matter, u32 thing);
 
@@ -212,6 +215,8 @@ Rigid *world_rigid(const World *world);
 /* Lists what this kind collides with: the colliders of the kinds before it in the list (those
  * after it collide with this one). Call in stir and begin of each tick; returns their number. */
 u32 world_colliders(const Matter *matter, Collider colliders[MATTERS_MAX]);
+/* Lists the media of all kinds; returns their number. */
+u32 world_media(const World *world, Medium media[MEDIA_MAX]);
 /* Whether an entity is a rigid body: then its `first` is a slot. */
 bool world_is_rigid(const World *world, const Entity *entity);
 

@@ -46,6 +46,7 @@ static SmokeDef def_of(const SceneSmoke *scene)
                     .depth = scene->depth,
                     .low = scene->corner,
                     .awake = scene->awake,
+                    .wind = scene->wind,
                     .options = options_of(scene)};
     for (u32 a = 0; a < 3; a++) {
         def.cells[a] = scene->cells[a];
@@ -271,6 +272,17 @@ static void begin(Matter *matter)
     m->ticks++;
 }
 
+static u32 media(Matter *matter, Medium *media, u32 capacity)
+{
+    MatterSmoke *m = smoke_of(matter);
+    u32 count = 0;
+    for (u32 i = 0; i < m->count && count < capacity; i++) {
+        media[count] = smoke_medium(m->grids[i]);
+        count += media[count].ops != NULL;
+    }
+    return count;
+}
+
 /* ---- frames ---- */
 
 static void write_row(u8 *codes, const f32 *row, u32 count, u32 channels, f32 scale)
@@ -429,6 +441,7 @@ const MatterOps matter_smoke = {
     .clear = clear,
     .fill = fill,
     .begin = begin,
+    .media = media,
     .write = write_all,
     .sums = matter_smoke_sums,
     .stats = matter_smoke_stats,

@@ -30,7 +30,8 @@ typedef struct SmokeHand {
 /* What a probe of the scene measures. */
 typedef struct SmokeProbe {
     u32 quantity, grid;
-    i32 body; /* index in bodies, or −1 */
+    i32 body;   /* index in bodies, or −1 */
+    Vec3 place; /* m, of a velocity */
 } SmokeProbe;
 
 typedef struct MatterSmoke {

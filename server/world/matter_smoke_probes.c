@@ -17,6 +17,9 @@ typedef enum SmokeQuantity {
     SMOKE_SPEED,
     SMOKE_ITERATIONS,
     SMOKE_AWAKE,
+    SMOKE_WIND_X, /* at a place */
+    SMOKE_WIND_Y,
+    SMOKE_WIND_Z,
     SMOKE_FORCE_X, /* of a body; so are all after it */
     SMOKE_FORCE_Y,
     SMOKE_FORCE_Z,
@@ -35,6 +38,9 @@ static const struct {
     [SMOKE_SPEED] = {"speed", "m/s"},
     [SMOKE_ITERATIONS] = {"iterations", ""},
     [SMOKE_AWAKE] = {"awake", "%"},
+    [SMOKE_WIND_X] = {"velocity_x", "m/s"},
+    [SMOKE_WIND_Y] = {"velocity_y", "m/s"},
+    [SMOKE_WIND_Z] = {"velocity_z", "m/s"},
     [SMOKE_FORCE_X] = {"force_x", "N"},
     [SMOKE_FORCE_Y] = {"force_y", "N"},
     [SMOKE_FORCE_Z] = {"force_z", "N"},
@@ -78,7 +84,7 @@ i32 matter_smoke_find_probe(const Matter *matter, const SceneProbe *probe, const
     /* The numbers are only kept here, before anything is declared. */
     MatterSmoke *m = (MatterSmoke *)(uintptr_t)matter;
     const Scene *scene = smoke_scene(m);
-    SmokeProbe own = {SMOKE_QUANTITIES, m->count, -1};
+    SmokeProbe own = {SMOKE_QUANTITIES, m->count, -1, probe->ray.origin};
     for (u32 q = 0; q < SMOKE_QUANTITIES; q++) {
         own.quantity = strcmp(quantities[q].name, probe->quantity) == 0 ? q : own.quantity;
     }
@@ -127,6 +133,11 @@ f64 matter_smoke_measure(const Matter *matter, u32 probe)
 {
     const MatterSmoke *m = smoke_of_const(matter);
     const SmokeProbe *own = &m->probes[probe];
+    if (own->quantity >= SMOKE_WIND_X && own->quantity <= SMOKE_WIND_Z) {
+        Vec3 wind = smoke_velocity_at(m->grids[own->grid], own->place);
+        u32 axis = own->quantity - SMOKE_WIND_X;
+        return (f64)(axis == 0 ? wind.x : axis == 1 ? wind.y : wind.z);
+    }
     if (own->quantity >= SMOKE_FORCE_X) {
         return force_on(m, own->body, own->quantity - SMOKE_FORCE_X);
     }

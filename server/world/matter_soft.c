@@ -158,7 +158,9 @@ static void wake_all(Matter *matter)
 static void stir(Matter *matter)
 {
     Collider colliders[MATTERS_MAX];
+    Medium media[MEDIA_MAX];
     SoftOthers others = {colliders, world_colliders(matter, colliders)};
+    soft_set_media(soft_of(matter)->soft, media, world_media(matter->world, media));
     soft_stir(soft_of(matter)->soft, others, world_tick_s(matter->world));
 }
 

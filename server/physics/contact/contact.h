@@ -110,6 +110,8 @@ typedef struct ColliderOps {
     /* For things that cannot wake within a tick: others check them before it, and call wake.
      * CONTACT_ANY: is any asleep? NULL: none. */
     bool (*asleep)(const void *of, u32 thing);
+    /* Does a medium (medium.h) blow on its surface, and need not stop there? NULL: no. */
+    bool (*blown)(const void *of, u32 thing);
     /* ---- things that are rigid bodies; NULL: none ---- */
     const ContactBodyOps *bodies;
 } ColliderOps;

@@ -171,6 +171,7 @@ static u64 lay_out(Smoke *smoke, u8 *at)
     smoke->pressed = take(at, &used, grid->floats);
     smoke->ahead = take(at, &used, grid->floats);
     smoke->growth = take(at, &used, grid->floats);
+    smoke->coupled = smoke->def.wind ? take(at, &used, grid->floats) : NULL;
     for (u32 f = 0; f < SMOKE_FIELDS; f++) {
         smoke->field[f] = take(at, &used, grid->floats);
     }
@@ -239,6 +240,7 @@ void smoke_clear(Smoke *smoke)
     memset(smoke->pressed, 0, bytes);
     memset(smoke->ahead, 0, bytes);
     memset(smoke->growth, 0, bytes);
+    smoke_uncouple(smoke);
     air_pressure_clear(&smoke->pressure);
     memset(smoke->grid.awake, smoke->def.awake, air_grid_bricks(&smoke->grid));
     smoke->last_s = smoke->speed = smoke->residual = 0.0f;

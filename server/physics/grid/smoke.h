@@ -13,6 +13,7 @@
 #define PLENUM_SERVER_PHYSICS_GRID_SMOKE_H
 
 #include "server/physics/contact/contact.h"
+#include "server/physics/contact/medium.h"
 #include "server/physics/state.h"
 #include "shared/base/error.h"
 #include "shared/base/kinds.h"
@@ -67,6 +68,7 @@ typedef struct SmokeDef {
     f32 depth;    /* m along z, in two dimensions */
     Vec3 low;     /* m, corner */
     bool awake;   /* all bricks, always: wind from closed sides keeps them so anyway */
+    bool wind;    /* blows through surfaces and particles, which then are no obstacles */
     SmokeSide sides[SMOKE_SIDES];
     SmokeOptions options;
 } SmokeDef;
@@ -114,6 +116,9 @@ typedef struct SmokeDrag {
 } SmokeDrag;
 const SmokeDrag *smoke_drags(const Smoke *smoke, u32 *count);
 
+/* What blows on surfaces and particles (contact/medium.h), before smoke_step; without ops unless
+ * def.wind. */
+Medium smoke_medium(Smoke *smoke);
 /* Shares an impulse, N s, among the air within `radius`; no cell gains more than 100 m/s. Returns
  * what was given. */
 Vec3 smoke_push(Smoke *smoke, Vec3 place, f32 radius, Vec3 impulse);

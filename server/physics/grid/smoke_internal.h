@@ -7,6 +7,7 @@
  *   smoke_project.c    divergence, pressure
  *   smoke_carry.c      transport, fire, cooling
  *   smoke_obstacle.c   other matter
+ *   smoke_air.c        what blows through surfaces and particles
  *   smoke_measure.c    sums, statistics, serialization
  * Velocities are those of low faces, m/s. "Pressed" is pressure × dt / (density × spacing), m/s:
  * its differences between cells are changes of velocity.
@@ -45,9 +46,11 @@ struct Smoke {
     f32 *velocity[3], *next[3];
     f32 *pressed, *ahead;
     f32 *field[SMOKE_FIELDS];
-    f32 *growth; /* m/s: expansion of cells × spacing */
-    u8 *busy;    /* [bricks] */
-    f32 *most;   /* [bricks] by span: greatest speed */
+    f32 *coupled;    /* kg of air that may be dragged in the tick, at cells; NULL without wind */
+    bool is_coupled; /* it is not all 0 */
+    f32 *growth;     /* m/s: expansion of cells × spacing */
+    u8 *busy;        /* [bricks] */
+    f32 *most;       /* [bricks] by span: greatest speed */
     u8 *memory;
     SmokeSource sources[SMOKE_SOURCES_MAX];
     u32 source_count;
@@ -116,6 +119,8 @@ void smoke_burn(Smoke *smoke);
 /* smoke_obstacle.c */
 void smoke_find_touches(Smoke *smoke);
 void smoke_obstacles(Smoke *smoke);
+/* smoke_air.c */
+void smoke_uncouple(Smoke *smoke);
 /* smoke_step.c */
 void smoke_wake_brick(Smoke *smoke, u32 brick);
 

@@ -47,7 +47,10 @@ static void touch_brick(Smoke *smoke, u32 c, const i32 brick[3], const u32 *thin
                            (f32)(brick[1] * AIR_BRICK) + half, (f32)(brick[2] * AIR_BRICK) + half);
     for (u32 i = 0; i < count && smoke->touch_count < smoke->touch_capacity; i++) {
         Vec3 normal;
-        if (collider->ops->distance(collider->of, things[i], middle, reach, &normal) < reach) {
+        bool blows = smoke->def.wind && collider->ops->blown != NULL &&
+                     collider->ops->blown(collider->of, things[i]);
+        if (!blows &&
+            collider->ops->distance(collider->of, things[i], middle, reach, &normal) < reach) {
             u32 number =
                 (u32)((brick[2] * smoke->grid.bricks[1] + brick[1]) * smoke->grid.bricks[0] +
                       brick[0]);

@@ -273,6 +273,7 @@ static void rescale(Smoke *smoke)
 void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u32 count, Jobs *jobs)
 {
     smoke->tick_s = s;
+    smoke_uncouple(smoke);
     smoke->gravity = gravity;
     smoke->jobs = jobs;
     smoke->colliders = colliders;

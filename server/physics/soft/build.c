@@ -18,7 +18,7 @@ SoftDef soft_def_default(void)
 
 static bool grow_points(Soft *soft, u32 needed)
 {
-    u32 rooms[3] = {soft->capacity, soft->capacity, soft->capacity};
+    u32 rooms[4] = {soft->capacity, soft->capacity, soft->capacity, soft->capacity};
     if (needed <= soft->capacity) {
         return true;
     }
@@ -27,7 +27,8 @@ static bool grow_points(Soft *soft, u32 needed)
     if (points == NULL ||
         !memory_grow((void **)&soft->rest, &rooms[0], capacity, sizeof *soft->rest) ||
         !memory_grow((void **)&soft->matter, &rooms[1], capacity, sizeof *soft->matter) ||
-        !memory_grow((void **)&soft->drag, &rooms[2], capacity, sizeof *soft->drag)) {
+        !memory_grow((void **)&soft->drag, &rooms[2], capacity, sizeof *soft->drag) ||
+        !memory_grow((void **)&soft->gust, &rooms[3], capacity, sizeof *soft->gust)) {
         free(points);
         return false;
     }
@@ -104,6 +105,7 @@ static int add_points(Soft *soft, const SoftDef *def, ErrorText *error)
         soft->matter[first + i] = matter;
         soft->rest[first + i] = mesh->points[i];
         soft->drag[first + i] = (Symmetric3){0};
+        soft->gust[first + i] = vec3_zero();
     }
     f32 sum = share_matter(soft, mesh, first);
     for (u32 i = first; i < first + mesh->point_count; i++) {

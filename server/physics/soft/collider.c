@@ -581,6 +581,12 @@ static bool asleep(const void *of, u32 thing)
                                 : soft_sleeps(soft, thing);
 }
 
+static bool blown(const void *of, u32 thing)
+{
+    const Soft *soft = ((const SoftCollider *)of)->soft;
+    return soft_has_drag(soft, &soft->bodies[thing]);
+}
+
 const ColliderOps soft_collider_ops = {
     .name = "soft",
     .begin = begin,
@@ -601,4 +607,5 @@ const ColliderOps soft_collider_ops = {
     .push = push,
     .wake = wake,
     .asleep = asleep,
+    .blown = blown,
 };

@@ -232,7 +232,8 @@ void soft_stir(Soft *soft, SoftOthers others, f32 tick_s)
         }
     }
     for (u32 b = 0; b < soft->body_count && soft->asleep_count > 0; b++) {
-        if (soft_sleeps(soft, b) && is_stirred(soft, b, tick_s)) {
+        if (soft_sleeps(soft, b) &&
+            (is_stirred(soft, b, tick_s) || (!soft_is_absent(soft, b) && wind_stirs(soft, b)))) {
             soft_wake(soft, b);
         }
     }

@@ -40,6 +40,7 @@ void soft_destroy(Soft *soft)
     free(soft->rest);
     free(soft->matter);
     free(soft->drag);
+    free(soft->gust);
     free(soft->bodies);
     free(soft->constraints);
     free(soft->shapes);
@@ -56,8 +57,8 @@ void soft_destroy(Soft *soft)
 
 u64 soft_memory(const Soft *soft)
 {
-    u64 particle =
-        sizeof *soft->points + sizeof *soft->rest + sizeof *soft->matter + sizeof *soft->drag;
+    u64 particle = sizeof *soft->points + sizeof *soft->rest + sizeof *soft->matter +
+                   sizeof *soft->drag + sizeof *soft->gust;
     return sizeof *soft + soft->capacity * particle +
            (u64)soft->constraint_capacity * sizeof *soft->constraints +
            (u64)soft->shape_capacity * sizeof *soft->shapes +
@@ -104,6 +105,14 @@ void soft_set_wind(Soft *soft, Vec3 wind, f32 air_density)
     }
     soft->wind = wind;
     soft->air_density = air_density;
+}
+
+void soft_set_media(Soft *soft, const Medium *media, u32 count)
+{
+    soft->medium_count = u32_min(count, MEDIA_MAX);
+    if (soft->medium_count > 0) {
+        memcpy(soft->media, media, soft->medium_count * sizeof *media);
+    }
 }
 
 void soft_set_compliance(Soft *soft, f32 stretch_scale, f32 bend_scale)

@@ -12,6 +12,7 @@
 #define PLENUM_SERVER_PHYSICS_SOFT_SOFT_H
 
 #include "server/physics/contact/bodies.h"
+#include "server/physics/contact/medium.h"
 #include "server/physics/state.h"
 #include "shared/base/kinds.h"
 #include "shared/soft/soft_mesh.h"
@@ -118,6 +119,9 @@ typedef struct SoftOthers {
     u32 count;
 } SoftOthers;
 
+/* The media of the tick, before soft_stir: where one is, it is the wind. Borrowed until the next
+ * call. */
+void soft_set_media(Soft *soft, const Medium *media, u32 count);
 /* Starts a tick: computes wind forces and finds candidate contacts. jobs may be NULL and must
  * outlive the tick. */
 void soft_begin(Soft *soft, SoftOthers others, Jobs *jobs, f32 tick_s);

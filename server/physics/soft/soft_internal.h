@@ -184,6 +184,7 @@ struct Soft {
     Vec3 *rest;         /* m, initial positions, in the body's frame */
     SoftMatter *matter; /* [count] */
     Symmetric3 *drag;   /* [count] 1/s, where soft_has_drag: of the tick, see soft_wind */
+    Vec3 *gust;         /* [count] m/s² in this tick, by media; unused without */
     u32 count, capacity;
     SoftBody *bodies; /* [body_count] */
     u32 body_count, body_capacity;
@@ -223,8 +224,10 @@ struct Soft {
     Stiffs *stiffs;
     SelfCollision *collision;
     BodyConstraints *body_constraints;
-    SoftSurface *surface; /* created at its first use */
-    bool surface_stale;   /* things may have moved since it was built */
+    SoftSurface *surface;    /* created at its first use */
+    bool surface_stale;      /* things may have moved since it was built */
+    Medium media[MEDIA_MAX]; /* of this tick */
+    u32 medium_count;
     Vec3 gravity, wind;
     f32 air_density;
     f32 stretch_scale, bend_scale, pressure_scale;
@@ -386,6 +389,8 @@ void rotation_end(Soft *soft, SoftBody *body);
 
 /* wind.c: drag of the triangles at the start of a tick. */
 void wind_begin(Soft *soft);
+/* Is a body in a medium that moves? */
+bool wind_stirs(const Soft *soft, u32 body);
 
 static inline bool soft_has_drag(const Soft *soft, const SoftBody *body)
 {
@@ -400,7 +405,8 @@ static inline Vec3 soft_wind(const Soft *soft, u32 particle, Vec3 velocity, f32 
     const Symmetric3 *drag = &soft->drag[particle];
     f32 share = h * (drag->xx + drag->yy + drag->zz);
     Vec3 change = symmetric_mul(drag, vec3_sub(soft->wind, velocity));
-    return vec3_scale(change, share > 1.0f ? h / share : h);
+    change = vec3_scale(change, share > 1.0f ? h / share : h);
+    return soft->medium_count > 0 ? vec3_add_scaled(change, h, soft->gust[particle]) : change;
 }
 
 /* contact_other.c: what is met in a tick. */

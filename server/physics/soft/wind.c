@@ -1,4 +1,5 @@
-/* wind.c: aerodynamic drag on the triangles of surfaces. */
+/* wind.c: aerodynamic drag on the triangles of surfaces. Where a medium is, its drag is that of its
+ * velocity at the start of the tick, constant within it, and the medium loses just that. */
 #include "server/physics/soft/soft_internal.h"
 
 enum {
@@ -58,8 +59,96 @@ static void wind_loop(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+/* ---- media ---- */
+
+/* Above this, m/s, a medium wakes what sleeps in it. */
+static const f32 stirring = 0.3f;
+
+bool wind_stirs(const Soft *soft, u32 b)
+{
+    const SoftBody *body = &soft->bodies[b];
+    if (soft->medium_count == 0 || !soft_has_drag(soft, body)) {
+        return false;
+    }
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        Vec3 wind;
+        if (medium_at(soft->media, soft->medium_count, soft->points[i].position, &wind) != NULL &&
+            vec3_length_squared(wind) > stirring * stirring) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Share of the air's velocity that drag would give a point within the tick. */
+static f32 pull_of(const Soft *soft, u32 point)
+{
+    const Symmetric3 *drag = &soft->drag[point];
+    return soft->tick_s * (drag->xx + drag->yy + drag->zz);
+}
+
+static const Medium *medium_of(const Soft *soft, u32 point, Vec3 *wind)
+{
+    const SoftPoint *p = &soft->points[point];
+    return p->inverse_mass > 0.0f ? medium_at(soft->media, soft->medium_count, p->position, wind)
+                                  : NULL;
+}
+
+static void couple(Soft *soft, const SoftBody *body)
+{
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        Vec3 wind;
+        const Medium *medium = medium_of(soft, i, &wind);
+        soft->gust[i] = vec3_zero();
+        if (medium != NULL) {
+            f32 pull = f32_min(pull_of(soft, i), 1.0f);
+            medium->ops->couple(medium->of, soft->points[i].position,
+                                pull / soft->points[i].inverse_mass);
+        }
+    }
+}
+
+static void blow(Soft *soft, const SoftBody *body)
+{
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        Vec3 wind;
+        const SoftPoint *p = &soft->points[i];
+        const Medium *medium = medium_of(soft, i, &wind);
+        if (medium == NULL) {
+            continue;
+        }
+        f32 share = medium->ops->share(medium->of, p->position) / f32_max(pull_of(soft, i), 1.0f);
+        Vec3 drag = symmetric_mul(&soft->drag[i], vec3_sub(wind, p->velocity));
+        Vec3 asked = vec3_scale(drag, -share * soft->tick_s / p->inverse_mass);
+        Vec3 taken = medium->ops->impulse(medium->of, p->position, asked);
+        soft->gust[i] = vec3_scale(taken, -p->inverse_mass / soft->tick_s);
+        soft->drag[i] = (Symmetric3){0};
+    }
+}
+
+/* In order: media take impulses one at a time. */
+static void blow_all(Soft *soft)
+{
+    for (u32 pass = 0; pass < 2; pass++) {
+        for (u32 b = 0; b < soft->body_count; b++) {
+            const SoftBody *body = &soft->bodies[b];
+            if (soft_sleeps(soft, b) || !soft_has_drag(soft, body)) {
+                continue;
+            }
+            if (pass == 0) {
+                couple(soft, body);
+            } else {
+                blow(soft, body);
+            }
+        }
+    }
+}
+
 void wind_begin(Soft *soft)
 {
     Jobs *jobs = soft->triangle_count >= PARALLEL_TRIANGLES ? soft->jobs : NULL;
     jobs_run(jobs, soft->body_count, 1, wind_loop, soft);
+    if (soft->medium_count > 0) {
+        blow_all(soft);
+    }
 }

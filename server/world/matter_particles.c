@@ -146,8 +146,10 @@ static void begin(Matter *matter)
 {
     MatterParticles *m = particles_of(matter);
     Collider colliders[MATTERS_MAX];
+    Medium media[MEDIA_MAX];
     if (particles_systems(m->particles) != 0) {
         u32 count = world_colliders(matter, colliders);
+        particles_set_media(m->particles, media, world_media(matter->world, media));
         particles_begin(m->particles, colliders, count, world_tick_s(matter->world),
                         world_jobs(matter->world));
     }

@@ -73,11 +73,14 @@ static void step_verlet(const StepPass *pass, Vec3 *x, Vec3 *v, const Vec3 *midd
 
 static void step_slots(void *context, u32 first, u32 end, u32 worker)
 {
-    const StepPass *pass = context;
-    Particles *p = pass->particles;
-    u32 from = pass->system->first;
+    const StepPass *whole = context;
+    Particles *p = whole->particles;
+    u32 from = whole->system->first;
+    StepPass blown = *whole;
+    blown.drag = 0.0f; /* is in the gust */
     PL_UNUSED(worker);
     for (u32 i = from + first; i < from + end; i++) {
+        const StepPass *pass = whole->system->blown && p->blown[i] ? &blown : whole;
         const Vec3 *extra = pass->extra ? &p->extra[i] : NULL;
         const Vec3 *middle = pass->extra ? &p->middle[i] : NULL;
         if (!p->alive[i]) {
@@ -257,7 +260,8 @@ static bool is_held(const Particles *p, const ParticleSystem *system)
 
 static bool has_extra(const Particles *p, const ParticleSystem *system)
 {
-    return particles_mutual(system) || system->def.behavior == PARTICLE_FLOCK || is_held(p, system);
+    return particles_mutual(system) || system->def.behavior == PARTICLE_FLOCK ||
+           is_held(p, system) || system->blown;
 }
 
 static void gather_extra(Particles *p, f32 h)
@@ -274,6 +278,10 @@ static void gather_extra(Particles *p, f32 h)
         if (system->def.behavior == PARTICLE_FLOCK) {
             flock_together(p, system);
             flock = true;
+        }
+        for (u32 i = system->first; i < system->first + system->high && system->blown; i++) {
+            p->extra[i] = vec3_add(p->extra[i], p->gusts[i]);
+            p->middle[i] = vec3_add(p->middle[i], p->gusts[i]);
         }
         mutual = mutual || particles_mutual(system);
         start = start || (particles_mutual(system) && by != PARTICLE_VERLET);

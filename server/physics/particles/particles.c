@@ -61,7 +61,7 @@ void particles_destroy(Particles *p)
                       p->live_slots,    p->bunches,      p->things,        p->near,
                       p->mutual_places, p->mutual_pulls, p->mutual_second, p->mutual_masses,
                       p->mutual_slots,  p->extra,        p->middle,        p->live_velocities,
-                      p->bins,          p->bin_of};
+                      p->gusts,         p->blown,        p->bins,          p->bin_of};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         free(arrays[i]);
     }
@@ -84,6 +84,7 @@ static bool grow_slots(Particles *p, u32 slots)
                   {(void **)&p->masses, sizeof(f32)},     {(void **)&p->generations, sizeof(u16)},
                   {(void **)&p->alive, sizeof(u8)},       {(void **)&p->system_of, sizeof(u8)},
                   {(void **)&p->extra, sizeof(Vec3)},     {(void **)&p->middle, sizeof(Vec3)},
+                  {(void **)&p->gusts, sizeof(Vec3)},     {(void **)&p->blown, sizeof(u8)},
                   {(void **)&p->bin_of, sizeof(u32)}};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         u8 *grown = realloc(*arrays[i].items, slots * arrays[i].size);
@@ -340,6 +341,7 @@ void particles_begin(Particles *p, const Collider *colliders, u32 count, f32 tic
         }
     }
     particles_wake_touched(p);
+    particles_blow(p);
     particles_find_near(p);
 }
 

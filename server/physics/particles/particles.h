@@ -13,6 +13,7 @@
 #define PLENUM_SERVER_PHYSICS_PARTICLES_PARTICLES_H
 
 #include "server/physics/contact/contact.h"
+#include "server/physics/contact/medium.h"
 #include "server/physics/particles/emitter.h"
 #include "server/physics/state.h"
 
@@ -86,6 +87,9 @@ ParticleTuning particles_tuning_default(void);
 /* What a flock flees in the coming tick; far away: nothing. */
 void particles_set_hunter(Particles *particles, u32 system, Vec3 position);
 
+/* The media of the tick, before particles_begin: where one is, it is the air that drags. Borrowed
+ * until the next call. */
+void particles_set_media(Particles *particles, const Medium *media, u32 count);
 /* Wakes sleeping things that particles will hit in the coming tick of tick_s. */
 void particles_stir(Particles *particles, const Collider *colliders, u32 count, f32 tick_s);
 /* Emits, and finds what particles may touch. `colliders` are copied; `jobs` may be NULL. */

@@ -40,6 +40,7 @@ typedef struct ParticleSystem {
     Swarm swarm;
     Bounds rest_bounds; /* m, of the particles of a sleeping system, if: */
     bool bounds_known;
+    bool blown; /* some of it is in a medium in this tick */
 } ParticleSystem;
 
 /* A particle that appears within the tick. */
@@ -127,9 +128,15 @@ struct Particles {
     u32 mutual_count, mutual_capacity;
     Vec3 *extra;  /* [capacity] m/s², of what depends on other particles, at the start */
     Vec3 *middle; /* and at the middle of a step */
+    Vec3 *gusts;  /* [capacity] m/s² in this tick, of systems that are blown */
+    u8 *blown;    /* [capacity] in a medium */
+    Medium media[MEDIA_MAX];
+    u32 medium_count;
     Flock flock;
 };
 
+/* blow.c: drag of this tick by media. */
+void particles_blow(Particles *particles);
 /* force.c: m/s of the air, and the acceleration of a system's forces without air. */
 Vec3 particles_air(const Particles *particles, const ParticleSystem *system, Vec3 position);
 Vec3 particles_pull(const ParticleSystem *system, Vec3 position);

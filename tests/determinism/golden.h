@@ -1,4 +1,4 @@
-/* golden.h: twelve scenes with everything in them, three users at work in each, and what hashes of
+/* golden.h: thirteen scenes with all in them, three users at work in each, and what hashes of
  * them are kept in the tree (golden/hashes.txt): test_golden.c compares, golden_harness.c does it
  * for other compilers. Everything goes through world.h, so that the hashes hold whatever becomes of
  * what is behind it. */
@@ -19,7 +19,7 @@ enum {
     GOLDEN_TICKS = 600,
     GOLDEN_EVERY = 60,
     GOLDEN_ROWS = GOLDEN_TICKS / GOLDEN_EVERY,
-    GOLDEN_SCENES = 12,
+    GOLDEN_SCENES = 13,
     GOLDEN_INPUTS_MAX = 8,
     GOLDEN_RESET_AT = 470,
     /* Of one client on a line of 3 Mbit/s. */
@@ -36,6 +36,7 @@ static const GoldenScene golden_scenes[GOLDEN_SCENES] = {
     {"tests/determinism/golden/matter", true},   /* every soft shape, method and constraint */
     {"tests/determinism/golden/liquids", true},  /* liquids and grains, sources, drains */
     {"tests/determinism/golden/waters", true},   /* both methods of water, gate, spray */
+    {"tests/determinism/golden/smokes", true},   /* air on grids and all that is in it */
     {"shared/scenes/stacks", true},              /* walls, pyramids, sleep */
     {"shared/scenes/conveyor", true},            /* moving surfaces, a path, a turntable */
     {"shared/scenes/marble_run", false},         /* a mesh, a sensor */

@@ -1,4 +1,4 @@
-/* test_golden.c: eleven scenes with hands in them do bit for bit what they did when their hashes
+/* test_golden.c: thirteen scenes with hands in them do bit for bit what they did when their hashes
  * were kept in golden/hashes.txt. `test_golden --record` keeps those of today (`make golden`),
  * which only a commit may do that says why. Each scene runs with another number of threads, which
  * must not matter. */

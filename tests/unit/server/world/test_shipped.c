@@ -165,6 +165,7 @@ static const EnergyBound energy_bounds[] = {
     {"water_wheel", 3600, 3600},
     {"liquids", 1500, 1},
     {"waters", 160, 0.001},
+    {"smokes", 30, 16},
 };
 
 static const EnergyBound *energy_bound(const char *name)

@@ -1,4 +1,4 @@
-/* test_admit.c: limits per address and site. */
+/* test_admit.c: limits of connections per address and site. */
 #include "server/host/admit.h"
 
 #include <setjmp.h>
@@ -33,7 +33,7 @@ static void test_places(void **state)
     assert_int_equal(admit_try(admit, c, 0), ADMIT_YES);
     admit_leave(admit, a, 0);
     assert_int_equal(admit_try(admit, b, 0), ADMIT_YES);
-    /* This machine is exempt unless it is asked for. */
+    /* Loopback addresses are exempt unless the limits include them. */
     NetAddress local = address("127.0.0.1");
     for (u32 i = 0; i < 9; i++) {
         assert_int_equal(admit_try(admit, local, 0), ADMIT_YES);
@@ -57,7 +57,7 @@ static void test_rate(void **state)
     assert_int_equal(good, 6);
     assert_int_equal(admit_try(admit, a, 10900), ADMIT_TOO_OFTEN);
     assert_int_equal(admit_try(admit, a, 11100), ADMIT_YES);
-    /* A site that changes its addresses gains the share of a site, no more. */
+    /* A site that changes its addresses gets the share of a site, no more. */
     good = 0;
     for (u32 i = 0; i < 1000; i++) {
         NetAddress other = address("2001:db8:0:9::1");
@@ -69,8 +69,8 @@ static void test_rate(void **state)
     free(admit);
 }
 
-/* More addresses than the table has entries: those with users are never forgotten. */
-static void test_crowd(void **state)
+/* More addresses than the table has entries: addresses with users are never evicted. */
+static void test_more_addresses_than_entries(void **state)
 {
     PL_UNUSED(state);
     AdmitLimits limits = {.per_address = 1};
@@ -93,7 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_rate),
-        cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_more_addresses_than_entries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_ban.c: lists of bans, their file, and lines of the audit log that no name can forge. */
+/* test_ban.c: ban lists, their file, and audit log lines that no user name can forge. */
 #include "server/host/audit.h"
 #include "tests/support/process.h"
 
@@ -64,9 +64,9 @@ static void test_times(void **state)
     assert_null(ban_list_find(&list, BAN_CHAT, &user, 999));
     ban = ban_of(BAN_JOIN, "10.0.0.1", 0);
     assert_int_equal(ban_list_add(&list, &ban, 1000), 0);
-    assert_int_equal(list.count, 1); /* the first has ended */
+    assert_int_equal(list.count, 1); /* the first has expired */
     assert_non_null(ban_list_find(&list, BAN_JOIN, &user, UINT64_MAX));
-    ban.until_unix_s = 2000; /* the same again replaces it */
+    ban.until_unix_s = 2000; /* a repeated ban replaces the older one */
     assert_int_equal(ban_list_add(&list, &ban, 1000), 0);
     assert_int_equal(list.count, 1);
     assert_true(ban_list_remove(&list, BAN_JOIN, &ban.target));
@@ -97,7 +97,7 @@ static void test_file(void **state)
     ErrorText error = {0};
     const char *path = test_path("bans");
     struct stat status;
-    assert_int_equal(ban_list_load(&list, path, 0, &error), 0); /* none yet */
+    assert_int_equal(ban_list_load(&list, path, 0, &error), 0); /* no file yet */
     Ban ban = ban_of(BAN_CHAT, "10.0.0.0/8", 5000);
     snprintf(ban.reason, sizeof ban.reason, "tab\tand\nline");
     assert_int_equal(ban_list_add(&list, &ban, 0), 0);
@@ -114,12 +114,12 @@ static void test_file(void **state)
     assert_int_equal(again.items[0].until_unix_s, 5000);
     assert_int_equal(ban_list_load(&again, path, 6000, &error), 0);
     assert_int_equal(again.count, 1);
-    /* A file that cannot be read leaves the list as it is. */
+    /* A file that cannot be parsed leaves the list unchanged. */
     write_text(path, "# bans\n\nban\t10.0.0.1\t0\t\t\nban\t10.0.0.1\n");
     assert_int_equal(ban_list_load(&again, path, 0, &error), ERROR_FORMAT);
     assert_non_null(strstr(error.text, "line 4"));
     assert_int_equal(again.count, 1);
-    /* Nor does one that cannot be written take the old one away. */
+    /* A failed write keeps the old file. */
     again.path = test_path("nowhere/bans");
     assert_int_equal(ban_list_save(&again, &error), ERROR_IO);
     ban_list_finish(&list);
@@ -199,7 +199,7 @@ static void test_log(void **state)
                  : "2023-11-14T22:13:20.123Z what=\"kick\" user=3 "
                    "name=\"x\\u000a2026-01-01T00:00:00.000Z what=\\\"kick\\\"\" role=\"operator\" "
                    "address=\"10.0.0.1\" token=17 detail=\"kick \\\"Bob\\\"\" result=\"ok\"\n");
-        /* A flood is cut, and told when it is over. */
+        /* A flood of lines is suppressed; the log reports how many when it ends. */
         for (u32 i = 0; i < 10000; i++) {
             audit_write(&audit, &entry, 1700000000123ull, 0);
         }
@@ -207,7 +207,7 @@ static void test_log(void **state)
         audit_write(&audit, &entry, 1700000000123ull, 1000);
         (void)lines_of(path, line, sizeof line);
         assert_non_null(strstr(line, json ? "\"skipped\":9501" : "skipped=9501"));
-        /* After a rotation a new file is begun. */
+        /* A rotation starts a new file. */
         assert_int_equal(rename(path, test_path("old")), 0);
         assert_int_equal(audit_reopen(&audit, &error), 0);
         audit_write(&audit, &entry, 1700000000123ull, 2000);

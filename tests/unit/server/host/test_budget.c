@@ -1,4 +1,5 @@
-/* test_budget.c: the budget against a simulated bottleneck, and roles and rates of permits. */
+/* test_budget.c: congestion control against a simulated bottleneck; permissions and rates of
+ * roles. */
 #include "server/host/authorize.h"
 #include "server/host/budget.h"
 #include "shared/math/random.h"
@@ -15,22 +16,22 @@ enum {
     PACKET = 1200,
     FLOWS_MAX = 3,
     PIPE = 64,         /* steps */
-    CLOCKS_MS = 61234, /* the client's clock is ahead: samples wrap */
+    CLOCKS_MS = 61234, /* the client's clock is ahead, so its timestamps wrap */
 };
 
-/* What became of one flow's packets of one step. */
+/* The packets that one flow sent in one step, as the client will report them. */
 typedef struct Shipment {
     u32 acked, lost;
-    f64 delay_ms; /* on the way down */
+    f64 delay_ms; /* one way, to the client */
 } Shipment;
 
-/* A flow with a budget of ours, or one like TCP Reno (Jacobson 1988): a window that halves on loss
- * and grows by a packet each round trip. */
+/* A flow controlled by Budget, or a simplified TCP Reno (Jacobson 1988): its window halves on loss
+ * and grows by one packet each round trip. */
 typedef struct Flow {
     Budget budget;
-    f64 wants; /* bytes/s; 0: all it may */
+    f64 wants; /* bytes/s; 0: unlimited */
     bool reno;
-    f64 window, under_way; /* packets of Reno's */
+    f64 window, under_way; /* packets, Reno only */
     u64 window_cut_ms;
     u64 from_ms;
     f64 delivered, sent, unsent;
@@ -38,9 +39,9 @@ typedef struct Flow {
 } Flow;
 
 typedef struct Line {
-    f64 bytes_s, queue_s; /* what would wait longer is dropped */
+    f64 bytes_s, queue_s; /* packets that would queue for longer are dropped */
     f64 random_loss;
-    u32 path_ms; /* each way, without the queue */
+    u32 path_ms; /* one way, without queueing */
     f64 jitter_up_ms;
     f64 queue; /* bytes */
     Flow flows[FLOWS_MAX];
@@ -68,7 +69,7 @@ static void line_init(Line *line, f64 bytes_s, f64 queue_s, u32 flows)
     }
 }
 
-static void flow_hears(Line *line, Flow *flow, const Shipment *shipment)
+static void flow_acknowledges(Line *line, Flow *flow, const Shipment *shipment)
 {
     f64 rtt_ms = shipment->delay_ms + line->path_ms;
     if (flow->reno) {
@@ -128,7 +129,7 @@ static void flow_sends(Line *line, Flow *flow, u32 step)
     slot->delay_ms = shipment.delay_ms;
 }
 
-/* Plays until a time; counters begin anew. */
+/* Simulates until a time; counters start at zero. */
 static void line_play(Line *line, u64 until_ms)
 {
     line->worst_queue_ms = 0.0;
@@ -142,7 +143,7 @@ static void line_play(Line *line, u64 until_ms)
             Flow *flow = &line->flows[(i + step) % line->count];
             Shipment shipment = flow->pipe[step % PIPE];
             flow->pipe[step % PIPE] = (Shipment){0};
-            flow_hears(line, flow, &shipment);
+            flow_acknowledges(line, flow, &shipment);
             if (line->now_ms >= flow->from_ms) {
                 flow_sends(line, flow, step);
             }
@@ -152,7 +153,7 @@ static void line_play(Line *line, u64 until_ms)
     }
 }
 
-/* Alone on a line with a deep queue: most of it is used, and the queue stays short. */
+/* Alone on a line with a deep queue: most of the bandwidth is used, and the queue stays short. */
 static void test_finds_the_line(void **state)
 {
     PL_UNUSED(state);
@@ -163,7 +164,7 @@ static void test_finds_the_line(void **state)
         line_play(&line, 20000);
         line_play(&line, 50000);
         f64 share = line.flows[0].delivered / 30.0 / lines[i];
-        /* One packet of 1200 bytes alone is 150 ms on the narrowest line. */
+        /* A single 1200-byte packet takes 150 ms on the narrowest line. */
         f64 queue_most = 130.0 + 2.0 * PACKET / lines[i] * 1000.0;
         if (share < 0.75 || line.worst_queue_ms > queue_most) {
             fail_msg("line %.0f: %.0f %% used, queue %.0f ms", lines[i], 100.0 * share,
@@ -172,7 +173,7 @@ static void test_finds_the_line(void **state)
     }
 }
 
-/* From what was good for a fast line to a narrow one with two seconds of queue, and back. */
+/* From a fast line to a narrow one whose queue holds two seconds, and back. */
 static void test_standing_queue_drains_and_budget_returns(void **state)
 {
     PL_UNUSED(state);
@@ -192,12 +193,12 @@ static void test_standing_queue_drains_and_budget_returns(void **state)
     line_play(&line, 32000);
     line_play(&line, 34000);
     if (line.flows[0].delivered / 2.0 < 0.5 * 1250000.0) {
-        fail_msg("wide again: %.0f bytes/s after 7 s", line.flows[0].delivered / 2.0);
+        fail_msg("after recovery: %.0f bytes/s after 7 s", line.flows[0].delivered / 2.0);
     }
 }
 
-/* The air's losses are not the line's: the budget stays at what the world wants. */
-static void test_random_loss_is_no_congestion(void **state)
+/* Random loss is not congestion: the budget stays near what the world needs. */
+static void test_random_loss_is_not_congestion(void **state)
 {
     PL_UNUSED(state);
     static const f64 losses[] = {0.01, 0.05, 0.15, 0.3};
@@ -214,8 +215,8 @@ static void test_random_loss_is_no_congestion(void **state)
     }
 }
 
-/* A short queue that never delays: only losses tell. Not more than this may be lost on the whole.
- */
+/* A short queue that never delays, so that only loss indicates congestion. Total loss has a
+ * bound. */
 static void test_short_queue(void **state)
 {
     PL_UNUSED(state);
@@ -230,8 +231,8 @@ static void test_short_queue(void **state)
     }
 }
 
-/* A way back that jitters by more than any queue says nothing of the way down. */
-static void test_way_back_does_not_matter(void **state)
+/* Jitter on the return path larger than any queue says nothing about the forward path. */
+static void test_return_path_does_not_matter(void **state)
 {
     PL_UNUSED(state);
     Line line;
@@ -242,8 +243,8 @@ static void test_way_back_does_not_matter(void **state)
     assert_true(line.flows[0].sent / 15.0 > 0.8 * BUDGET_MAX_BYTES_S);
 }
 
-/* Two of us share a line, the second comes later; and one of us beside a TCP that fills the queue.
- */
+/* Two budget flows share a line, the second joining later; and one shares it with a TCP flow that
+ * fills the queue. */
 static void test_shares_the_line(void **state)
 {
     PL_UNUSED(state);
@@ -269,7 +270,7 @@ static void test_shares_the_line(void **state)
     }
 }
 
-/* A world that rests sends next to nothing: the budget neither rises nor falls by it. */
+/* A world at rest sends next to nothing: the budget neither rises nor falls. */
 static void test_rest_changes_nothing(void **state)
 {
     PL_UNUSED(state);
@@ -281,7 +282,7 @@ static void test_rest_changes_nothing(void **state)
     assert_true(line.flows[0].budget.bytes_s == before);
 }
 
-/* While nothing is heard only the least goes out; after it as at the start, at once. */
+/* Without feedback only the minimum is sent; the first feedback restores the start rate at once. */
 static void test_silence(void **state)
 {
     PL_UNUSED(state);
@@ -312,9 +313,10 @@ static void test_silence(void **state)
     assert_true(budget->bytes_s >= 0.8 * again);
 }
 
-/* At the least budget an experiment cannot go lower: that as much arrives in it says nothing, and
- * the air's losses must not be taken for a full queue, or the budget would stay there for ever. */
-static void test_void_experiment(void **state)
+/* At the minimum budget the loss experiment cannot reduce the rate further, so an unchanged
+ * delivery rate proves nothing. Random loss must not be taken for a full queue, or the budget would
+ * never rise again. */
+static void test_experiment_at_minimum_budget(void **state)
 {
     PL_UNUSED(state);
     Line line;
@@ -322,7 +324,7 @@ static void test_void_experiment(void **state)
     line.random_loss = 0.25;
     Budget *budget = &line.flows[0].budget;
     u64 ms = 0;
-    /* As after a jam: kept at the least until the loss of a window is judged. */
+    /* As after congestion: held at the minimum until the loss of one window is known. */
     for (; budget->test_ms == 0 && ms < 60000; ms += 33) {
         budget->bytes_s = BUDGET_MIN_BYTES_S;
         line_play(&line, ms);
@@ -331,13 +333,13 @@ static void test_void_experiment(void **state)
     line_play(&line, ms + 40000);
     line_play(&line, ms + 50000);
     if (line.flows[0].sent / 10.0 < 0.6 * 60000.0) {
-        fail_msg("%.0f bytes/s on a line of 60000, %.2f taken for the air's",
+        fail_msg("%.0f bytes/s on a line of 60000, %.2f attributed to random loss",
                  line.flows[0].sent / 10.0, budget->loss_known);
     }
 }
 
-/* What is sent but does not get through is no ground to send more: far from the knee, on a line
- * whose queue tells nothing yet, the budget stays within half as much again as what arrives. */
+/* Sending more without delivering more is no reason to raise the budget: while the queue gives no
+ * signal yet, it stays within 1.5 times the delivery rate. */
 static void test_rises_with_what_arrives(void **state)
 {
     PL_UNUSED(state);
@@ -376,13 +378,13 @@ static void test_bounds(void **state)
         budget_feedback(&budget, &report, now);
     }
     assert_true(budget.bytes_s == (f64)BUDGET_MAX_BYTES_S);
-    /* Whatever the pause, one burst only. */
+    /* After a pause of any length: a single burst. */
     assert_true(budget_take(&budget, 100000000) <= BUDGET_MAX_BYTES_S / 10);
 }
 
-/* A round trip below 2 ms is that of a loopback or a LAN: all there is from the first report on,
- * once. What the line then shows counts as ever. */
-static void test_near(void **state)
+/* Round trips below 2 ms mean loopback or a LAN: the first report raises the budget to the maximum,
+ * once. After that, measurements count as usual. */
+static void test_local_network(void **state)
 {
     PL_UNUSED(state);
     Budget budget;
@@ -393,7 +395,7 @@ static void test_near(void **state)
     report.rtt_ms = 1.0;
     budget_feedback(&budget, &report, 40);
     assert_true(budget.bytes_s == (f64)BUDGET_MAX_BYTES_S);
-    for (u64 now = 100; now < 3000; now += 50) { /* far more is lost than arrives */
+    for (u64 now = 100; now < 3000; now += 50) { /* most of it is lost */
         report = (BudgetReport){.acked = 5, .lost = 20, .acked_bytes = 6000, .rtt_ms = 1.0};
         budget_take(&budget, now);
         budget_limited(&budget);
@@ -402,7 +404,8 @@ static void test_near(void **state)
     assert_true(budget.bytes_s < 0.2 * BUDGET_MAX_BYTES_S);
 }
 
-/* On a narrow line no packet may be long, and none is hardly more than its head. */
+/* On a narrow line packets are kept short, but long enough that their payload outweighs the
+ * header. */
 static void test_narrow_packets(void **state)
 {
     PL_UNUSED(state);
@@ -423,8 +426,9 @@ static void test_narrow_packets(void **state)
     assert_in_range(packets, 90, 140);
 }
 
-/* Before anything is confirmed little goes out, however large the budget; then it goes on. */
-static void test_first_bytes(void **state)
+/* Until the first acknowledgement little is sent, however large the budget; then sending
+ * continues. */
+static void test_unconfirmed_bytes(void **state)
 {
     PL_UNUSED(state);
     Budget budget;
@@ -438,7 +442,7 @@ static void test_first_bytes(void **state)
             sent += allowed;
         }
     }
-    /* A burst more than that at most. */
+    /* Beyond that at most one burst. */
     assert_in_range(sent, BUDGET_FIRST_BYTES / 2, BUDGET_FIRST_BYTES + BUDGET_START_BYTES_S / 10);
     BudgetReport report = {.acked = 1, .acked_bytes = 1000, .rtt_ms = 400.0};
     budget_feedback(&budget, &report, now_ms);
@@ -471,11 +475,11 @@ static void test_rates(void **state)
     Input push = {.kind = INPUT_PUSH}, release = {.kind = INPUT_RELEASE};
     permissions_init(&permissions, ROLE_PARTICIPANT, 0);
     u32 taken = 0;
-    for (u32 i = 0; i < 10000; i++) { /* 10 s, one a millisecond: 60 at once and 30 a second */
+    for (u32 i = 0; i < 10000; i++) { /* 10 s, one a millisecond: a burst of 60, then 30 a second */
         taken += authorize_input(&permissions, &push, i) == 0;
     }
     assert_in_range(taken, 358, 361);
-    /* A grab pays for its release too, which is never refused; one of nothing costs. */
+    /* A grab also pays for its release, which is never refused; releasing nothing has a cost. */
     Input grab = {.kind = INPUT_GRAB};
     permissions_init(&permissions, ROLE_PARTICIPANT, 0);
     taken = 0;
@@ -508,18 +512,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finds_the_line),
         cmocka_unit_test(test_standing_queue_drains_and_budget_returns),
-        cmocka_unit_test(test_random_loss_is_no_congestion),
+        cmocka_unit_test(test_random_loss_is_not_congestion),
         cmocka_unit_test(test_short_queue),
-        cmocka_unit_test(test_way_back_does_not_matter),
+        cmocka_unit_test(test_return_path_does_not_matter),
         cmocka_unit_test(test_shares_the_line),
         cmocka_unit_test(test_rest_changes_nothing),
         cmocka_unit_test(test_silence),
-        cmocka_unit_test(test_void_experiment),
+        cmocka_unit_test(test_experiment_at_minimum_budget),
         cmocka_unit_test(test_rises_with_what_arrives),
-        cmocka_unit_test(test_near),
+        cmocka_unit_test(test_local_network),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_narrow_packets),
-        cmocka_unit_test(test_first_bytes),
+        cmocka_unit_test(test_unconfirmed_bytes),
         cmocka_unit_test(test_roles),
         cmocka_unit_test(test_rates),
     };

@@ -1,4 +1,4 @@
-/* test_names.c: names that look alike, and what is not to be seen. */
+/* test_names.c: names that look alike, and invisible characters. */
 #include "server/host/names.h"
 #include "shared/base/text.h"
 #include "shared/math/random.h"
@@ -77,7 +77,7 @@ static void test_looks(void **state)
         {"Ada", "Ada 2"},
         {"Ada", "Eda"},
         {"Ada", "\xC3\x81"
-                "da"}, /* an accent is seen */
+                "da"}, /* an accent is visible */
         {"\xE6\x9D\x8E", "\xE7\x8E\x8B"},
     };
     Names *names = begin();
@@ -92,7 +92,7 @@ static void test_looks(void **state)
     names_destroy(names);
 }
 
-/* Any bytes make a name that can be sent. */
+/* Any bytes give a name that can be sent. */
 static void test_any(void **state)
 {
     PL_UNUSED(state);

@@ -1,5 +1,5 @@
-/* test_recorder.c: a recorder with a slow or full disk never keeps the simulation waiting, and the
- * file says what it lacks. */
+/* test_recorder.c: a slow or full disk never blocks the simulation, and the recording reports its
+ * gaps. */
 #include "server/host/recorder.h"
 
 #include "shared/base/log.h"
@@ -21,7 +21,7 @@
 static char folder[] = "/tmp/plenum-test-recorder-XXXXXX";
 static char path[128];
 
-/* A disk that stands still while the gate is shut. */
+/* A disk whose writes block while the gate is closed. */
 typedef struct Gate {
     pthread_mutex_t mutex;
     pthread_cond_t opened;
@@ -56,7 +56,7 @@ static RecordingHead head_of(const FieldSet *fields)
     return head;
 }
 
-/* Every tenth tick something appears. */
+/* A spawn event every tenth tick. */
 static void give(Recorder *recorder, FieldSet *fields, u64 tick)
 {
     Frame *frame = frame_create(fields, tick, tick % 10 == 0);
@@ -75,7 +75,7 @@ static void give(Recorder *recorder, FieldSet *fields, u64 tick)
     frame_release(frame);
 }
 
-/* What a recording has: ticks, spawns, and ticks in gaps. */
+/* Contents of a recording: ticks, spawn events, and ticks in gaps. */
 typedef struct Found {
     u64 ticks, spawns, gap_ticks, notes, newest;
 } Found;
@@ -127,7 +127,7 @@ static void test_slow_disk(void **state)
     Recorder *recorder = recorder_create(&options, &head, NULL);
     assert_non_null(recorder);
     for (u64 tick = 1; tick <= 100; tick++) {
-        give(recorder, fields, tick); /* returns although nothing is written */
+        give(recorder, fields, tick); /* returns although nothing can be written */
     }
     RecordingNote note = {.kind = RECORDING_NOTE_CHAT, .text = "hello"};
     recorder_note(recorder, &note);
@@ -145,7 +145,7 @@ static void test_slow_disk(void **state)
     assert_int_equal(found.ticks, 17);
     assert_int_equal(found.newest, 101);
     assert_int_equal(found.gap_ticks, 100 - 16);
-    assert_int_equal(found.spawns, 10); /* those of lost ticks too */
+    assert_int_equal(found.spawns, 10); /* also those of dropped ticks */
     assert_int_equal(found.notes, 1);
 }
 
@@ -165,7 +165,7 @@ static void test_complete(void **state)
     assert_int_equal(found.gap_ticks, 0);
 }
 
-/* The limit of a file's size acts like a full disk. */
+/* The file size limit acts like a full disk. */
 static void test_full_disk(void **state)
 {
     FieldSet *fields = *state;
@@ -184,16 +184,16 @@ static void test_full_disk(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
     RecorderStats stats = {0};
     u64 tick = 1;
-    for (; !stats.stuck; tick++) { /* found out with the first flush */
+    for (; !stats.stuck; tick++) { /* detected at the first flush */
         give(recorder, fields, tick);
         usleep(2000);
         recorder_stats(recorder, &stats);
     }
     for (u32 i = 0; i < 100; i++) {
-        give(recorder, fields, tick++); /* does not wait, although asked to be complete */
+        give(recorder, fields, tick++); /* does not block, even with `complete` set */
     }
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
-    while (stats.stuck || stats.waiting > 0) { /* tried again every second */
+    while (stats.stuck || stats.waiting > 0) { /* retried every second */
         usleep(10000);
         recorder_stats(recorder, &stats);
     }

@@ -1,5 +1,5 @@
-/* test_tape.c: a tape gives the frames of a recording in any order, as reading them in order does,
- * at a bounded cost; and a survey finds what is on it. */
+/* test_tape.c: a tape returns the frames of a recording in any order, equal to sequential reading,
+ * at a bounded cost; a survey lists its events. */
 #include "server/host/survey.h"
 #include "server/host/tape.h"
 #include "shared/base/clock.h"
@@ -32,7 +32,7 @@ static bool is_recorded(u64 tick)
     return tick < TICKS && (tick < GAP_FIRST || tick >= GAP_FIRST + GAP_TICKS);
 }
 
-/* Probe: a ramp. An entity each 97 ticks, a break at 300, the strongest impact at 1000. */
+/* Probe: a ramp. Events: an entity every 97 ticks, a break at 300, the strongest impact at 1000. */
 static Frame *make_frame(FieldSet *fields, u64 tick)
 {
     bool spawn = tick % SPAWN_EVERY == 1, impact = tick % 250 == 0, breaks = tick == 300;
@@ -155,7 +155,7 @@ static void test_any_order(void **state)
     tape_destroy(tape);
 }
 
-/* Neither direction decodes a frame much more than once. */
+/* In either direction a frame is rarely decoded more than once. */
 static void test_cost(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void test_cost(void **state)
         frame_release(frame);
     }
     assert_true(tape_decoded(tape) <= 2 * TICKS + TICKS / 10);
-    /* A seek decodes at most one interval of keys. */
+    /* A seek decodes at most one key interval. */
     u64 decoded = tape_decoded(tape);
     for (u64 round = 0; round < 50; round++) {
         assert_int_equal(tape_at(tape, random_u64(3, round) % 690, &frame), 0);
@@ -182,7 +182,7 @@ static void test_cost(void **state)
     tape_destroy(tape);
 }
 
-/* One damaged byte costs the frames up to the next key, in both directions. */
+/* One corrupted byte loses the frames up to the next key, in both directions. */
 static void test_damage(void **state)
 {
     (void)state;
@@ -264,13 +264,13 @@ static void test_survey(void **state)
     for (u32 i = 0; i < found.mark_count; i++) {
         impacts += found.marks[i].kind == MARK_IMPACT;
     }
-    assert_int_equal(impacts, 5); /* 0, 500, 750, 1000, 1250; not the faint one at 250 */
+    assert_int_equal(impacts, 5); /* 0, 500, 750, 1000, 1250; not the weak one at 250 */
     RecordingNote note = {.tick = 123, .kind = RECORDING_NOTE_BOOKMARK, .text = "here"};
     survey_add(survey, &note);
     assert_int_equal(survey_get(survey, &found), 2);
     assert_int_equal(mark_of(&found, MARK_BOOKMARK)->tick, 123);
     survey_destroy(survey);
-    survey_destroy(survey_create(path, ignore, NULL)); /* stopped while it reads */
+    survey_destroy(survey_create(path, ignore, NULL)); /* stopped while reading */
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /*
- * test_token_ledger.c: revoked ids are known as soon as the file says so, used ones survive a
- * restart, and a damaged file lets nobody in.
+ * test_token_ledger.c: revocations apply as soon as the file changes, used ids survive a restart,
+ * and a damaged file admits nobody.
  */
 #include "server/host/token_ledger.h"
 
@@ -57,7 +57,7 @@ static void test_revoked(void **context)
     assert_true(token_ledger_revoked(&ledger, UINT64_MAX));
     assert_true(token_ledger_revoked(&ledger, 1));
     assert_false(token_ledger_revoked(&ledger, 2));
-    /* Damaged: reported once, and the former list stays. */
+    /* Damaged: reported once, and the previous list stays in force. */
     write_revoked("0000000000000abc\n0000000000000xyz\n");
     assert_int_equal(token_ledger_refresh(&ledger, &error), ERROR_FORMAT);
     assert_non_null(strstr(error.text, "revoked:2"));
@@ -81,7 +81,7 @@ static void test_used(void **context)
     token_ledger_finish(&ledger);
     assert_int_equal(stat(used, &status), 0);
     assert_int_equal(status.st_mode & 077, 0);
-    /* After a restart, and later, when some have expired anyway. */
+    /* After a restart; later some have expired. */
     assert_int_equal(token_ledger_init(&ledger, NULL, used, 1000, &error), 0);
     for (u64 i = 0; i < 300; i++) {
         assert_true(token_ledger_used(&ledger, i * 7919 % 1009));
@@ -91,7 +91,7 @@ static void test_used(void **context)
     assert_int_equal(token_ledger_init(&ledger, NULL, used, 2099, &error), 0);
     assert_int_equal(ledger.used.count, 200);
     token_ledger_finish(&ledger);
-    /* What cannot be written down is not used. */
+    /* An id whose use cannot be recorded is refused. */
     assert_int_equal(token_ledger_init(&ledger, NULL, folder, 1000, &error), ERROR_IO);
     assert_int_equal(token_ledger_init(&ledger, NULL, "/no/such/folder/used", 1000, &error), 0);
     assert_false(token_ledger_use(&ledger, 5, 2000));

@@ -1,5 +1,5 @@
-/* test_validate.c: the sessions of a host that are damaged on purpose are found out, by the right
- * name; and a user is found whoever else has its place in the table. */
+/* test_validate.c: host validation reports each deliberately damaged member by name; and users are
+ * found by id when their table slots collide. */
 #include "server/host/session.h"
 
 #include "server/author/scene_load.h"
@@ -128,8 +128,8 @@ static void damaged_stream_is_found(void **state)
     STREAM_FOUND(h->epoch, 16, "host->epoch <= 15");
 }
 
-/* The table by user has USER_SLOTS places: whoever comes after so many others shares one. */
-static void user_is_found_beside_another(void **state)
+/* The table of users has USER_SLOTS slots: ids that differ by that number share one. */
+static void users_with_colliding_slots_are_found(void **state)
 {
     Fixture *f = *state;
     Host *host = f->rig.host;
@@ -156,7 +156,7 @@ int main(void)
         cmocka_unit_test(damaged_sessions_are_found),
         cmocka_unit_test(damaged_sums_are_found),
         cmocka_unit_test(damaged_stream_is_found),
-        cmocka_unit_test(user_is_found_beside_another),
+        cmocka_unit_test(users_with_colliding_slots_are_found),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

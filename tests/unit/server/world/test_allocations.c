@@ -1,4 +1,4 @@
-/* test_allocations.c: a world that has warmed up ticks without asking for memory. */
+/* test_allocations.c: after warm-up, ticks of a world allocate no memory. */
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "tests/determinism/world_script.h"
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-/* Their allocators are not to be replaced. */
+/* Sanitizers bring allocators of their own, which cannot be replaced. */
 static u64 allocations(void)
 {
     return 0;
@@ -24,16 +24,16 @@ enum {
 enum {
     COUNTED = 1
 };
-static u64 asked; /* of all threads */
+static u64 allocated; /* allocations of all threads */
 
 static u64 allocations(void)
 {
-    return __atomic_load_n(&asked, __ATOMIC_RELAXED);
+    return __atomic_load_n(&allocated, __ATOMIC_RELAXED);
 }
 
 static void count(void)
 {
-    __atomic_fetch_add(&asked, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&allocated, 1, __ATOMIC_RELAXED);
 }
 
 void *__libc_malloc(size_t bytes);
@@ -70,10 +70,10 @@ enum {
     WARM_UP = 200,
     TICKS = 1000,
     LIQUID_TICKS = 400,
-    WATER = 14, /* behind eleven bodies and two soft ones */
+    WATER = 14, /* after eleven bodies and two soft ones */
 };
 
-/* The box goes round in circles through the wall and the pyramid, the curtain to and fro. */
+/* The box circles through the wall and the pyramid, the curtain swings to and fro. */
 static u32 drag(u32 tick, Input inputs[2])
 {
     static const f32 corners[4][2] = {{-4.0f, -3.0f}, {4.0f, -3.0f}, {4.0f, 4.0f}, {-5.0f, 3.0f}};
@@ -89,7 +89,7 @@ static u32 drag(u32 tick, Input inputs[2])
     return 2;
 }
 
-/* A hand goes to and fro in the tank. */
+/* A hand moves to and fro in the tank. */
 static u32 stir(u32 tick, Input inputs[2])
 {
     inputs[0] = script_input(tick == 0 ? INPUT_GRAB : INPUT_MOVE, 1, tick);
@@ -99,7 +99,7 @@ static u32 stir(u32 tick, Input inputs[2])
     return 1;
 }
 
-/* The bodies that are awake at the end. */
+/* Number of bodies that are awake at the end. */
 static u32 needs_no_memory(const char *path, u32 (*act)(u32 tick, Input inputs[2]), u32 ticks)
 {
     u64 at_start = allocations();
@@ -109,7 +109,7 @@ static u32 needs_no_memory(const char *path, u32 (*act)(u32 tick, Input inputs[2
     Jobs *jobs = jobs_create(2);
     World *world = world_create(scene, jobs, &error);
     assert_non_null(world);
-    assert_true(allocations() - at_start > 10); /* they are counted */
+    assert_true(allocations() - at_start > 10); /* building a world allocates: the counter works */
     Input inputs[2];
     u32 tick = 0;
     for (; tick < WARM_UP; tick++) {
@@ -134,7 +134,7 @@ static u32 needs_no_memory(const char *path, u32 (*act)(u32 tick, Input inputs[2
     return stats.bodies_awake;
 }
 
-static void ticks_need_no_memory(void **unused)
+static void ticks_allocate_nothing(void **unused)
 {
     PL_UNUSED(unused);
     if (!COUNTED) {
@@ -143,8 +143,8 @@ static void ticks_need_no_memory(void **unused)
     assert_true(needs_no_memory("shared/scenes/playground.json", drag, TICKS) > 5);
 }
 
-/* Sources and drains run, a piston squeezes, a wheel turns, things float. */
-static void liquids_need_no_memory(void **unused)
+/* Sources and drains run, a piston compresses, a wheel turns, bodies float. */
+static void liquids_allocate_nothing(void **unused)
 {
     PL_UNUSED(unused);
     if (!COUNTED) {
@@ -153,8 +153,8 @@ static void liquids_need_no_memory(void **unused)
     needs_no_memory("tests/determinism/golden/liquids.json", stir, LIQUID_TICKS);
 }
 
-/* Particles that come, hit things and go; a flock, a swarm, bodies that attract each other. */
-static void particles_need_no_memory(void **unused)
+/* Particles appear, collide and expire; a flock, a swarm, bodies that attract each other. */
+static void particles_allocate_nothing(void **unused)
 {
     PL_UNUSED(unused);
     if (!COUNTED) {
@@ -190,8 +190,8 @@ static void particles_need_no_memory(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ticks_need_no_memory),
-                                       cmocka_unit_test(liquids_need_no_memory),
-                                       cmocka_unit_test(particles_need_no_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ticks_allocate_nothing),
+                                       cmocka_unit_test(liquids_allocate_nothing),
+                                       cmocka_unit_test(particles_allocate_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

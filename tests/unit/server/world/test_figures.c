@@ -1,5 +1,4 @@
-/* test_figures.c: limp figures that fall in any pose come to rest within a few seconds and sleep.
- */
+/* test_figures.c: limp figures dropped in any pose come to rest within a few seconds and sleep. */
 #include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
 #include "shared/math/random.h"
@@ -17,7 +16,7 @@ enum {
     SECONDS = 10
 };
 
-/* Far enough apart not to touch each other, dropped from 1.5 m to 4 m. */
+/* Too far apart to touch each other, dropped from 1.5 m to 4 m. */
 static void write_scene(char *text, size_t bytes)
 {
     size_t n = (size_t)snprintf(text, bytes,

@@ -1,4 +1,4 @@
-/* test_inputs.c: what hands do to a world, and what it refuses them. */
+/* test_inputs.c: effects of user inputs on a world, and refused inputs. */
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
 
@@ -181,7 +181,7 @@ static void hand_carries_a_body(void **state)
     move.target = vec3(1.0f, 3.0f, -1.0f);
     expect_done(f, move);
     ticks(f, 180);
-    /* The spring gives by the weight: g / (2 pi 5 Hz)² = 10 mm. */
+    /* The grab spring yields under the weight: g / (2 pi 5 Hz)² = 10 mm. */
     Vec3 p = body_position(f, 1);
     assert_float_equal(p.x, 1.0f, 0.005f);
     assert_float_equal(p.y, 3.0f - 0.00994f, 0.005f);
@@ -193,7 +193,7 @@ static void hand_carries_a_body(void **state)
     assert_int_equal(hold->sequence, 3);
     ticks(f, 120);
     assert_float_equal(body_position(f, 1).y, 0.5f, 0.02f);
-    expect_done(f, input_of(INPUT_RELEASE, 7, 4)); /* an empty hand may open */
+    expect_done(f, input_of(INPUT_RELEASE, 7, 4)); /* releasing nothing is no error */
     end(f);
 }
 
@@ -216,7 +216,7 @@ static void hand_carries_a_cloth(void **state)
     expect_done(f, input_of(INPUT_RELEASE, 7, 3));
     ticks(f, 240);
     assert_true(point_position(f, 60).y < 0.2f);
-    grab.element = 121; /* there are 121 */
+    grab.element = 121; /* the cloth has 121 */
     expect_refused(f, grab, ERROR_RANGE);
     end(f);
 }
@@ -251,7 +251,7 @@ static void push_changes_speed_by_impulse_over_mass(void **state)
     expect_done(f, push);
     assert_float_equal(probe(f, "speed") - before, 3.0, 1e-4); /* 30 N s / 10 kg */
     push.sequence = 3;
-    push.vector = vec3(0.0f, 5000.0f, 0.0f); /* cut to 50 N s */
+    push.vector = vec3(0.0f, 5000.0f, 0.0f); /* limited to 50 N s */
     expect_done(f, push);
     assert_float_equal(probe(f, "speed") - before, 8.0, 1e-3);
     end(f);
@@ -290,7 +290,7 @@ static void spawn_makes_an_entity_until_the_limit(void **state)
     Input gone = input_of(INPUT_REMOVE, 7, 4);
     gone.entity = id;
     expect_done(f, gone);
-    spawn.user = 7; /* and there is room again */
+    spawn.user = 7; /* and one can be spawned again */
     spawn.target = vec3(2.0f, 5.0f, -2.0f);
     expect_done(f, spawn);
     end(f);
@@ -314,14 +314,14 @@ static void remove_takes_it_out_of_every_hand(void **state)
     assert_false(entity_is_there(f, BOX));
     Input move = input_of(INPUT_MOVE, 7, 2);
     move.target = vec3(0.0f, 3.0f, 0.0f);
-    expect_done(f, move); /* late, not wrong */
+    expect_done(f, move); /* late, but no error */
     gone.sequence = 2;
     expect_refused(f, gone, ERROR_NOT_FOUND);
     gone.entity = POST;
     expect_refused(f, gone, ERROR_DENIED);
     gone.entity = TOWEL;
     expect_refused(f, gone, ERROR_UNSUPPORTED);
-    /* The slot is used again, under another generation and id. */
+    /* The slot is reused, with another generation and id. */
     u16 generation = frame_poses(f->frame, 0)[1].generation;
     assert_int_equal(generation, 0);
     Input spawn = input_of(INPUT_SPAWN, 7, 3);
@@ -363,7 +363,7 @@ static void wrong_inputs_are_refused(void **state)
     expect_refused(f, move, ERROR_RANGE);
     expect_refused(f, input_of(INPUT_NONE, 7, 23), ERROR_FORMAT);
     expect_refused(f, input_of(INPUT_KIND_COUNT, 7, 24), ERROR_FORMAT);
-    /* Nothing of it did anything. */
+    /* None of them had an effect. */
     assert_float_equal(probe(f, "height"), 0.5, 1e-3);
     end(f);
 }
@@ -411,14 +411,14 @@ static void reset_starts_again(void **state)
     inputs[3].values[0] = 0.25f;
     tick(f, inputs, 4);
     ticks(f, 60);
-    /* The tick of the reset moves on by 1/60 s; the box rests, so that its pose does not. */
+    /* The tick of the reset advances by 1/60 s; the box is at rest, so its pose does not change. */
     expect_done(f, input_of(INPUT_RESET, 8, 1));
     assert_ptr_equal(world_fields(f->world), fields);
     assert_int_equal(count_events(f, EVENT_RESET), 1);
     assert_int_equal(count_events(f, EVENT_SPAWN), ENTITIES);
     assert_int_equal(event_of(f, EVENT_GRAB)->a, 0);
     bool reset = false;
-    u32 expected = ENTITIES + 2; /* ids are never used again: 6 was the spawned ball */
+    u32 expected = ENTITIES + 2; /* ids are never reused: 6 was the spawned ball */
     for (u32 i = 0; i < f->frame->event_count; i++) {
         const Event *event = &f->frame->events[i];
         reset = reset || event->kind == EVENT_RESET;
@@ -438,7 +438,7 @@ static void reset_starts_again(void **state)
     assert_true(vec3_distance(point_position(f, 0), corner) < 0.01f);
     assert_float_equal(((f32 *)frame_field(f->frame, 1))[3 + 3 + 1 + 1], 1.0f, 0.0f);
     ticks(f, 60);
-    assert_float_equal(body_position(f, 1).y, 0.5f, 0.01f); /* no hand holds it */
+    assert_float_equal(body_position(f, 1).y, 0.5f, 0.01f); /* not grabbed by anybody */
     end(f);
 }
 
@@ -472,7 +472,7 @@ static void order_of_arrival_does_not_matter(void **state)
 static void what_is_out_of_bounds_is_removed(void **state)
 {
     Fixture *f = begin(state);
-    /* It falls 20 m from y = 0: 2.02 s. */
+    /* From y = 0 it falls 20 m: 2.02 s. */
     ticks(f, 118);
     assert_true(entity_is_there(f, FALLER));
     u32 despawned = 0;

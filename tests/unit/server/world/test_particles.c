@@ -1,7 +1,7 @@
 /*
- * test_particles.c: particle systems in a world: momentum of what they hit, hands, parameters,
- * reset, images and forged ones, memory, emitters inside walls; a scene without systems declares
- * nothing.
+ * test_particles.c: particle systems in a world: momentum passed to what they hit, hands,
+ * parameters, reset, saved and forged images, bounded counts, emitters inside walls; a scene
+ * without systems declares no fields or parameters of particles.
  */
 #include "server/author/scene_load.h"
 #include "server/world/matter_particles.h"
@@ -88,7 +88,7 @@ static void set(Stage *stage, const char *name, f32 value)
 
 /* ---- momentum ---- */
 
-/* A stream of particles hits free bodies, soft ones too: all momentum stays. */
+/* A stream of particles hits free rigid and soft bodies: total momentum is conserved. */
 static void what_is_hit_takes_the_momentum(void **unused)
 {
     PL_UNUSED(unused);
@@ -111,7 +111,7 @@ static void what_is_hit_takes_the_momentum(void **unused)
                  "\"b\"}]",
                  targets[i], 0.3 * i);
         Stage stage = stage_of(json);
-        set(&stage, "air density", 0.0f); /* which brakes soft bodies */
+        set(&stage, "air density", 0.0f); /* air would brake soft bodies */
         f64 begin = probe(&stage, "p");
         assert_true(begin > 40.0 && probe(&stage, "s") < 1e-3);
         run(&stage, 120);
@@ -121,7 +121,7 @@ static void what_is_hit_takes_the_momentum(void **unused)
     }
 }
 
-/* What falls on a body that does not fall itself brings it all its weight, resting or bouncing. */
+/* Particles on a body without gravity transfer all their weight to it, at rest or bouncing. */
 static void bodies_carry_the_weight_of_particles(void **unused)
 {
     PL_UNUSED(unused);
@@ -140,10 +140,10 @@ static void bodies_carry_the_weight_of_particles(void **unused)
         for (u32 i = 1; i <= 2 * hz; i++) {
             run(&stage, 1);
             f64 weight = 200 * 0.5 * 9.81 * i / hz;
-            /* 200 small impulses a substep are rounded where they are added to a body's speed. */
+            /* 200 small impulses a substep, each rounded when added to the body's velocity. */
             expect_near("momentum of all", probe(&stage, "p"), weight, 5e-4 * weight + 1e-3);
         }
-        /* Soon they move together: 500 kg pulled by the weight of 100. */
+        /* Soon they move together: 500 kg pulled by the weight of 100 kg. */
         expect_near("speed of the body", probe(&stage, "v"), 2.0 * 9.81 * 100.0 / 500.0, 0.3);
         stage_end(&stage);
     }
@@ -168,19 +168,19 @@ static void hands_hold_and_push_single_particles(void **unused)
     world_tick(stage.world, &input, 1);
     input.kind = INPUT_MOVE;
     input.target = vec3(0.0f, 3.0f, 1.0f);
-    for (u32 i = 1; i < 200; i++) { /* beyond its lifetime */
+    for (u32 i = 1; i < 200; i++) { /* longer than its lifetime */
         input.sequence = i + 1;
         world_tick(stage.world, &input, 1);
     }
     expect_at_most("distance to the hand",
                    (f64)vec3_distance(particles_position(stage.particles, 0), input.target), 0.05);
-    assert_false(particles_is_alive(stage.particles, 1)); /* its time was over */
+    assert_false(particles_is_alive(stage.particles, 1)); /* its lifetime was over */
     input.kind = INPUT_RELEASE;
     input.sequence++;
     world_tick(stage.world, &input, 1);
     world_tick(stage.world, NULL, 0);
     assert_false(particles_is_alive(stage.particles, 0));
-    /* A free slot has nothing to hold. */
+    /* A free slot cannot be grabbed. */
     input.kind = INPUT_GRAB;
     input.sequence++;
     world_tick(stage.world, &input, 1);
@@ -209,7 +209,7 @@ static void parameters_act(void **unused)
     expect_near("iterations", probe(&stage, "s iterations"), 121.0, 1.0);
     f64 best = probe(&stage, "s best");
     assert_true(best < 1.0);
-    set(&stage, "objective", 4.0f); /* Ackley: a new search */
+    set(&stage, "objective", 4.0f); /* Ackley: the search restarts */
     expect_at_most("iterations", probe(&stage, "s iterations"), 2.0);
     assert_int_equal(particles_swarm_objective(stage.particles, 1), SWARM_ACKLEY);
     set(&stage, "objective", 0.0f);
@@ -287,7 +287,7 @@ static void images_go_on_and_forged_ones_do_no_harm(void **unused)
         run(&other, 1);
         expect_bits("hash", world_hash(other.world), world_hash(stage.world));
     }
-    /* Each 4 bytes made a NaN, a huge number or all ones, with the checksum made right. */
+    /* Each 4-byte word set to NaN, to a huge number or to all ones, with a correct checksum. */
     size_t head = 32, loaded = 0, refused = 0;
     for (size_t at = head; at + 4 <= bytes; at += 4 * (1 + at % 23)) {
         const u32 evil[3] = {0x7FC00000u, 0x7E967699u, 0xFFFFFFFFu};
@@ -312,8 +312,8 @@ static void images_go_on_and_forged_ones_do_no_harm(void **unused)
     stage_end(&other);
 }
 
-/* Rubble on a ground and on a crate that sleeps: it sleeps, an image of it goes on bit for bit, and
- * both wake in the same tick when the crate is pushed. */
+/* Rubble on a floor and on a sleeping crate: it sleeps, a world loaded from its image continues bit
+ * for bit, and both wake in the same tick when the crate is pushed. */
 static void images_of_what_sleeps_go_on(void **unused)
 {
     PL_UNUSED(unused);
@@ -324,7 +324,7 @@ static void images_of_what_sleeps_go_on(void **unused)
         "\"kind\":\"box\",\"half\":[1,0.3,1]},\"position\":[0,1.5,0],\"speed\":0.5,\"spread\":180,"
         "\"lifetime\":%s,\"restitution\":0.2,\"friction\":0.8,\"mass\":0.01,\"radius_spread\":0.01}"
         "]";
-    for (u32 c = 0; c < 2; c++) { /* the second ones die meanwhile */
+    for (u32 c = 0; c < 2; c++) { /* the second set expires meanwhile */
         char text[1024];
         snprintf(text, sizeof text, json, c == 0 ? "-1" : "5,\"lifetime_spread\":2");
         Stage stage = stage_of(text), other = stage_of(text);
@@ -372,7 +372,7 @@ static void a_reset_begins_anew(void **unused)
     }
     run(&stage, 40);
     Vec3 again = particles_position(stage.particles, 3);
-    expect_at_most("the same again", (f64)vec3_distance(place, again), 0.0);
+    expect_at_most("offset after a reset", (f64)vec3_distance(place, again), 0.0);
     PL_UNUSED(first);
     stage_end(&stage);
 }

@@ -1,5 +1,6 @@
-/* test_parts.c: what a scene can say besides free bodies, in a world: joints and their ends, paths,
- * sensors, probes, shapes with geometries, the view of the inside; and images of all that. */
+/* test_parts.c: what a scene can contain besides free bodies, in a world: joints and their limits
+ * and breaks, paths, sensors, probes, shapes with geometries, the debug picture; and images of all
+ * that. */
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "tests/support/process.h"
@@ -22,7 +23,7 @@ typedef struct Fixture {
     Scene *scene;
     World *world;
     Frame *frame;
-    u32 events[EVENT_KIND_COUNT]; /* since begin */
+    u32 events[EVENT_KIND_COUNT]; /* since the fixture began */
     Event last[EVENT_KIND_COUNT];
 } Fixture;
 
@@ -72,7 +73,7 @@ static f64 probe(const Fixture *f, const char *name)
     return value;
 }
 
-/* A hinged arm that falls against its limit. */
+/* A hinged arm falls against its limit. */
 static void test_a_limit_in_degrees(void **state)
 {
     (void)state;
@@ -88,12 +89,12 @@ static void test_a_limit_in_degrees(void **state)
     ticks(f, 240);
     assert_float_equal(probe(f, "angle"), -30.0, 0.5);
     assert_float_equal(probe(f, "tilt"), 30.0, 0.5);
-    /* At rest the anchor carries the weight: 10 kg. The limit is a pure couple. */
+    /* At rest the anchor carries the weight: 10 kg. The limit applies a pure couple. */
     assert_float_equal(probe(f, "force"), 98.1, 2.0);
     end(f);
 }
 
-/* What late joiners and recordings say of the joints. */
+/* What late joiners and recordings are told about the joints. */
 static void check_whole(const Fixture *f, f32 first, f32 second)
 {
     Frame *frame = world_frame(f->world);
@@ -106,7 +107,7 @@ static void check_whole(const Fixture *f, f32 first, f32 second)
     frame_release(frame);
 }
 
-static void test_a_break_is_told_once(void **state)
+static void test_a_break_is_reported_once(void **state)
 {
     (void)state;
     Fixture *f = begin("{\"name\":\"t\",\"bodies\":[" BALL("b", "[0,5,0]", ",\"mass\":10") "," BALL(
@@ -128,7 +129,7 @@ static void test_a_break_is_told_once(void **state)
     assert_float_equal(f->last[EVENT_BREAK].position.y, 5.0f, 0.1f);
     assert_true(probe(f, "y") < 1.0);
     assert_float_equal(probe(f, "force"), 0.0, 0.0);
-    /* A reset mends it. */
+    /* A reset restores the joint. */
     Input reset = {.kind = INPUT_RESET, .user = 1, .rotation = {1, 0, 0, 0}};
     world_tick(f->world, &reset, 1);
     assert_true(probe(f, "y") > 4.9);
@@ -150,9 +151,9 @@ static void test_a_path_is_followed(void **state)
     assert_float_equal(probe(f, "lift"), 2.0, 1e-3);
     ticks(f, 60);
     assert_float_equal(probe(f, "lift"), 3.0, 1e-3);
-    assert_float_equal(probe(f, "ball"), 3.3, 0.02); /* it carried what lies on it */
+    assert_float_equal(probe(f, "ball"), 3.3, 0.02); /* it carried the ball on it */
     ticks(f, 120 + 240 * 9);
-    assert_float_equal(probe(f, "lift"), 1.0, 1e-3); /* nothing adds up */
+    assert_float_equal(probe(f, "lift"), 1.0, 1e-3); /* no drift accumulates */
     end(f);
 }
 
@@ -175,7 +176,7 @@ static void test_a_sensor_notices(void **state)
 static void test_energy_and_momenta(void **state)
 {
     (void)state;
-    /* I = 0.4 m r²: 4 kg, 0.5 m; speed 3, spin 5. */
+    /* I = 0.4 m r²: 4 kg, 0.5 m; speed 3 m/s, 5 rad/s. */
     Fixture *f = begin(
         "{\"name\":\"t\",\"gravity\":[0,-2,0],\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":"
         "\"sphere\",\"radius\":0.5},\"mass\":4,\"position\":[0,10,0],\"velocity\":[3,0,0],"
@@ -194,8 +195,8 @@ static void test_energy_and_momenta(void **state)
     end(f);
 }
 
-/* Two stacks of two on a floor and a pair that a joint holds: three islands. */
-static void test_the_inside_is_shown(void **state)
+/* Two stacks of two on a floor and a jointed pair: three islands. */
+static void test_the_debug_picture(void **state)
 {
     (void)state;
 #define BOX(name, at)                                                                              \
@@ -218,7 +219,7 @@ static void test_the_inside_is_shown(void **state)
         const DebugLine *line = &picture.lines[i];
         kinds[line->kind]++;
         if (line->kind == DEBUG_LINE_CONTACT) {
-            /* All faces are level, and half of the points lie on the floor. */
+            /* All faces are horizontal, and half of the points lie on the floor. */
             Vec3 along = vec3_normalize_or(vec3_sub(line->to, line->from), vec3_zero());
             assert_true(fabsf(along.y) > 0.999f);
             assert_true(fabsf(line->from.y) < 0.02f || fabsf(line->from.y - 1.0f) < 0.02f);
@@ -245,8 +246,8 @@ static void test_the_inside_is_shown(void **state)
     end(f);
 }
 
-/* Looking changes nothing. */
-static void test_looking_leaves_no_trace(void **state)
+/* Queries have no side effects. */
+static void test_debug_pictures_have_no_side_effects(void **state)
 {
     (void)state;
     static const char json[] =
@@ -283,12 +284,12 @@ static const char many_parts[] =
     "\"position\":[2,2,2],\"path\":{\"points\":[[0,0,0],[1,1,0],[0,1,1]],\"period\":3}}],"
     "\"ragdolls\":[{\"name\":\"r\",\"position\":[3,2,-2]}]}";
 
-/* An image taken in the midst of it goes on bit for bit in another world. */
+/* An image taken in mid-run continues bit for bit in another world. */
 static void test_images_of_all_parts(void **state)
 {
     (void)state;
     Fixture *f = begin(many_parts), *g = begin(many_parts);
-    assert_true(world_hash(f->world) == world_hash(g->world)); /* wherever their memory lies */
+    assert_true(world_hash(f->world) == world_hash(g->world)); /* independent of memory addresses */
     ticks(f, 40);
     ticks(g, 3);
     u8 *image;
@@ -302,7 +303,7 @@ static void test_images_of_all_parts(void **state)
     ticks(f, 60);
     ticks(g, 60);
     assert_true(world_hash(f->world) == world_hash(g->world));
-    /* The entities found their geometries again. */
+    /* The entities refer to their geometries again. */
     MessageWorld world;
     world_describe(g->world, &world);
     for (u32 i = 0; i < world.entity_count; i++) {
@@ -318,7 +319,7 @@ static void test_images_of_all_parts(void **state)
     end(g);
 }
 
-/* What clients and recordings say of the sleep of soft bodies. */
+/* What clients and recordings are told about the sleep of soft bodies. */
 static f32 first_soft_awake(const Fixture *f)
 {
     u32 last = f->frame->fields->count - 1;
@@ -327,7 +328,7 @@ static f32 first_soft_awake(const Fixture *f)
     return *(const f32 *)frame_field(f->frame, last);
 }
 
-static void test_the_sleep_of_soft_bodies_is_told(void **state)
+static void test_the_sleep_of_soft_bodies_is_reported(void **state)
 {
     (void)state;
     Fixture *f = begin("{\"name\":\"t\",\"bodies\":[{\"name\":\"ground\",\"motion\":\"static\","
@@ -341,7 +342,8 @@ static void test_the_sleep_of_soft_bodies_is_told(void **state)
     end(f);
 }
 
-/* What is said before anything is built: at least what the parts take, and not ten times that. */
+/* The estimate before anything is built: at least the memory of the parts, and less than ten times
+ * that. */
 static void test_memory_is_estimated(void **state)
 {
     (void)state;
@@ -373,14 +375,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_limit_in_degrees),
-        cmocka_unit_test(test_a_break_is_told_once),
+        cmocka_unit_test(test_a_break_is_reported_once),
         cmocka_unit_test(test_a_path_is_followed),
         cmocka_unit_test(test_a_sensor_notices),
-        cmocka_unit_test(test_the_sleep_of_soft_bodies_is_told),
+        cmocka_unit_test(test_the_sleep_of_soft_bodies_is_reported),
         cmocka_unit_test(test_memory_is_estimated),
         cmocka_unit_test(test_energy_and_momenta),
-        cmocka_unit_test(test_the_inside_is_shown),
-        cmocka_unit_test(test_looking_leaves_no_trace),
+        cmocka_unit_test(test_the_debug_picture),
+        cmocka_unit_test(test_debug_pictures_have_no_side_effects),
         cmocka_unit_test(test_images_of_all_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

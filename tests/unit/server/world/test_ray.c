@@ -1,4 +1,5 @@
-/* test_ray.c: rays through a world hit bodies, cloth, ropes and particles alike, and say which. */
+/* test_ray.c: rays through a world hit bodies, cloth, ropes and particles alike, and report
+ * which. */
 #include "server/author/scene_load.h"
 #include "server/world/matter_soft.h"
 #include "tests/support/cloud.h"
@@ -102,9 +103,9 @@ static void range_probes_measure(void **state)
     scene_destroy(scene);
 }
 
-/* A block of water 1 m high on a floor: a ray from above ends at its surface, to a spacing; a
- * sensor in it notices it, one beside it does not. */
-static void water_is_hit_and_noticed(void **state)
+/* A block of water 1 m high on a floor: a ray from above ends at its surface, within a spacing; a
+ * sensor in it detects it, one beside it does not. */
+static void water_is_hit_and_detected(void **state)
 {
     (void)state;
     static const char text[] =
@@ -147,8 +148,8 @@ static void water_is_hit_and_noticed(void **state)
     scene_destroy(scene);
 }
 
-/* A ray that is asked between ticks changes nothing in those that follow. */
-static void asking_changes_nothing(void **state)
+/* A ray query between ticks has no effect on later ticks. */
+static void rays_have_no_side_effects(void **state)
 {
     (void)state;
     Scene *scene, *other_scene;
@@ -180,8 +181,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_hit),
         cmocka_unit_test(range_probes_measure),
-        cmocka_unit_test(water_is_hit_and_noticed),
-        cmocka_unit_test(asking_changes_nothing),
+        cmocka_unit_test(water_is_hit_and_detected),
+        cmocka_unit_test(rays_have_no_side_effects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

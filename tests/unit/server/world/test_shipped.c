@@ -1,6 +1,6 @@
-/* test_shipped.c: every scene that is shipped runs: nothing becomes infinite, nothing sinks in, no
- * body is lost, and what nobody drives gains no energy. Those with soft bodies keep bounds of
- * energy, stretch and rest. */
+/* test_shipped.c: every shipped scene runs: all values stay finite, nothing sinks in, no body is
+ * lost, and undriven scenes gain no energy. Scenes with soft bodies keep bounds of energy, stretch
+ * and rest. */
 #include "server/author/scene_load.h"
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
@@ -17,7 +17,7 @@
 
 #include "tests/support/near.h"
 
-#ifdef __SANITIZE_THREAD__ /* twenty times slower, and only threads are new to it */
+#ifdef __SANITIZE_THREAD__ /* twenty times slower; only the threads are of interest */
 #define SLOW 1
 #else
 #define SLOW 0
@@ -29,14 +29,14 @@
 #endif
 
 enum {
-    /* Body-ticks of one scene: ten seconds of the small ones. */
+    /* Work for one scene in body-ticks; ten seconds of a small one. */
     WORK = SLOW ? 6000 : SANITIZED ? 20000 : 60000,
     TICKS_MIN = SLOW ? 20 : SANITIZED ? 30 : 60,
     TICKS_MAX = SANITIZED ? 300 : 600,
     OWN_PROBES = 3
 };
 
-/* The scene with probes of its own: energy and overlap of all. */
+/* Loads a scene and adds probes: energy and overlap of everything. */
 static Scene *load(const char *path)
 {
     ErrorText error;
@@ -76,12 +76,11 @@ static f64 probe(World *world, const char *name)
 
 /*
  * Kinetic, potential and elastic energy of a scene, J, less the work of moving bodies and belts on
- * rigid bodies. Nothing may rise higher above the least that it was so far, nor above its start,
- * than what is not measured gives it: motors, wind, emitters, sources, moving bodies that touch
- * soft ones; springs of joints; and overlap, which contacts take back (energy.c bounds that in each
- * tick of debug builds).
- * Where all of these are nothing the bounds are rounding and the least part of a bounce. A third
- * more than was measured.
+ * rigid bodies. Bounds of its rise above the running minimum, and above the start. They cover what
+ * is not measured: motors, wind, emitters, sources, moving bodies that touch soft ones, springs of
+ * joints; and overlap, whose energy contacts return (energy.c bounds that in each tick of debug
+ * builds). Where none of these occur, the bounds cover rounding and the smallest bounces. Each is a
+ * third more than was measured.
  */
 typedef struct EnergyBound {
     const char *name;
@@ -190,7 +189,8 @@ static void energy_look(EnergySeen *seen, f64 energy)
     seen->above_start = fmax(seen->above_start, energy - seen->start);
 }
 
-/* Pumps that inflate, shape matching and the other methods store what no potential gives. */
+/* Inflating pumps, shape matching and methods other than XPBD store energy without a known
+ * potential. */
 static bool has_potential(const Scene *scene)
 {
     for (u32 i = 0; i < scene->soft_count; i++) {
@@ -202,7 +202,7 @@ static bool has_potential(const Scene *scene)
     return true;
 }
 
-/* What moving bodies, belts and hands have done is measured, what motors have done is not. */
+/* The work of moving bodies, belts and hands is measured, that of motors is not. */
 static bool has_motors(const Scene *scene)
 {
     bool any = false;
@@ -212,7 +212,7 @@ static bool has_motors(const Scene *scene)
     return any;
 }
 
-/* Less what was put in. */
+/* Less the measured work. */
 static f64 energy_of(World *world, const Scene *scene)
 {
     f64 elastic = has_potential(scene) ? probe(world, "elastic") : 0.0;
@@ -269,11 +269,11 @@ static void run(const char *path)
             fail_msg("%s: %s is stretched by %g", path, scene->soft_bodies[i].name, stretch);
         }
     }
-    /* A fast thing may be in for a tick; nothing may stay. The golden scenes jam things on
-     * purpose. */
+    /* A fast body may overlap for a tick, but none may stay inside another. The golden scenes jam
+     * bodies on purpose. */
     f64 last = probe(world, "overlap");
     if (strstr(path, "golden") == NULL && (deepest > 0.3 || last > 0.05)) {
-        fail_msg("%s: something was %g m inside another, and %g m at the end", path, deepest, last);
+        fail_msg("%s: overlap was up to %g m, and %g m at the end", path, deepest, last);
     }
     world_destroy(world);
     scene_destroy(scene);
@@ -292,17 +292,17 @@ static void test_every_scene_runs(void **state)
     globfree(&found);
 }
 
-/* Of a scene with soft bodies. */
+/* Bounds for a scene with soft bodies. */
 typedef struct SoftBound {
     const char *file;
     f32 seconds;
-    f64 rise;          /* of the energy that it starts with, never gained above it */
-    f64 most, stretch; /* of any edge: ever, and at the end */
+    f64 rise;          /* of energy above its start, as a share of the start */
+    f64 most, stretch; /* of any edge: over the run, and at the end */
     f64 speed;         /* m/s, of the fastest point at the end */
 } SoftBound;
 
 /* Wind and moving bodies put energy into flag, flag_in_wind, candle, methods, sheet, plasticine and
- * cloth21. Where 1 mm/s is not reached in the time, what is reached. */
+ * cloth21. Where 1 mm/s is not reached in time, the speed that is reached. */
 static const SoftBound soft_bounds[] = {
     {"balloon_dog", 5.0f, 0.01, 0.15, 0.12, 1e-3},
     {"balloons", 6.0f, 0.01, 0.8, 0.15, 1e-3},
@@ -344,7 +344,7 @@ static f64 fastest_point(const World *world)
     return most;
 }
 
-/* Sanitizers see the start only. */
+/* Sanitizers run only the start. */
 static void run_soft(const SoftBound *bound)
 {
     char path[128];

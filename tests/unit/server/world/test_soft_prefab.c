@@ -1,5 +1,5 @@
-/* test_soft_prefab.c: users spawn and remove soft bodies: a fixed number of each prefab, and each
- * time as new. */
+/* test_soft_prefab.c: users spawn and remove soft bodies: a fixed number of each prefab, each time
+ * in its initial state. */
 #include "server/author/scene_load.h"
 #include "server/world/matter_soft.h"
 
@@ -42,9 +42,9 @@ enum {
 typedef struct Kit {
     Scene *scene;
     World *world;
-    u32 sequence, last; /* entity of the last spawn */
-    i32 refused;        /* code of the last refusal, 0: none */
-    u32 left;           /* sensors left in the last tick */
+    u32 sequence, last; /* sequence of the last input; entity of the last spawn */
+    i32 refused;        /* code of the last refusal; 0: none */
+    u32 left;           /* LEAVE events of the last tick */
 } Kit;
 
 static Kit kit_make(void)
@@ -133,7 +133,7 @@ static void spares_are_absent_until_spawned(void **state)
     assert_true(id != 0);
     assert_string_equal(world_entity(kit.world, id)->name, "balloon #5");
     assert_true(probe(&kit, "awake") == 1.0);
-    /* 0.5 kg at 2 m/s that has fallen for a tick; the air takes some. */
+    /* 0.5 kg at 2 m/s that has fallen for a tick; air drag takes some. */
     f64 fell = 9.81 / 60.0;
     assert_float_equal(probe(&kit, "momentum"), 0.5 * sqrt(4.0 + fell * fell), 0.04);
     assert_float_equal(probe(&kit, "energy") - start, 0.5 * 9.81 * 5.0 + 0.25 * 4.0, 0.08);
@@ -141,7 +141,7 @@ static void spares_are_absent_until_spawned(void **state)
     kit_free(&kit);
 }
 
-static void there_are_as_many_as_spares(void **state)
+static void spares_limit_the_number(void **state)
 {
     (void)state;
     Kit kit = kit_make();
@@ -154,16 +154,16 @@ static void there_are_as_many_as_spares(void **state)
     remove_it(&kit, one);
     assert_null(world_entity(kit.world, one));
     assert_true(spawn(&kit, BALLOON, vec3(0, 6, 0), vec3_zero()) != 0);
-    /* A user has four things at most, of whatever kind. */
+    /* A user owns four things at most, of any kind. */
     assert_true(spawn(&kit, CLAY, vec3(0, 9, 0), vec3_zero()) != 0);
     assert_int_equal(spawn(&kit, CRATE, vec3(5, 3, 0), vec3_zero()), 0);
     assert_int_equal(kit.refused, ERROR_LIMIT);
     kit_free(&kit);
 }
 
-/* What was thrown, has burst or was deformed before leaves no trace: the second life of a spare
- * has the bits of the first. */
-static void each_is_as_new(void **state)
+/* Whatever happened to a spare (thrown, burst, deformed) leaves no trace: its second use is bit for
+ * bit the first. */
+static void each_use_starts_anew(void **state)
 {
     (void)state;
     enum {
@@ -181,7 +181,7 @@ static void each_is_as_new(void **state)
                 tick_with(&kit, NULL, 0);
                 Vec3 now = middle(&kit, id);
                 if (life == 2 && vec3_distance(now, seen[i]) != 0.0f) {
-                    fail_msg("prefab %u, tick %u: %g m from where the first was", prefab, i,
+                    fail_msg("prefab %u, tick %u: %g m from the first run", prefab, i,
                              (f64)vec3_distance(now, seen[i]));
                 }
                 seen[i] = life == 0 ? now : seen[i];
@@ -215,7 +215,7 @@ static void is_saved_with_the_world(void **state)
     remove_it(&kit, id);
     remove_it(&other, id);
     assert_true(world_hash(kit.world) == world_hash(other.world));
-    /* Back to the time when it was there. */
+    /* Load the image of the time when it existed. */
     assert_int_equal(world_load(kit.world, image, bytes, &error), 0);
     assert_true(vec3_distance(middle(&kit, id), vec3(0, 0.8f, 0)) < 0.4f);
     free(image);
@@ -223,9 +223,9 @@ static void is_saved_with_the_world(void **state)
     kit_free(&other);
 }
 
-/* A balloon falls through a sensor: one event as it enters, one as it leaves; and one as it is
- * taken away within another. */
-static void sensors_notice_soft_bodies(void **state)
+/* A balloon falls through a sensor: one event when it enters, one when it leaves; and one when it
+ * is removed inside another. */
+static void sensors_detect_soft_bodies(void **state)
 {
     (void)state;
     Kit kit = kit_make();
@@ -241,7 +241,7 @@ static void sensors_notice_soft_bodies(void **state)
             }
             assert_int_equal(event->kind, events % 2 == 0 ? EVENT_ENTER : EVENT_LEAVE);
             assert_int_equal(event->b, balloon);
-            /* The gate reaches from 3.9 to 4.1 m, the balloon 0.4 m around its middle. */
+            /* The gate reaches from 3.9 to 4.1 m, the balloon 0.4 m around its centre. */
             f32 y = middle(&kit, balloon).y;
             f32 expected = events == 0 ? 4.5f : events == 1 ? 3.5f : 1.4f;
             assert_float_equal(y, expected, 0.12f);
@@ -249,13 +249,14 @@ static void sensors_notice_soft_bodies(void **state)
         }
         frame_release(frame);
     }
-    assert_int_equal(events, 3); /* it lies in the second */
+    assert_int_equal(events, 3); /* it lies in the second sensor */
     remove_it(&kit, balloon);
     assert_int_equal(kit.left, 1);
     kit_free(&kit);
 }
 
-/* What sleeps on it falls when it is taken away; what leaves the scene is removed. */
+/* A body that sleeps on it falls when it is removed; soft bodies that leave the bounds are
+ * removed. */
 static void what_lay_on_it_falls(void **state)
 {
     (void)state;
@@ -264,7 +265,7 @@ static void what_lay_on_it_falls(void **state)
     u32 slot = 3;
     tick_with(&kit, NULL, 0);
     assert_true(rigid_position(rigid, slot).y == 3.0f && !rigid_awake(rigid, slot));
-    /* Near enough to hold it up, were it 7 mm higher; far from the other. */
+    /* Close enough to hold it up if it were 7 mm higher; far from the other. */
     u32 clay = spawn(&kit, CLAY, vec3(8, 2.47f, 0), vec3_zero());
     u32 far = spawn(&kit, BALLOON, vec3(-8, 3, 0), vec3_zero());
     remove_it(&kit, far);
@@ -288,10 +289,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spares_are_absent_until_spawned),
-        cmocka_unit_test(there_are_as_many_as_spares),
-        cmocka_unit_test(each_is_as_new),
+        cmocka_unit_test(spares_limit_the_number),
+        cmocka_unit_test(each_use_starts_anew),
         cmocka_unit_test(is_saved_with_the_world),
-        cmocka_unit_test(sensors_notice_soft_bodies),
+        cmocka_unit_test(sensors_detect_soft_bodies),
         cmocka_unit_test(what_lay_on_it_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_validate.c: a world that is damaged on purpose is found out, by the right name. */
+/* test_validate.c: world_validate() reports each deliberately damaged member by name. */
 #include "server/author/scene_load.h"
 #include "server/world/world_internal.h"
 #include "tests/support/dies.h"
@@ -91,7 +91,7 @@ static void damaged_grabs_are_found(void **state)
     FOUND(w->grabs[1].constraint, 500, says);
     FOUND(w->grabs[1].matter, w->matter_count, says);
     FOUND(w->grab_end, GRABS_MAX + 1, "world->grab_end <= GRABS_MAX");
-    w->grabs[1].user = 0; /* one who let go, but the kind of matter was not told: no harm */
+    w->grabs[1].user = 0; /* an empty grab whose matter was not told to release: harmless */
     assert_lives(validate, w);
     w->grabs[1].user = 2;
 }
@@ -142,7 +142,7 @@ static void damaged_events_are_found(void **state)
     assert_lives(validate, w);
     FOUND(event->kind, EVENT_KIND_COUNT, "event->kind < EVENT_KIND_COUNT");
     FOUND(event->position.x, INFINITY, "vec3_is_finite(event->position)");
-    FOUND(event->kind, EVENT_REFUSED, "event->code < 0"); /* refused, and it says not why */
+    FOUND(event->kind, EVENT_REFUSED, "event->code < 0"); /* refused without a reason */
     FOUND(w->event_count, w->event_capacity + 1, "world->event_count <= world->event_capacity");
     assert_lives(validate, w);
 }

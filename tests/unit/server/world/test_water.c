@@ -1,5 +1,5 @@
-/* test_water.c: water on grids in a world: floating, displacement, momentum, dams, hands, saves; a
- * scene without waters declares nothing. */
+/* test_water.c: water on grids in a world: floating, displacement, momentum, dams, hands, images; a
+ * scene without waters declares no fields or parameters of water. */
 #include "server/author/scene_load.h"
 #include "server/world/matter_water.h"
 #include "server/world/world_internal.h"
@@ -74,7 +74,7 @@ static PoolSums sums_of(const Stage *stage)
     return pool_sums(stage->water->pools[0], 9.81f);
 }
 
-/* The draught of a box is its density ratio, within 5 %; the water is still all there. */
+/* The draught of a box is its density ratio, within 5 %; the volume of water is unchanged. */
 static void boxes_float_at_their_draught(void **state)
 {
     PL_UNUSED(state);
@@ -107,8 +107,8 @@ static void boxes_float_at_their_draught(void **state)
     }
 }
 
-/* A box that falls into water gives its energy away: that of both together never grows. Of waves
- * only the level's energy is known, which swings with that of their motion. */
+/* A box that falls into water loses energy to it: the sum for both never grows. Of waves only the
+ * potential energy is measured, which oscillates against their kinetic energy. */
 static void energy_of_water_and_bodies_does_not_grow(void **state)
 {
     PL_UNUSED(state);
@@ -143,7 +143,7 @@ static void energy_of_water_and_bodies_does_not_grow(void **state)
     }
 }
 
-/* Round a torus, without friction: what a body loses, the water gets. */
+/* Around a torus, without friction: momentum lost by the body is gained by the water. */
 static void momentum_is_exchanged(void **state)
 {
     PL_UNUSED(state);
@@ -176,7 +176,7 @@ static const char dam_json[] =
     "\"bodies\":[{\"name\":\"dam\",\"motion\":\"static\",\"position\":[-1.8,0,0],"
     "\"shape\":{\"kind\":\"box\",\"half\":[0.21,1.5,3]}}]";
 
-/* A dam is a static body; without it the water runs. */
+/* A dam is a static body; when it is removed the water flows. */
 static void dams_hold_until_they_go(void **state)
 {
     PL_UNUSED(state);
@@ -192,8 +192,8 @@ static void dams_hold_until_they_go(void **state)
     stage_end(&stage);
 }
 
-/* A gate is bed while it stands on the bed: lifted, it lets the water through. */
-static void gates_open_when_they_are_lifted(void **state)
+/* A gate acts as bed while it stands on the bed; lifted, it lets water through. */
+static void lifted_gates_let_water_through(void **state)
 {
     PL_UNUSED(state);
     for (u32 n = 0; n < 2; n++) {
@@ -258,7 +258,7 @@ static const char bore_json[] =
     "\"liquids\":[{\"name\":\"drops\",\"capacity\":4000}],"
     "\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"}]";
 
-/* kg, and kg m/s along x and z, of the water and its spray. */
+/* Mass in kg and momentum in kg m/s along x and z, of water and spray. */
 static void all_of(const Stage *stage, f64 sum[3])
 {
     Matter *liquid = stage->water->sprays[0].of;
@@ -274,7 +274,8 @@ static void all_of(const Stage *stage, f64 sum[3])
     sum[2] = both.momentum[2];
 }
 
-/* What falls becomes spray and water again: mass and momentum are handed over, energy is lost. */
+/* Falling water becomes spray and water again: mass and momentum are handed over, energy is
+ * lost. */
 static void hand_over(const char *json, u32 least_shed, u32 ticks, bool closed)
 {
     Stage stage = stage_of(json);
@@ -290,7 +291,7 @@ static void hand_over(const char *json, u32 least_shed, u32 ticks, bool closed)
         least = fmin(least, probe(&stage, "e"));
         rise = fmax(rise, probe(&stage, "e") - least);
         all_of(&stage, after);
-        if (t % 32 == 0) { /* once more than a tick does */
+        if (t % 32 == 0) { /* one exchange more than the tick made */
             memcpy(before, after, sizeof before);
             matter_water_exchange(stage.water);
             all_of(&stage, after);
@@ -300,7 +301,7 @@ static void hand_over(const char *json, u32 least_shed, u32 ticks, bool closed)
             caught += pool_stats(stage.water->pools[0]).caught - stats.caught;
         }
         expect_near("mass", after[0], start[0], 1e-5 * start[0]);
-        if (closed) { /* all round, without walls and friction */
+        if (closed) { /* periodic in both directions, without walls and friction */
             expect_near("all momentum along x", after[1], start[1], 1e-4 * start[0]);
             expect_near("all momentum along z", after[2], start[2], 1e-4 * start[0]);
         }
@@ -321,7 +322,7 @@ static void spray_keeps_mass_and_momentum(void **state)
     hand_over(bore_json, 1000, 150, true); /* before any falls beside it */
 }
 
-/* A hand at 100 m/s, and pushes of any size. */
+/* A hand moving at 100 m/s, and impulses of any size. */
 static void hands_stir_within_bounds(void **state)
 {
     PL_UNUSED(state);
@@ -380,7 +381,7 @@ static void a_loaded_world_goes_on_alike(void **state)
     goes_on_alike(fall_json);
 }
 
-/* Heaving ends where waves leave, however light the body: it falls asleep. */
+/* Where waves leave the grid heaving decays, however light the body, and it falls asleep. */
 static void floating_bodies_fall_asleep(void **state)
 {
     PL_UNUSED(state);
@@ -401,7 +402,7 @@ static void floating_bodies_fall_asleep(void **state)
         }
         print_message("density %g: asleep after %.1f s\n", densities[n], ticks / 60.0);
         expect_at_most("asleep after", ticks / 60.0, 29.0);
-        /* A level that rises takes it along. */
+        /* A rising level lifts it. */
         f32 before = rigid_position(world_rigid(stage.world), 0).y;
         f32 added = 0.1f * 36.0f;
         pool_pour(stage.water->pools[0], vec3(0.0f, 0.0f, 0.0f), 9.0f, added);
@@ -458,7 +459,7 @@ int main(void)
         cmocka_unit_test(energy_of_water_and_bodies_does_not_grow),
         cmocka_unit_test(momentum_is_exchanged),
         cmocka_unit_test(dams_hold_until_they_go),
-        cmocka_unit_test(gates_open_when_they_are_lifted),
+        cmocka_unit_test(lifted_gates_let_water_through),
         cmocka_unit_test(springs_and_drains_keep_account),
         cmocka_unit_test(spray_keeps_mass_and_momentum),
         cmocka_unit_test(hands_stir_within_bounds),

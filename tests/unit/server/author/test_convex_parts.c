@@ -1,6 +1,6 @@
 /*
- * test_convex_parts.c: concave meshes split into convex parts: the parts cover the solid, and their
- * volumes add up to little more than its own.
+ * test_convex_parts.c: convex decomposition of concave meshes: the parts cover the solid, and their
+ * volumes sum to little more than its own.
  */
 #include "server/author/convex_parts.h"
 #include "shared/math/random.h"
@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-// cmocka wants the first three above first
+// cmocka.h needs the first three headers above
 #include <cmocka.h>
 
 enum {
@@ -55,7 +55,7 @@ static Geometry *finish_mesh(Quat turn)
     return mesh;
 }
 
-/* A prism over a polygon in the x–y plane whose triangulation is given. */
+/* A prism over a polygon in the x–y plane with a given triangulation. */
 static void add_prism(const f32 (*outline)[2], u32 count, const u8 (*faces)[3], u32 face_count)
 {
     u32 base = soup.vertex_count;
@@ -122,7 +122,7 @@ static void parts_finish(Parts *parts)
     }
 }
 
-/* How far a point lies outside the nearest part. */
+/* Distance of a point to the nearest part by its face planes; negative inside. */
 static f64 outside(const Parts *parts, Vec3 p)
 {
     f64 nearest = INFINITY;
@@ -137,7 +137,7 @@ static f64 outside(const Parts *parts, Vec3 p)
     return nearest;
 }
 
-/* Of points on the surface, triangle by triangle. */
+/* The largest such distance of points sampled on the surface. */
 static f64 worst_outside(const Geometry *mesh, const Parts *parts)
 {
     f64 worst = 0.0;
@@ -168,7 +168,7 @@ static void expect_share(const char *what, f64 got, f64 whole, f64 tolerance)
 static const f32 ell[6][2] = {{0, 0}, {3, 0}, {3, 1.13f}, {0.93f, 1.13f}, {0.93f, 2.7f}, {0, 2.7f}};
 static const u8 ell_faces[4][3] = {{0, 1, 2}, {0, 2, 3}, {0, 3, 5}, {3, 4, 5}};
 
-/* Two boxes meet exactly: the cut snaps to the notch. */
+/* Two boxes that meet exactly: the cut snaps to the notch. */
 static void an_ell_is_two_boxes(void **state)
 {
     (void)state;
@@ -206,7 +206,7 @@ static void a_convex_mesh_stays_whole(void **state)
     }
 }
 
-/* More parts fill it better; the hull of the whole ring would have three times its volume. */
+/* More parts fit better; the convex hull of the whole ring would have three times its volume. */
 static void a_torus_needs_many(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void a_torus_needs_many(void **state)
             fail_msg("%u parts: volume %g of %g", counts[i], parts.volume, (f64)mesh->volume);
         }
         before = parts.volume;
-        f64 worst = worst_outside(mesh, &parts); /* the vertex limit shaves a little off */
+        f64 worst = worst_outside(mesh, &parts); /* the vertex limit cuts off a little */
         if (!(worst < (i == 0 ? 0.06 : 0.03))) {
             fail_msg("%u parts: a point is %g m outside", counts[i], worst);
         }
@@ -236,8 +236,8 @@ static void a_torus_needs_many(void **state)
     geometry_destroy(mesh);
 }
 
-/* Cut all over, so that parts meet in the middle of the solid: no inner point is left out. */
-static void nothing_inside_is_lost(void **state)
+/* Cut in many places, so that parts meet inside the solid: they leave no gaps. */
+static void parts_leave_no_gaps(void **state)
 {
     (void)state;
     add_torus(1.0, 0.6, 32, 20);
@@ -326,7 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_ell_is_two_boxes),   cmocka_unit_test(a_convex_mesh_stays_whole),
-        cmocka_unit_test(a_torus_needs_many),    cmocka_unit_test(nothing_inside_is_lost),
+        cmocka_unit_test(a_torus_needs_many),    cmocka_unit_test(parts_leave_no_gaps),
         cmocka_unit_test(parts_make_a_compound), cmocka_unit_test(what_cannot_be_split),
     };
     return cmocka_run_group_tests_name("convex_parts", tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * test_mesh_file.c: one tetrahedron in every dialect of .obj, .ply and .asc, numbers against the C
- * library's, and broken files: the code, the line or byte, and the field of each.
+ * test_mesh_file.c: one tetrahedron in every dialect of .obj, .ply and .asc, numbers compared with
+ * the C library, and broken files: error code, line or byte, and field of each.
  */
 #include "server/author/mesh_reader.h"
 #include "shared/base/limits.h"
@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-// cmocka wants the first three above first
+// cmocka.h needs the first three headers above
 #include <cmocka.h>
 
 static int read_text(MeshFile *file, const char *name, const char *text, ErrorText *error)
 {
-    /* A block of just this size, so that a byte too many is found. */
+    /* A block of exactly this size, so that a read beyond it is detected. */
     size_t length = strlen(text);
     char *copy = malloc(length + (length == 0));
     assert_non_null(copy);
@@ -170,7 +170,7 @@ static void put_text(Bytes *bytes, const char *text)
     bytes->count += strlen(text);
 }
 
-/* Every type once, lists of all lengths, an element that nobody asked for. */
+/* Every type once, lists of all length types, an unknown element. */
 static Bytes binary_ply(bool big)
 {
     Bytes b = {.big = big};
@@ -226,7 +226,7 @@ static void test_ply(void **state)
         }
         expect_triangles(&file, expected, 4);
         mesh_file_finish(&file);
-        /* Cut off anywhere it is an error, never a crash. */
+        /* Truncated anywhere it is an error, never a crash. */
         for (size_t n = 0; n < b.count; n++) {
             u8 *copy = malloc(n + (n == 0));
             assert_non_null(copy);
@@ -318,7 +318,7 @@ static void test_errors(void **state)
     }
 }
 
-/* A million vertices end at the limit, not in gigabytes. */
+/* A million vertices are refused at the limit, without gigabytes of memory. */
 static void test_too_many(void **state)
 {
     PL_UNUSED(state);
@@ -341,8 +341,8 @@ static void test_too_many(void **state)
     free(text);
 }
 
-/* The C library rounds correctly; ours is at most one unit in the last place of f64 away, and the
- * same as f32 but for ties. */
+/* The C library rounds correctly; ours differs by at most one unit in the last place of f64, and is
+ * equal as f32 except for ties. */
 static void test_numbers(void **state)
 {
     PL_UNUSED(state);
@@ -377,7 +377,7 @@ static void test_numbers(void **state)
         f64 number;
         assert_false(mesh_word_number(word, &number));
     }
-    /* A locale with a decimal comma changes nothing (where the machine has one). */
+    /* A locale with a decimal comma has no effect (where the machine has one). */
     setlocale(LC_NUMERIC, "de_DE.UTF-8");
     for (u32 i = 0; i < 20000; i++) {
         char text[40];

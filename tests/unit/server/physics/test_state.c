@@ -1,4 +1,4 @@
-/* test_state.c: records in images: what comes back, and what a stranger's image may do. */
+/* test_state.c: records in images: round trips, and hostile images. */
 #include "server/physics/state.h"
 #include "shared/math/random.h"
 
@@ -16,7 +16,7 @@ enum {
     CAPACITY = RECORDS * STATE_RECORD_BYTES_MAX
 };
 
-/* Words of which about one in three differs from that of the record before. */
+/* Words of which about one in three differs from that of the previous record. */
 static void fill(u32 *records, u32 words, u64 seed)
 {
     for (u32 i = 0; i < RECORDS * words; i++) {
@@ -27,7 +27,7 @@ static void fill(u32 *records, u32 words, u64 seed)
     }
 }
 
-static void records_come_back(void **state)
+static void records_round_trip(void **state)
 {
     (void)state;
     static u32 records[RECORDS * WORDS_MAX], loaded[RECORDS * WORDS_MAX];
@@ -40,7 +40,7 @@ static void records_come_back(void **state)
         state_records(&save, records, RECORDS, words, 0, NULL);
         assert_false(save.failed);
         assert_int_equal(count.used, save.used);
-        /* In two parts, as bodies are. */
+        /* In two parts, as bodies are stored. */
         State load = {.mode = STATE_LOAD, .data = image, .bytes = save.used};
         state_records(&load, loaded, RECORDS / 2, words, 0, NULL);
         state_records(&load, loaded + RECORDS / 2 * words, RECORDS / 2, words, 0,
@@ -51,8 +51,8 @@ static void records_come_back(void **state)
     }
 }
 
-/* What the reader knows is not in the image, and is left as it was put there. */
-static void known_words_stay(void **state)
+/* Words that the reader knows are not in the image, and keep their value when loaded. */
+static void known_words_keep_their_value(void **state)
 {
     (void)state;
     static u32 records[RECORDS * 18], loaded[RECORDS * 18];
@@ -74,7 +74,7 @@ static void known_words_stay(void **state)
     assert_memory_equal(loaded, records, sizeof records);
 }
 
-static void numbers_come_back(void **state)
+static void numbers_round_trip(void **state)
 {
     (void)state;
     static const u32 numbers[] = {0, 1, 127, 128, 16383, 16384, 1u << 28, UINT32_MAX};
@@ -93,11 +93,11 @@ static void numbers_come_back(void **state)
         assert_int_equal(number, numbers[i]);
     }
     u32 number;
-    state_number(&load, &number); /* behind the end */
+    state_number(&load, &number); /* beyond the end */
     assert_true(load.failed);
 }
 
-static void numbers_that_are_none_are_refused(void **state)
+static void non_finite_numbers_are_refused(void **state)
 {
     (void)state;
     static const u8 images[][6] = {{0xff, 0xff, 0xff, 0xff, 0x10, 0},
@@ -123,8 +123,8 @@ static void hash_is_of_what_is_in_memory(void **state)
     assert_true(a.hash == b.hash);
 }
 
-/* Cut anywhere it is refused, and nothing behind its end is read (the sanitizers look). */
-static void what_ends_early_is_refused(void **state)
+/* Truncated anywhere it is refused, and no read goes beyond its end (sanitizers check). */
+static void truncated_images_are_refused(void **state)
 {
     (void)state;
     static u32 records[RECORDS * 57], loaded[RECORDS * 57];
@@ -159,12 +159,12 @@ static void bits_without_a_word_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_come_back),
-        cmocka_unit_test(known_words_stay),
-        cmocka_unit_test(numbers_come_back),
-        cmocka_unit_test(numbers_that_are_none_are_refused),
+        cmocka_unit_test(records_round_trip),
+        cmocka_unit_test(known_words_keep_their_value),
+        cmocka_unit_test(numbers_round_trip),
+        cmocka_unit_test(non_finite_numbers_are_refused),
         cmocka_unit_test(hash_is_of_what_is_in_memory),
-        cmocka_unit_test(what_ends_early_is_refused),
+        cmocka_unit_test(truncated_images_are_refused),
         cmocka_unit_test(bits_without_a_word_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

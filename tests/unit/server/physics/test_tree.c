@@ -1,4 +1,4 @@
-/* test_tree.c: the tree of bounds against looking at every leaf, while leaves come and go. */
+/* test_tree.c: the tree of bounds against a linear search, while leaves come and go. */
 #include "server/physics/tree.h"
 #include "tests/support/any.h"
 
@@ -20,7 +20,7 @@ static Any any;
 typedef struct Forest {
     Tree tree;
     Bounds bounds[LEAVES];
-    u32 nodes[LEAVES]; /* TREE_NONE: not in */
+    u32 nodes[LEAVES]; /* TREE_NONE: not inserted */
 } Forest;
 
 static Bounds bounds_any(void)
@@ -30,7 +30,7 @@ static Bounds bounds_any(void)
     return (Bounds){vec3_sub(at, half), vec3_add(at, half)};
 }
 
-/* Some leaves come, some go; at times all go. */
+/* Inserts and removes some leaves; sometimes removes all. */
 static void forest_change(Forest *forest, u32 round)
 {
     u32 changes = round % 97 == 96 ? LEAVES : 20;
@@ -50,7 +50,7 @@ typedef struct Seen {
     const Forest *forest;
     u8 times[LEAVES];
     u32 count;
-    /* Nearest by the leaf's own answer. */
+    /* Nearest by the distance that the callback returns for a leaf. */
     BoxCast cast;
     Bounds box;
     f32 best;
@@ -121,7 +121,7 @@ static void assert_walks(const Forest *forest, u32 *met, u32 *looked)
         live += in;
         assert_int_equal(query.times[i], in && bounds_overlap(b, &box) ? 1 : 0);
         assert_int_equal(cast.times[i], enter <= max ? 1 : 0);
-        /* Boxes are grown by a hair, so that what is just out of reach may be seen too. */
+        /* Bounds are slightly enlarged, so that leaves just out of reach may be visited too. */
         assert_true(near.times[i] <= (apart <= 2.01f ? 1 : 0));
         assert_true(near.times[i] == 1 || apart > 2.0f);
         best = f32_min(best, enter);
@@ -137,7 +137,7 @@ static void assert_walks(const Forest *forest, u32 *met, u32 *looked)
     assert_int_equal(live, forest->tree.leaf_count);
 }
 
-static void walks_see_what_looking_at_every_leaf_sees(void **state)
+static void queries_match_a_linear_search(void **state)
 {
     PL_UNUSED(state);
     any = (Any){1, 0};
@@ -151,14 +151,15 @@ static void walks_see_what_looking_at_every_leaf_sees(void **state)
             assert_walks(&forest, &met, &looked);
         }
     }
-    /* The reach shrinks as it goes: the nearest is found without looking at all that is met. */
+    /* The reach shrinks during the query: the nearest leaf is found without visiting all within the
+     * first reach. */
     assert_true(met > 1000 && looked < met / 2 + ROUNDS * 10);
     tree_finish(&forest.tree);
 }
 
-/* Leaves that move together, or a little each, keep the tree; what flies apart does not, nor what
- * has been inserted or removed one by one. */
-static void moved_leaves_are_seen_where_they_are(void **state)
+/* Leaves that move together, or a little each, leave the tree as it is; leaves that spread out, and
+ * leaves inserted or removed one by one, do not. */
+static void moved_leaves_are_found_at_their_new_place(void **state)
 {
     PL_UNUSED(state);
     static Forest forest;
@@ -221,8 +222,9 @@ static void an_empty_tree_and_a_single_leaf(void **state)
     tree_finish(&tree);
 }
 
-/* Bodies made one by one in one place, and almost in one place: no chain as long as the crowd. */
-static void crowds_in_one_place_are_walked(void **state)
+/* Bodies created one by one at the same or almost the same place: the tree does not degenerate into
+ * a chain. */
+static void many_leaves_in_one_place_are_found(void **state)
 {
     enum {
         CROWD = 3000
@@ -252,7 +254,7 @@ static void meet(void *context, u32 one, u32 other)
     met[one][other]++;
 }
 
-/* Walks all parts of two trees together, and compares with all pairs of their first leaves. */
+/* Visits all overlapping pairs of two trees, and compares with all pairs of leaves. */
 static void check_overlaps(const Forest *a, u32 count_a, const Forest *b, u32 count_b)
 {
     TreePart parts[TREE_PARTS];
@@ -274,7 +276,7 @@ static void check_overlaps(const Forest *a, u32 count_a, const Forest *b, u32 co
     }
 }
 
-static void overlaps_are_all_seen_once(void **state)
+static void overlaps_are_visited_once(void **state)
 {
     (void)state;
     static const u32 counts[] = {0, 1, 2, 3, 40, LEAVES};
@@ -308,7 +310,7 @@ static void overlaps_are_all_seen_once(void **state)
     }
 }
 
-/* Trees of many leaves are built on all threads: the same ones. */
+/* Trees of many leaves are built on all threads: the result does not depend on their number. */
 static void threads_build_the_same_tree(void **state)
 {
     (void)state;
@@ -335,7 +337,7 @@ static void threads_build_the_same_tree(void **state)
         u32 nodes = 2 * counts[c] - 1;
         assert_memory_equal(leaves[0], leaves[1], counts[c] * sizeof(u32));
         assert_memory_equal(trees[0].nodes, trees[1].nodes, nodes * sizeof(TreeNode));
-        for (u32 i = 0; i < nodes; i++) { /* and each node holds what is below it */
+        for (u32 i = 0; i < nodes; i++) { /* and each node's bounds enclose those below it */
             const TreeNode *node = &trees[0].nodes[i];
             for (u32 k = 0; k < 2 && !node->leaf; k++) {
                 assert_int_equal(trees[0].nodes[node->child[k]].parent, i);
@@ -354,11 +356,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_build_the_same_tree),
-        cmocka_unit_test(walks_see_what_looking_at_every_leaf_sees),
-        cmocka_unit_test(crowds_in_one_place_are_walked),
-        cmocka_unit_test(moved_leaves_are_seen_where_they_are),
+        cmocka_unit_test(queries_match_a_linear_search),
+        cmocka_unit_test(many_leaves_in_one_place_are_found),
+        cmocka_unit_test(moved_leaves_are_found_at_their_new_place),
         cmocka_unit_test(an_empty_tree_and_a_single_leaf),
-        cmocka_unit_test(overlaps_are_all_seen_once),
+        cmocka_unit_test(overlaps_are_visited_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_cells.c: neighbours against brute force, the same for any number of threads. */
+/* test_cells.c: neighbour search against brute force; the same result for any number of threads. */
 #include "server/physics/contact/cells.h"
 #include "tests/support/any.h"
 
@@ -36,7 +36,7 @@ static void bed_free(Bed *bed)
     free(bed->expected);
 }
 
-/* Each that is within the radius once, and nothing else. */
+/* Every point within the radius exactly once, and no other. */
 static void assert_near_is_right(const Cells *cells, Bed *bed, u32 count, Vec3 point, f32 radius)
 {
     u32 expected = 0;
@@ -83,7 +83,7 @@ static void neighbours_are_those_of_brute_force(void **state)
     bed_free(&bed);
 }
 
-static void what_is_far_or_no_number_does_no_harm(void **state)
+static void distant_and_nan_points_are_harmless(void **state)
 {
     PL_UNUSED(state);
     Any any = {32, 0};
@@ -142,7 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(neighbours_are_those_of_brute_force),
-        cmocka_unit_test(what_is_far_or_no_number_does_no_harm),
+        cmocka_unit_test(distant_and_nan_points_are_harmless),
         cmocka_unit_test(order_does_not_depend_on_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

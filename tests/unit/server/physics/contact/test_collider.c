@@ -1,6 +1,6 @@
 /*
- * test_collider.c: all pairs of kinds of matter. What one side of a contact gives the other
- * receives: momentum and angular momentum of everything together, over random cases.
+ * test_collider.c: all pairs of kinds of matter. Contacts exchange momentum exactly: total momentum
+ * and angular momentum are conserved, over random cases.
  */
 #include "server/physics/contact/particles.h"
 #include "server/physics/soft/collider.h"
@@ -25,7 +25,7 @@ enum {
 
 static Any any;
 
-/* Of everything: sums, and what they are measured by. */
+/* Sums over all matter, and the scale of their errors. */
 typedef struct Momentum {
     f64 linear[3], angular[3]; /* kg m/s, kg m²/s about the origin */
     f64 size, moment;          /* Σ m |v|, Σ m |x| |v| + |I ω| */
@@ -112,7 +112,7 @@ static void add_any_soft(SoftKit *kit, SoftKind kind, f32 size, f32 mass)
     soft_kit_add(kit, &def, &mesh);
 }
 
-/* Wrinkled, and each point at a speed of its own. */
+/* Wrinkled, with a different velocity for each point. */
 static void shake(Soft *soft, f32 way, f32 speed)
 {
     for (u32 i = 0; i < soft->count; i++) {
@@ -123,14 +123,14 @@ static void shake(Soft *soft, f32 way, f32 speed)
     }
 }
 
-/* A particle near any place of a soft body, in any direction, with any load: above, beside an edge
- * and beyond an end of it, inside, and on its way through. */
+/* A particle near any place of a soft body, in any direction, with any load: above, beside an edge,
+ * beyond an end, inside, and passing through. */
 static void a_contact_with_soft_bodies_keeps_momentum(void **state)
 {
     PL_UNUSED(state);
     any = (Any){71, 0};
     u32 met[SOFT_KINDS] = {0}, apart = 0;
-    f64 worst = 0.0, worst_angular[2] = {0.0}; /* of those that are pushed apart and rub */
+    f64 worst = 0.0, worst_angular[2] = {0.0}; /* of contacts with a normal impulse and friction */
     for (u32 c = 0; c < 6 * CASES; c++) {
         SoftKind kind = (SoftKind)(c % SOFT_KINDS);
         SoftKit kit = soft_kit_create(vec3_zero());
@@ -191,17 +191,17 @@ typedef struct Everything {
     RigidCollider rigid[2];
     SoftCollider soft[2];
     ParticleBalls balls;
-    u32 pressed[3]; /* contacts, by collider */
+    u32 pressed[3]; /* contacts with an impulse, by collider */
 } Everything;
 
-/* What flies at each other from all sides. */
+/* Bodies and particles that fly at each other from all sides. */
 static Everything *everything_make(bool bodies, bool softs, bool second, f32 friction)
 {
     Everything *all = calloc(1, sizeof *all);
     assert_non_null(all);
     all->kit = soft_kit_create(vec3_zero());
-    /* One body: of four, blows on each other alone change the angular momentum by 5 %, without any
-     * particle (the law shape/turning has their bounds). */
+    /* A single body: with four, impacts among themselves change the angular momentum by 5 %,
+     * without any particle (the law shape/turning has their bounds). */
     for (u32 i = 0; i < 1 && bodies; i++) {
         Vec3 at = vec3_scale(any_direction(&any), any_between(&any, 0.9f, 1.3f));
         f32 size = any_between(&any, 0.3f, 0.6f);
@@ -305,7 +305,7 @@ static Momentum everything_momentum(const Everything *all)
     return sum;
 }
 
-/* Rigid bodies, a soft body and two kinds of particles: in pairs, and all at once. */
+/* Rigid bodies, a soft body and two particle systems: in pairs, and all together. */
 static void all_pairs_keep_momentum(void **state)
 {
     PL_UNUSED(state);
@@ -342,7 +342,7 @@ static void all_pairs_keep_momentum(void **state)
         printf("%s: %u contacts, momentum %.1e, angular %.1e, with friction %.1e\n", rows[r].name,
                pressed, worst, worst_angular[0], worst_angular[1]);
         assert_true(pressed > 300);
-        assert_true(worst < 1e-5); /* of thousands of contacts, each rounded */
+        assert_true(worst < 1e-5); /* thousands of contacts, each rounded */
         assert_true(worst_angular[0] < 5e-5);
         assert_true(worst_angular[1] < 5e-5);
     }

@@ -1,4 +1,5 @@
-/* test_contact.c: distances of points to shapes against GJK and against every triangle. */
+/* test_contact.c: distances of points to shapes against GJK and against every triangle; swept
+ * particles and momentum. */
 #include "server/physics/contact/distance.h"
 #include "server/physics/rigid/collider.h"
 #include "server/physics/rigid/narrow/gjk.h"
@@ -57,7 +58,7 @@ static void assert_convex(const Shape *shape)
         if (want > 0.01f) {
             assert_true(vec3_dot(normal, want_normal) > 0.999f);
         }
-        /* Along the normal it is as far to the surface as it says, and no nearer elsewhere. */
+        /* Along the normal the surface is at the reported distance, and nowhere closer. */
         Vec3 out = vec3_add_scaled(point, 0.01f, normal), unused;
         assert_near(contact_distance(&pose, out, INFINITY, &unused), got + 0.01f, 2e-4f);
         f32 limited = contact_distance(&pose, point, 0.1f, &unused);
@@ -215,8 +216,8 @@ static bool meet(Rigid *rigid, u32 slot, ContactParticle *particle, f32 h)
     return contact_particle(&collider, slot, particle, h);
 }
 
-/* A particle that a step would carry through a sheet stays on its side, whichever it is, and what
- * it loses the body gains. */
+/* A particle whose step would cross a sheet stays on its side, whichever that is, and its momentum
+ * goes to the body. */
 static void particles_stay_on_their_side(void **state)
 {
     PL_UNUSED(state);
@@ -255,8 +256,8 @@ static void particles_stay_on_their_side(void **state)
     geometry_destroy(sheet.terrain);
 }
 
-/* In one step through a plate of 2 cm, held against it or aimed past it. */
-static void what_is_swept_stops_at_thin_plates(void **state)
+/* In a single step through a plate of 2 cm, aimed at it or past it. */
+static void swept_particles_stop_at_thin_plates(void **state)
 {
     PL_UNUSED(state);
     any = (Any){6, 0};
@@ -331,7 +332,7 @@ int main(void)
         cmocka_unit_test(compounds_are_as_near_as_their_nearest_child),
         cmocka_unit_test(surfaces_against_every_triangle),
         cmocka_unit_test(particles_stay_on_their_side),
-        cmocka_unit_test(what_is_swept_stops_at_thin_plates),
+        cmocka_unit_test(swept_particles_stop_at_thin_plates),
         cmocka_unit_test(momentum_goes_both_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_heights.c: grids of water levels: sleep, saves, hostile numbers, definitions. */
+/* test_heights.c: grids of water levels: sleep, images, non-finite numbers, definitions. */
 #include "server/physics/grid/shallow.h"
 #include "server/physics/grid/wave.h"
 
@@ -36,7 +36,7 @@ static void run(Shallow *shallow, u32 ticks)
     }
 }
 
-/* Only what moves is computed; nothing is lost where it meets what sleeps. */
+/* Only moving tiles are computed; nothing is lost where they meet sleeping ones. */
 static void still_water_sleeps(void **state)
 {
     PL_UNUSED(state);
@@ -72,7 +72,7 @@ static size_t save(Shallow *shallow, u8 *data, size_t bytes)
     return state.used;
 }
 
-static void a_loaded_grid_goes_on_alike(void **state)
+static void a_loaded_grid_continues_identically(void **state)
 {
     PL_UNUSED(state);
     static u8 data[N * N * 16];
@@ -112,7 +112,7 @@ static void forged_grids_are_refused(void **state)
     shallow_destroy(shallow);
 }
 
-/* Steps that no number of sub-steps would make stable: slower water, but water. */
+/* Time steps that no number of substeps makes stable: the water slows down, but remains valid. */
 static void absurd_water_stays_bounded(void **state)
 {
     PL_UNUSED(state);
@@ -184,7 +184,7 @@ static void bad_definitions_are_refused_by_name(void **state)
     shallow_destroy(shallow);
 }
 
-/* Friction slows a stream as c u²/h says; damping exponentially. */
+/* Friction slows a stream by c u²/h; damping decays it exponentially. */
 static void friction_slows_streams(void **state)
 {
     PL_UNUSED(state);
@@ -212,7 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(still_water_sleeps),
-        cmocka_unit_test(a_loaded_grid_goes_on_alike),
+        cmocka_unit_test(a_loaded_grid_continues_identically),
         cmocka_unit_test(forged_grids_are_refused),
         cmocka_unit_test(absurd_water_stays_bounded),
         cmocka_unit_test(absurd_waves_stay_bounded),

@@ -1,6 +1,6 @@
 /*
- * test_emitter.c: distributions of emitters against their means, bounds and areas; exact rates; the
- * same seed gives the same particles.
+ * test_emitter.c: distributions of emitters against their means, bounds and areas; exact rates;
+ * equal seeds give equal particles.
  */
 #include "server/physics/particles/emitter.h"
 #include "shared/geometry/geometry.h"
@@ -29,7 +29,7 @@ static Emitter make(const EmitterDef *def)
     return emitter;
 }
 
-/* Mean of the squared distance to the origin, which is known for each shape. */
+/* Mean squared distance to the origin, known for each shape. */
 static f64 mean_square(const Emitter *emitter, f64 mean[3])
 {
     f64 sum = 0.0;
@@ -68,7 +68,7 @@ static void places_are_uniform(void **state)
          true,
          (3.0 * 4.75 + 2.0 * 4.25) / 5.0,
          0.0},
-        /* solid cone: its centroid is a quarter of the height above the base */
+        /* solid cone: its centroid lies at a quarter of the height above the base */
         {{.kind = SHAPE_CONE, .radius = 2.0f, .half_height = 1.5f},
          false,
          0.3 * 4.0 + (3.0 / 80.0 * 9.0 + 0.75 * 0.75),
@@ -127,7 +127,7 @@ static void numbers_stay_in_their_ranges(void **state)
     PL_UNUSED(state);
     for (u32 c = 0; c < 5; c++) {
         EmitterDef def = emitter_default();
-        f32 spread = 0.2f + 0.7f * (f32)c; /* up to the whole sphere, nearly */
+        f32 spread = 0.2f + 0.7f * (f32)c; /* up to nearly the whole sphere */
         def.speed = (EmitterRange){5.0f, 2.0f};
         def.lifetime_s = (EmitterRange){3.0f, 1.5f};
         def.size = (EmitterRange){0.1f, 0.05f};
@@ -171,7 +171,7 @@ static void rates_are_exact(void **state)
             for (u32 i = 0; i < 30 * hz; i++) {
                 EmitterBatch batch = emitter_advance(&emitter, &s, 1.0 / hz, 1.0f, UINT32_MAX);
                 assert_true(batch.first == total);
-                for (u32 k = 0; k < batch.count; k++) { /* evenly, also from step to step */
+                for (u32 k = 0; k < batch.count; k++) { /* evenly, also across steps */
                     f64 born = (f64)(i + 1) / hz - (f64)emitter_age(&batch, k);
                     if (before < 1e9) {
                         expect_near("interval", born - before, 1.0 / (f64)rates[r], 2e-6);
@@ -201,7 +201,7 @@ static void bursts_come_once(void **state)
         steps += count != 0;
         assert_true(count == 0 || i == 15);
     }
-    assert_int_equal(total, 400); /* as many as fit */
+    assert_int_equal(total, 400); /* as many as there are slots for */
     assert_int_equal(steps, 1);
     emitter_finish(&emitter);
 }

@@ -1,7 +1,6 @@
 /*
- * solids.h: random convex shapes and poses for the tests of distances and contacts, hulls made by
- * hand, and an independent support function to check results with.
- * Layer: tests.
+ * solids.h: random convex shapes and poses for tests of distances and contacts, hand-made hulls,
+ * and an independent support function to check results. Layer: tests.
  */
 #ifndef PLENUM_TESTS_UNIT_RIGID_SOLIDS_H
 #define PLENUM_TESTS_UNIT_RIGID_SOLIDS_H
@@ -153,12 +152,12 @@ static inline Quat solid_rotation(u64 seed, u64 at)
     return quat_normalize(q);
 }
 
-/* A random size between low and high, evenly over the powers. */
+/* A random size between low and high, log-uniform. */
 static inline f32 solid_size(u64 seed, u64 at, f32 low, f32 high)
 {
     f32 t = random_f32(seed, at);
     f32 s = low;
-    for (u32 i = 0; i < 10; i++) { /* low × (high / low)^t by halving t's digits */
+    for (u32 i = 0; i < 10; i++) { /* low × (high / low)^t by the binary digits of t */
         t *= 2.0f;
         f32 root = high / low;
         for (u32 k = 0; k <= i; k++) {
@@ -172,7 +171,8 @@ static inline f32 solid_size(u64 seed, u64 at, f32 low, f32 high)
     return s;
 }
 
-/* A convex shape of the kind with random sizes between low and high; `hull` backs SHAPE_HULL. */
+/* A convex shape of the kind with random sizes between low and high; `hull` stores the hull of
+ * SHAPE_HULL. */
 static inline Shape solid_shape(ShapeKind kind, u64 seed, f32 low, f32 high, SolidHull *hull)
 {
     Shape s;
@@ -192,8 +192,8 @@ static inline Shape solid_shape(ShapeKind kind, u64 seed, f32 low, f32 high, Sol
 static const ShapeKind solid_kinds[] = {SHAPE_SPHERE,   SHAPE_BOX,  SHAPE_CAPSULE,
                                         SHAPE_CYLINDER, SHAPE_CONE, SHAPE_HULL};
 
-/* Signed distance-like measure: how far p (world) lies outside the shape, in f64; ≤ 0 inside. For
- * points outside a box, hull, cylinder or cone it is at most the distance. */
+/* Distance of p (world) outside the shape, in f64; ≤ 0 inside. For points outside a box, hull,
+ * cylinder or cone a lower bound of the distance. */
 static inline f64 solid_outside(const ShapePose *pose, Vec3 world)
 {
     Vec3 d = vec3_sub(world, pose->position);
@@ -229,7 +229,7 @@ static inline f64 solid_outside(const ShapePose *pose, Vec3 world)
     }
 }
 
-/* max over the shape of n · x (world), independent of the code under test; n is unit. */
+/* max over the shape of n · x (world), independent of the code under test; n is a unit vector. */
 static inline f64 solid_reach(const ShapePose *pose, Vec3 n)
 {
     Vec3 d = quat_rotate_inverse(pose->orientation, n);
@@ -265,7 +265,7 @@ static inline f64 solid_reach(const ShapePose *pose, Vec3 n)
            (f64)n.z * (f64)pose->position.z;
 }
 
-/* The gap between the shapes along n (from a to b): what n alone proves about their separation. */
+/* The gap between the shapes along n (from a to b): the separation that n alone proves. */
 static inline f64 solid_gap(const ShapePose *a, const ShapePose *b, Vec3 n)
 {
     return -solid_reach(b, vec3_neg(n)) - solid_reach(a, n);

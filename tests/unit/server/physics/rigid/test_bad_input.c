@@ -1,5 +1,5 @@
-/* test_bad_input.c: what nobody means but somebody sends: absurd definitions are refused, and
- * absurd situations stay bounded and come to rest. */
+/* test_bad_input.c: absurd input: bad definitions are refused, and extreme situations stay bounded
+ * and come to rest. */
 #include "shared/base/limits.h"
 #include "shared/math/random.h"
 #include "tests/support/rigid_kit.h"
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#ifdef __SANITIZE_THREAD__ /* twenty times slower, and there is one thread */
+#ifdef __SANITIZE_THREAD__ /* twenty times slower; this test has one thread */
 #define SLOW 1
 #else
 #define SLOW 0
@@ -29,8 +29,8 @@ static bool is_taken(const BodyDef *def)
 
 static const f32 not_finite[] = {NAN, INFINITY, -INFINITY};
 
-/* Each number of a definition, one at a time, is not a number or infinite. */
-static void numbers_that_are_none_are_refused(void **unused)
+/* Each number of a definition in turn is NaN or infinite. */
+static void non_finite_numbers_are_refused(void **unused)
 {
     PL_UNUSED(unused);
     BodyDef good = kit_box(vec3_zero(), vec3(1.0f, 1.0f, 1.0f)), def = good;
@@ -67,7 +67,7 @@ static void numbers_that_are_none_are_refused(void **unused)
         def = good;
         *fields[i / 3] = not_finite[i % 3];
         if (is_taken(&def)) {
-            fail_msg("number %u as %f is taken", i / 3, (double)not_finite[i % 3]);
+            fail_msg("number %u as %f is accepted", i / 3, (double)not_finite[i % 3]);
         }
     }
 }
@@ -80,7 +80,7 @@ static void masses_out_of_range_are_refused(void **unused)
     for (u32 i = 0; i < PL_COUNT(bad); i++) {
         def.mass_kg = bad[i];
         assert_false(is_taken(&def));
-        def.motion = BODY_STATIC; /* has no mass: whatever is written there */
+        def.motion = BODY_STATIC; /* has no mass: the value is ignored */
         assert_true(is_taken(&def));
         def.motion = BODY_DYNAMIC;
     }
@@ -106,7 +106,7 @@ static void sizes_out_of_range_are_refused(void **unused)
     }
 }
 
-static void shapes_that_cannot_be_are_refused(void **unused)
+static void invalid_shapes_are_refused(void **unused)
 {
     PL_UNUSED(unused);
     BodyDef def = kit_ball(vec3_zero(), 0.5f);
@@ -131,7 +131,7 @@ static void shapes_that_cannot_be_are_refused(void **unused)
     assert_false(is_taken(&def));
 }
 
-/* Slots [first, end): all poses finite; the fastest body and the lowest. */
+/* Slots [first, end): all poses are finite; the fastest body and the lowest. */
 typedef struct Look {
     f32 fastest, lowest;
 } Look;
@@ -156,7 +156,7 @@ static BodyDef any_body(u32 i, Vec3 position)
     if (i % 3 == 2) {
         def.shape = (Shape){.kind = SHAPE_CAPSULE, .radius = 0.2f, .half_height = 0.25f};
     }
-    def.rolling = 0.05f; /* so that round ones come to rest on a plain */
+    def.rolling = 0.05f; /* so that round bodies come to rest on a plane */
     def.orientation =
         quat_normalize((Quat){1.0f, random_range(1, i, -1.0f, 1.0f),
                               random_range(2, i, -1.0f, 1.0f), random_range(3, i, -1.0f, 1.0f)});
@@ -167,7 +167,7 @@ enum {
     BIN_PLANES = 6
 };
 
-/* A floor, four walls and a lid, all planes, so that nothing can leave; slots [0, BIN_PLANES). */
+/* A floor, four walls and a lid, all planes, so that nothing can escape; slots [0, BIN_PLANES). */
 static Rigid *bin(u32 bodies, f32 half_width)
 {
     Rigid *rigid = kit_world(bodies + BIN_PLANES, 4, KIT_GRAVITY_M_S2);
@@ -187,7 +187,7 @@ static Rigid *bin(u32 bodies, f32 half_width)
 }
 
 /* Hundreds in one place (exactly, or nearly): pushed apart without an explosion, then at rest. */
-static void crowds_in_one_place_come_apart(void **unused)
+static void many_bodies_in_one_place_separate(void **unused)
 {
     PL_UNUSED(unused);
     static const f32 spreads[] = {0.0f, 0.01f, 0.3f};
@@ -225,8 +225,8 @@ static void crowds_in_one_place_come_apart(void **unused)
     }
 }
 
-/* Balls of one size in one point have no direction to part in: they must not stack up along an axis
- * for ever, but spread, and cost no more than a heap after a while. */
+/* Balls of one size at one point have no direction to separate in: they must not stack up along an
+ * axis for good, but spread, and after a while cost no more than a heap. */
 static void balls_in_one_point_spread(void **unused)
 {
     PL_UNUSED(unused);
@@ -256,7 +256,7 @@ static void balls_in_one_point_spread(void **unused)
     rigid_destroy(rigid);
 }
 
-/* 10 km from the middle a number of single precision is 1 mm coarse: a floor there still holds. */
+/* 10 km from the origin single precision resolves 1 mm: a floor there still holds. */
 static void far_away_a_floor_still_holds(void **unused)
 {
     PL_UNUSED(unused);
@@ -285,8 +285,8 @@ static void far_away_a_floor_still_holds(void **unused)
     }
 }
 
-/* A force of 1e9 N for a tick on some bodies of a pile: limited speeds, nothing poisoned, and what
- * is still there comes to rest. Bodies that fly out of the world stop at its edge. */
+/* A force of 1e9 N for one tick on some bodies of a pile: speeds are limited, no NaN spreads, and
+ * the remaining bodies come to rest. Bodies that fly out of the world stop at its edge. */
 static void giant_forces_leave_a_world_that_recovers(void **unused)
 {
     PL_UNUSED(unused);
@@ -308,7 +308,7 @@ static void giant_forces_leave_a_world_that_recovers(void **unused)
             rigid_impulse(rigid, i, vec3(0.2f, 0.1f, 0.0f), vec3_scale(push, KIT_TICK_S));
         }
         kit_tick(rigid);
-        /* Contacts share out what was limited before them. */
+        /* Contacts distribute the momentum of speeds that were limited before. */
         assert_true(look_at(rigid, first, end).fastest < 1.0001f * SPEED_MAX_M_S);
     }
     rigid_impulse(rigid, first, vec3_zero(), vec3(3e38f, 3e38f, 3e38f));
@@ -331,7 +331,7 @@ static void giant_forces_leave_a_world_that_recovers(void **unused)
     rigid_destroy(rigid);
 }
 
-/* Masses that differ by ten to the tenth, dust under a mountain: bounded. */
+/* Mass ratios of 1e10, dust under a mountain: motion stays bounded. */
 static void absurd_mass_ratios_stay_bounded(void **unused)
 {
     PL_UNUSED(unused);
@@ -358,11 +358,11 @@ static void absurd_mass_ratios_stay_bounded(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_that_are_none_are_refused),
+        cmocka_unit_test(non_finite_numbers_are_refused),
         cmocka_unit_test(masses_out_of_range_are_refused),
         cmocka_unit_test(sizes_out_of_range_are_refused),
-        cmocka_unit_test(shapes_that_cannot_be_are_refused),
-        cmocka_unit_test(crowds_in_one_place_come_apart),
+        cmocka_unit_test(invalid_shapes_are_refused),
+        cmocka_unit_test(many_bodies_in_one_place_separate),
         cmocka_unit_test(balls_in_one_point_spread),
         cmocka_unit_test(far_away_a_floor_still_holds),
         cmocka_unit_test(giant_forces_leave_a_world_that_recovers),

@@ -1,4 +1,4 @@
-/* test_island.c: what was put into a world asleep wakes as what fell asleep in it does. */
+/* test_island.c: bodies created asleep wake together like bodies that fell asleep in the world. */
 #include "server/physics/rigid/rigid_internal.h"
 #include "tests/support/dies.h"
 #include "tests/support/rigid_kit.h"
@@ -17,7 +17,7 @@ static void validate(void *rigid)
     rigid_validate(rigid);
 }
 
-/* Boxes asleep in a row, each at the next, and one by itself: slots 0 to ROW. */
+/* Sleeping boxes in a row, each touching the next, and one by itself: slots 0 to ROW. */
 static Rigid *sleeping_row(void)
 {
     Rigid *rigid = kit_world(ROW + 1, 4, 0.0f);
@@ -29,9 +29,9 @@ static Rigid *sleeping_row(void)
     return rigid;
 }
 
-/* Nobody has looked yet at what touches what: a push at one end has to find it all at once, else
- * the solver moves bodies that are said to sleep. */
-static void row_put_there_asleep_wakes_as_one(void **unused)
+/* No contacts are known yet: a push at one end must find them all at once, or the solver would move
+ * bodies that are marked as sleeping. */
+static void row_created_asleep_wakes_together(void **unused)
 {
     PL_UNUSED(unused);
     for (u32 ticks = 0; ticks < 2; ticks++) { /* before the first tick, and after it */
@@ -46,7 +46,7 @@ static void row_put_there_asleep_wakes_as_one(void **unused)
         kit_tick(rigid);
         for (u32 i = 0; i < ROW; i++) {
             if (!rigid_awake(rigid, i)) {
-                fail_msg("expected that box %u of the row is awake, got one asleep", i);
+                fail_msg("box %u of the row: expected awake, got asleep", i);
             }
         }
         assert_false(rigid_awake(rigid, ROW));
@@ -69,7 +69,7 @@ static void sleeping_body_that_moves_is_found(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(row_put_there_asleep_wakes_as_one),
+        cmocka_unit_test(row_created_asleep_wakes_together),
         cmocka_unit_test(sleeping_body_that_moves_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

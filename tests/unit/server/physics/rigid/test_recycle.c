@@ -1,5 +1,5 @@
-/* test_recycle.c: manifolds that go on while bodies lie still are those that would be made anew, a
- * restored world makes the same ones, and nothing is kept of bodies that are gone. */
+/* test_recycle.c: manifolds recycled while bodies lie still match newly computed ones, a restored
+ * world recycles the same ones, and none outlives its bodies. */
 #include "server/physics/rigid/rigid_internal.h"
 #include "shared/geometry/geometry.h"
 #include "tests/support/rigid_kit.h"
@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct Heap {
-    Geometry *geometries[2]; /* a field and a hull of twelve corners */
+    Geometry *geometries[2]; /* a terrain and a hull of twelve corners */
     Rigid *rigid;
 } Heap;
 
@@ -59,7 +59,7 @@ static Shape shape_of(const Heap *heap, u32 i)
     return shape;
 }
 
-/* Solids that fall into a heap on a field of triangles, within four walls. */
+/* Solids that fall into a heap on a terrain, within four walls. */
 static Heap heap_create(bool no_sleep)
 {
     Heap heap = {.geometries = {kit_field(16, 0.5f), rock()}};
@@ -108,7 +108,7 @@ static f32 nearest(const Manifold *manifolds, u32 count)
     return least;
 }
 
-/* How far points of one that have the same feature as points of the other are from them. */
+/* Largest distance between points of equal feature id in the two lists. */
 static f32 farthest(const Manifold *one, u32 ones, const Manifold *other, u32 others)
 {
     f32 most = 0.0f;
@@ -125,10 +125,10 @@ static f32 farthest(const Manifold *one, u32 ones, const Manifold *other, u32 ot
     return most;
 }
 
-/* How far the nearest point of what went on is from that of manifolds made at the poses of now, and
- * points of the same name from each other, over all pairs that touch; *went_on counts those that
- * were not made in this tick. */
-static f32 worst_error(Heap *heap, u32 *went_on, f32 *beside)
+/* Largest difference of depth between recycled manifolds and those computed at the current poses,
+ * and of position between points of equal feature id, over all touching pairs; *reused counts those
+ * not computed in this tick. */
+static f32 worst_error(Heap *heap, u32 *reused, f32 *beside)
 {
     Rigid *rigid = heap->rigid;
     f32 worst = 0.0f;
@@ -139,39 +139,39 @@ static f32 worst_error(Heap *heap, u32 *went_on, f32 *beside)
         }
         ShapePose a = body_pose(&rigid->bodies[pair->a]), b = body_pose(&rigid->bodies[pair->b]);
         f32 margin = motion_margin(rigid, pair->a, pair->b);
-        Manifold new_count[MANIFOLDS_MAX];
-        u32 count = manifold_collide(&a, &b, margin, new_count, MANIFOLDS_MAX);
-        f32 now = nearest(new_count, count),
+        Manifold rebuilt[MANIFOLDS_MAX];
+        u32 count = manifold_collide(&a, &b, margin, rebuilt, MANIFOLDS_MAX);
+        f32 now = nearest(rebuilt, count),
             kept = nearest(&rigid->manifolds[pair->output], pair->new_count);
         if (now < 0.5f * RIGID_MARGIN_M || kept < 0.5f * RIGID_MARGIN_M) {
             worst = f32_max(worst, fabsf(now - kept));
             *beside = f32_max(*beside, farthest(&rigid->manifolds[pair->output], pair->new_count,
-                                                new_count, count));
+                                                rebuilt, count));
         }
     }
     for (u32 i = 0; i < rigid->recycled_count; i++) {
         const RecycledPose *pose = &rigid->recycled[i];
         const Body *a = &rigid->bodies[pose->a], *b = &rigid->bodies[pose->b];
-        bool rotated = b->motion == BODY_STATIC;
-        const Body *root = rotated ? b : a, *other = rotated ? a : b;
+        bool swapped = b->motion == BODY_STATIC;
+        const Body *root = swapped ? b : a, *other = swapped ? a : b;
         Vec3 now =
             quat_rotate_inverse(root->orientation, vec3_sub(body_origin(other), body_origin(root)));
-        *went_on += memcmp(&now, &pose->position, sizeof now) != 0;
+        *reused += memcmp(&now, &pose->position, sizeof now) != 0;
     }
     return worst;
 }
 
-/* Between the narrow phase and the solve nothing has moved since the manifolds were placed. */
-static void what_goes_on_is_what_would_be_made(void **unused)
+/* Between the narrow phase and the solver no body has moved since the manifolds were updated. */
+static void recycled_manifolds_match_new_ones(void **unused)
 {
     PL_UNUSED(unused);
     Heap heap = heap_create(true);
-    u32 went_on = 0, ticks = 0;
+    u32 reused = 0, ticks = 0;
     f32 worst = 0.0f, beside = 0.0f;
     for (u32 i = 0; i < 180; i++) {
         rigid_collide(heap.rigid, NULL);
         if (i >= 60) {
-            worst = f32_max(worst, worst_error(&heap, &went_on, &beside));
+            worst = f32_max(worst, worst_error(&heap, &reused, &beside));
             ticks++;
         }
         rigid_prepare(heap.rigid);
@@ -181,13 +181,14 @@ static void what_goes_on_is_what_would_be_made(void **unused)
         rigid_finish(heap.rigid);
     }
     if (!(worst < 0.0025f && beside < 0.05f)) {
-        fail_msg("a kept manifold is %g m off, %g m beside", (double)worst, (double)beside);
+        fail_msg("a recycled manifold is off by %g m in depth, %g m in position", (double)worst,
+                 (double)beside);
     }
-    assert_true(went_on / ticks > 50);
+    assert_true(reused / ticks > 50);
     heap_destroy(&heap);
 }
 
-static void restored_worlds_go_on_alike(void **unused)
+static void restored_worlds_continue_identically(void **unused)
 {
     PL_UNUSED(unused);
     Heap heap = heap_create(false);
@@ -199,7 +200,7 @@ static void restored_worlds_go_on_alike(void **unused)
         assert_true(kit_load(other, image, bytes));
         for (u32 i = 0; i < 20; i++) {
             if (kit_hash(heap.rigid) != kit_hash(other)) {
-                fail_msg("other bits %u ticks after image %u", i, saved);
+                fail_msg("states differ %u ticks after image %u", i, saved);
             }
             kit_tick(heap.rigid);
             kit_tick(other);
@@ -210,9 +211,8 @@ static void restored_worlds_go_on_alike(void **unused)
     heap_destroy(&heap);
 }
 
-/* A cylinder takes the place and the slot of a slightly taller one in the same pose: the box upon
- * it follows. */
-static void nothing_is_kept_of_what_is_gone(void **unused)
+/* A cylinder replaces, in the same slot and pose, a slightly taller one: the box on it follows. */
+static void removed_bodies_leave_no_manifolds(void **unused)
 {
     PL_UNUSED(unused);
     Rigid *rigid = kit_world(4, 4, KIT_GRAVITY_M_S2);
@@ -232,8 +232,8 @@ static void nothing_is_kept_of_what_is_gone(void **unused)
     rigid_destroy(rigid);
 }
 
-/* What a speed that is no number leaves is an image that can be loaded again. */
-static void broken_speeds_leave_images(void **unused)
+/* A non-finite velocity leaves an image that can be loaded. */
+static void non_finite_velocities_leave_valid_images(void **unused)
 {
     PL_UNUSED(unused);
     Heap heap = heap_create(true);
@@ -246,7 +246,7 @@ static void broken_speeds_leave_images(void **unused)
         u8 *image = kit_save(heap.rigid, &bytes);
         Rigid *other = empty_world(&heap, true);
         if (!kit_load(other, image, bytes)) {
-            fail_msg("the image %u ticks after is refused", i + 1);
+            fail_msg("the image taken %u ticks later is refused", i + 1);
         }
         rigid_destroy(other);
         free(image);
@@ -254,7 +254,8 @@ static void broken_speeds_leave_images(void **unused)
     heap_destroy(&heap);
 }
 
-/* Every byte of what is kept flipped in turn: refused, or a world that goes on. */
+/* Each byte of the recycled manifolds inverted in turn: the image is refused, or gives a world that
+ * can run. */
 static void damaged_images(void **unused)
 {
     PL_UNUSED(unused);
@@ -269,8 +270,8 @@ static void damaged_images(void **unused)
     assert_int_equal(rigid->recycled_count, 1);
     size_t bytes;
     u8 *image = kit_save(rigid, &bytes);
-    /* An image has the words that are not zero, after a bit for each; the slots it has elsewhere.
-     */
+    /* An image stores a bit for each word, then the words that are not zero; slots are elsewhere in
+     * it. */
     u8 packed[sizeof(u16) + sizeof(RecycledPose)];
     u32 words[sizeof(RecycledPose) / sizeof(u32) - 2];
     size_t at = 0, packed_bytes = sizeof(u16);
@@ -307,10 +308,10 @@ static void damaged_images(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_goes_on_is_what_would_be_made),
-                                       cmocka_unit_test(restored_worlds_go_on_alike),
-                                       cmocka_unit_test(nothing_is_kept_of_what_is_gone),
-                                       cmocka_unit_test(broken_speeds_leave_images),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(recycled_manifolds_match_new_ones),
+                                       cmocka_unit_test(restored_worlds_continue_identically),
+                                       cmocka_unit_test(removed_bodies_leave_no_manifolds),
+                                       cmocka_unit_test(non_finite_velocities_leave_valid_images),
                                        cmocka_unit_test(damaged_images)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_validate.c: a rigid world that is damaged on purpose is found out, and by the right name. */
+/* test_validate.c: rigid_validate() reports each deliberately damaged member by name. */
 #include "server/physics/rigid/rigid_internal.h"
 #include "tests/support/dies.h"
 #include "tests/support/rigid_kit.h"
@@ -13,7 +13,7 @@ enum {
     BOXES = 12
 };
 
-/* A heap of boxes on the ground, two of them joined and one dragged, that just ticked. */
+/* A heap of boxes on the ground, two of them joined and one dragged, after a tick. */
 static Rigid *heap(void)
 {
     Rigid *rigid = kit_joint_world(vec3(0.0f, -KIT_GRAVITY_M_S2, 0.0f), 4, 32);
@@ -47,7 +47,7 @@ static void validate(void *rigid)
     rigid_validate(rigid);
 }
 
-/* One word of the world takes another value, and then its own again. */
+/* Changes one word of the world, and restores it. */
 #define ASSERT_FOUND(rigid, place, value, says)                                                    \
     do {                                                                                           \
         __typeof__(place) own = (place);                                                           \

@@ -1,4 +1,4 @@
-/* test_joint.c: the table of joints: slots, bad definitions, bodies that go, waking, saving. */
+/* test_joint.c: the store of joints: slots, bad definitions, removed bodies, waking, images. */
 #include "server/physics/rigid/rigid_internal.h"
 #include "shared/math/random.h"
 #include "tests/support/rigid_kit.h"
@@ -139,12 +139,12 @@ static void test_bad_definitions_are_refused(void **unused)
     JointId id = rigid_joint_add(rigid, &good);
     assert_int_equal(id.generation, 1);
     assert_true(rigid_joint_def(rigid, id.slot)->lower == 0.0f);
-    /* Reads of slots that hold nothing give nothing. */
+    /* Reads of free slots return zero. */
     assert_true(rigid_joint_value(rigid, 99) == 0.0f && rigid_joint_error(rigid, 99) == 0.0f);
     rigid_destroy(rigid);
 }
 
-static void test_a_body_takes_its_joints_along(void **unused)
+static void test_removed_bodies_remove_their_joints(void **unused)
 {
     (void)unused;
     Rigid *rigid = world(4, 8);
@@ -160,13 +160,13 @@ static void test_a_body_takes_its_joints_along(void **unused)
     assert_false(rigid_joint_alive(rigid, two));
     assert_true(rigid_joint_alive(rigid, three));
     assert_false(joint_connects(rigid, a.slot, b.slot));
-    /* The world's side of a joint is no body: the static one in slot 0 may go. */
+    /* The world's side of a joint refers to no body: the static one in slot 0 may be removed. */
     rigid_remove(rigid, a);
     assert_true(rigid_joint_alive(rigid, three));
     rigid_destroy(rigid);
 }
 
-/* Against a plain list, with many adds and removes: the table of pairs. */
+/* The table of joined pairs against a plain list, over many insertions and removals. */
 static void test_joined_pairs(void **unused)
 {
     (void)unused;
@@ -213,7 +213,7 @@ static void test_joined_pairs(void **unused)
     rigid_destroy(rigid);
 }
 
-/* Joined balls that overlap do not push; let go, they do; joined again, they stop. */
+/* Joined balls that overlap do not collide; without the joint they do; joined again, they stop. */
 static void test_joined_bodies_do_not_touch(void **unused)
 {
     (void)unused;
@@ -247,7 +247,7 @@ static void test_joined_bodies_do_not_touch(void **unused)
     rigid_destroy(rigid);
 }
 
-/* What hangs together sleeps and wakes together; a motor that should turn does not sleep. */
+/* Joined bodies sleep and wake together; a motor that should turn keeps its bodies awake. */
 static void test_islands(void **unused)
 {
     (void)unused;
@@ -298,7 +298,7 @@ static void test_islands(void **unused)
     rigid_destroy(rigid);
 }
 
-/* All kinds, between random bodies; removed in part. */
+/* All kinds, between random bodies; some are removed. */
 static Rigid *crowd(void)
 {
     Rigid *rigid = world(32, 64);
@@ -324,7 +324,7 @@ static Rigid *crowd(void)
     return rigid;
 }
 
-static void test_save_and_load_go_on_alike(void **unused)
+static void test_loaded_worlds_continue_identically(void **unused)
 {
     (void)unused;
     Rigid *one = crowd(), *two = world(32, 64);
@@ -337,7 +337,7 @@ static void test_save_and_load_go_on_alike(void **unused)
     State save = {.mode = STATE_SAVE, .data = image, .bytes = count.used};
     rigid_serialize(one, &save);
     assert_int_equal(save.used, count.used);
-    /* Into a world that knew other joints. */
+    /* Into a world that had other joints. */
     BodyId x = add_ball(two, vec3_zero(), BODY_DYNAMIC);
     JointDef other = between(JOINT_BALL, (BodyId){0, 0}, x);
     for (u32 i = 0; i < 60; i++) {
@@ -361,7 +361,7 @@ static void test_save_and_load_go_on_alike(void **unused)
     rigid_destroy(two);
 }
 
-/* Every byte of the joints flipped in turn: refused, or a world that can go on. */
+/* Each byte of the joints inverted in turn: the image is refused, or gives a world that can run. */
 static void test_damaged_images(void **unused)
 {
     (void)unused;
@@ -415,8 +415,8 @@ static void test_tangle_recovers(void **unused)
     rigid_destroy(rigid);
 }
 
-/* A load that no number can hold is gone after the tick; a joint that may break does. */
-static void test_loads_beyond_numbers(void **unused)
+/* Loads beyond single precision vanish after the tick; breakable joints break. */
+static void test_loads_beyond_range(void **unused)
 {
     (void)unused;
     static const JointKind kinds[] = {JOINT_BALL, JOINT_HINGE, JOINT_FIXED, JOINT_SLIDER};
@@ -452,13 +452,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slots_and_generations),
         cmocka_unit_test(test_bad_definitions_are_refused),
-        cmocka_unit_test(test_a_body_takes_its_joints_along),
+        cmocka_unit_test(test_removed_bodies_remove_their_joints),
         cmocka_unit_test(test_joined_pairs),
         cmocka_unit_test(test_joined_bodies_do_not_touch),
         cmocka_unit_test(test_islands),
-        cmocka_unit_test(test_save_and_load_go_on_alike),
+        cmocka_unit_test(test_loaded_worlds_continue_identically),
         cmocka_unit_test(test_damaged_images),
-        cmocka_unit_test(test_loads_beyond_numbers),
+        cmocka_unit_test(test_loads_beyond_range),
         cmocka_unit_test(test_tangle_recovers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

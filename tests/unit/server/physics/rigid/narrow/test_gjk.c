@@ -1,5 +1,5 @@
 /* test_gjk.c: distances, depths and casts of convex shapes against brute force, closed forms and
- * certificates that prove a result without knowing how it was found. */
+ * certificates that prove a result independently of the algorithm. */
 #include "server/physics/rigid/narrow/gjk.h"
 
 #include "tests/unit/server/physics/rigid/solids.h"
@@ -17,7 +17,7 @@ typedef struct Pair {
     f32 size;
 } Pair;
 
-/* Two random shapes whose centres are 0..1.5 of their sizes apart: about half overlap. */
+/* Two random shapes whose centres are 0 to 1.5 of their sizes apart: about half overlap. */
 static void random_pair(Pair *p, ShapeKind one, ShapeKind other, u64 seed, f32 low, f32 high)
 {
     p->size = 0.0f;
@@ -50,23 +50,24 @@ static void separation_is_proved_by_its_normal_and_points(void **unused)
                 assert_true(gjk_separation(&p.pose[0], &p.pose[1], INFINITY, &r));
                 assert_float_equal(vec3_length(r.normal), 1.0f, 1e-5f);
                 f32 tolerance = 2e-5f * (p.size + 3.0f);
-                /* Along the normal the shapes are as far apart as is said... */
+                /* Along the normal the shapes are separated by the reported distance... */
                 f64 gap = solid_gap(&p.pose[0], &p.pose[1], r.normal);
                 worst = fmax(worst, fabs(gap - (f64)r.separation));
                 assert_true(fabs(gap - (f64)r.separation) < (f64)tolerance);
-                /* ...the points differ by that much, and lie in their shapes. */
+                /* ...the witness points differ by that much, and lie in their shapes. */
                 Vec3 d = vec3_sub(vec3_sub(r.on_b, r.on_a), vec3_scale(r.normal, r.separation));
                 assert_true(vec3_length(d) < tolerance);
                 assert_true(solid_outside(&p.pose[0], r.on_a) < (f64)tolerance);
                 assert_true(solid_outside(&p.pose[1], r.on_b) < (f64)tolerance);
-                /* Apart, that proves the distance; in depth no other direction may be shorter. */
+                /* For separated shapes that proves the distance; for overlapping ones no other
+                 * direction may be shorter. */
                 apart += r.separation > 0.0f;
                 deep += r.separation < 0.0f;
                 for (u64 n = 0; n < 50 && r.separation < 0.0f; n++) {
                     Vec3 other = solid_direction(k, 100 + n);
                     assert_true(solid_gap(&p.pose[0], &p.pose[1], other) <
                                 (f64)(r.separation + tolerance));
-                    /* Near misses of the normal are the hardest rivals. */
+                    /* Directions close to the normal are the most likely to be shorter. */
                     other = vec3_normalize_or(vec3_add_scaled(r.normal, 0.05f, other), other);
                     assert_true(solid_gap(&p.pose[0], &p.pose[1], other) <
                                 (f64)(r.separation + tolerance));
@@ -82,7 +83,7 @@ static void separation_is_proved_by_its_normal_and_points(void **unused)
 
 static f64 segment_segment(Vec3 p0, Vec3 p1, Vec3 q0, Vec3 q1)
 {
-    /* By ternary search on the outer, closed form on the inner: the distance is convex. */
+    /* Ternary search over one segment, closed form for the other: the distance is convex. */
     f64 low = 0.0, high = 1.0, best = INFINITY;
     for (u32 i = 0; i < 60; i++) {
         f64 t[2] = {low + (high - low) / 3.0, high - (high - low) / 3.0}, d[2];
@@ -108,7 +109,7 @@ static f64 segment_segment(Vec3 p0, Vec3 p1, Vec3 q0, Vec3 q1)
     return best;
 }
 
-/* Distance of a point to a face if it projects into it, else infinity. */
+/* Distance of a point to a face if it projects into the face, else infinity. */
 static f64 point_face(Vec3 p, const Vec3 *world, const Hull *h, u32 face)
 {
     u32 e = h->face_edges[face];
@@ -162,7 +163,7 @@ static f64 brute_distance(const Pair *p)
     return best;
 }
 
-/* The largest gap over all face normals and cross products of edges: exact when they overlap. */
+/* The largest gap over all face normals and cross products of edges: exact for overlaps. */
 static f64 brute_depth(const Pair *p)
 {
     Vec3 w[2][SOLID_HULL_VERTICES];
@@ -225,24 +226,24 @@ static void known_separations(void **unused)
     assert_float_equal(r.normal.x, -1.0f, 1e-6f);
     assert_float_equal(r.on_b.x, 1.0f, 1e-6f);
     assert_float_equal(r.on_b.y, 0.3f, 1e-6f);
-    /* Past a corner: (1, 2, 3) away from it by (3, 4, 12) is 13. */
+    /* Offset of the centre from the corner (1, 2, 3): (3, 4, 12), of length 13. */
     a.position = vec3(4.0f, 6.0f, 15.0f);
     assert_true(gjk_separation(&a, &b, INFINITY, &r));
     assert_float_equal(r.separation, 12.5f, 1e-5f);
     assert_false(gjk_separation(&a, &b, 12.0f, &r));
-    /* The centre inside, nearest to the face x = 1. */
+    /* The centre is inside, nearest to the face x = 1. */
     a.position = vec3(0.75f, 0.0f, 0.0f);
     assert_true(gjk_separation(&a, &b, INFINITY, &r));
     assert_float_equal(r.separation, -0.75f, 1e-5f);
     assert_float_equal(r.normal.x, -1.0f, 1e-5f);
-    /* Rim of a cylinder: (1, 2) away from it by (3, 4) is 5. */
+    /* Offset from the rim of a cylinder at (1, 2): (3, 4), of length 5. */
     b.shape = &cylinder;
     a.position = vec3(4.0f * 0.6f, 6.0f, 4.0f * 0.8f);
     assert_true(gjk_separation(&a, &b, INFINITY, &r));
     assert_float_equal(r.separation, 4.5f, 1e-5f);
     assert_float_equal(r.on_b.x, 0.6f, 1e-4f);
     assert_float_equal(r.on_b.y, 2.0f, 1e-5f);
-    /* The side of a cone of radius 3 and height 4: its slope is 3-4-5. */
+    /* The side of a cone of radius 3 and height 4 is a 3-4-5 triangle. */
     b.shape = &cone;
     a.position = vec3_add(vec3(1.5f, 0.0f, 0.0f), vec3_scale(vec3(0.8f, 0.6f, 0.0f), 2.0f));
     assert_true(gjk_separation(&a, &b, INFINITY, &r));
@@ -258,7 +259,7 @@ static void coincident_and_flat_overlaps_have_a_way_out(void **unused)
             Pair p;
             random_pair(&p, solid_kinds[i], solid_kinds[i], 9000 + k, 0.1f, 2.0f);
             p.shape[1] = p.shape[0];
-            p.pose[1] = p.pose[0]; /* the same place, the same turn */
+            p.pose[1] = p.pose[0]; /* the same position and rotation */
             if (k % 2) {
                 p.pose[1].orientation = solid_rotation(k, 5);
             }
@@ -271,7 +272,7 @@ static void coincident_and_flat_overlaps_have_a_way_out(void **unused)
             assert_true(fabs(gap - (f64)r.separation) < 1e-4);
         }
     }
-    /* Crossing capsules in one plane: the cores' difference is flat. */
+    /* Crossing capsules in one plane: the difference of their core segments is flat. */
     Shape capsule = {.kind = SHAPE_CAPSULE, .radius = 0.25f, .half_height = 1.0f};
     Quat quarter = {0.70710678f, 0.70710678f, 0.0f, 0.0f};
     ShapePose a = {&capsule, {0, 0, 0}, quat_identity()}, b = {&capsule, {0, 0.25f, 0}, quarter};
@@ -304,7 +305,7 @@ static void sizes_from_a_millimetre_to_a_hundred_metres(void **unused)
     }
 }
 
-static void overlap_says_what_separation_says(void **unused)
+static void overlap_agrees_with_separation(void **unused)
 {
     PL_UNUSED(unused);
     for (u32 i = 0; i < PL_COUNT(solid_kinds); i++) {
@@ -325,8 +326,8 @@ static void overlap_says_what_separation_says(void **unused)
     }
 }
 
-/* Asked again with what it said before, with nonsense, or with nothing: the same answer. */
-static void axes_of_before_change_nothing(void **unused)
+/* A warm start with the previous axis, with garbage, or with nothing gives the same result. */
+static void warm_starts_change_nothing(void **unused)
 {
     PL_UNUSED(unused);
     u32 far = 0;
@@ -355,7 +356,7 @@ static void axes_of_before_change_nothing(void **unused)
                     assert_true(low - solid_reach(&p.pose[0], n) > (f64)limit - 1e-4);
                     far++;
                 }
-                /* They move a little before they are asked about again. */
+                /* Moves a little before the next query. */
                 p.pose[0].position =
                     vec3_add_scaled(p.pose[0].position, 0.05f, solid_direction(k, 70 + again));
             }
@@ -391,7 +392,7 @@ static void triangles_are_thin_hulls(void **unused)
     }
 }
 
-static void casts_stop_at_the_touch(void **unused)
+static void casts_stop_at_contact(void **unused)
 {
     PL_UNUSED(unused);
     u32 hits = 0, misses = 0;
@@ -411,7 +412,7 @@ static void casts_stop_at_the_touch(void **unused)
                 bool hit = gjk_cast(&p.pose[0], &p.pose[1], motion, &t, &normal, &point);
                 hits += hit;
                 misses += !hit;
-                /* Free all the way up to the hit. */
+                /* Free all the way to the hit. */
                 f32 until = hit ? t : 1.0f;
                 for (u32 n = 0; n <= 32; n++) {
                     p.pose[0].position = vec3_add_scaled(start, until * (f32)n / 32.0f, motion);
@@ -455,7 +456,7 @@ static void known_casts(void **unused)
     assert_float_equal(t, 1.6f / 4.0f, 1e-5f);
     assert_float_equal(n.x, -0.6f, 1e-4f);
     assert_float_equal(n.y, 0.8f, 1e-4f);
-    /* Inside at the start. */
+    /* Overlapping at the start. */
     a.position = vec3(0.9f, 0, 0);
     assert_true(gjk_cast(&a, &b, vec3(0, 1, 0), &t, &n, &p));
     assert_float_equal(t, 0.0f, 0.0f);
@@ -496,10 +497,10 @@ int main(void)
         cmocka_unit_test(known_separations),
         cmocka_unit_test(coincident_and_flat_overlaps_have_a_way_out),
         cmocka_unit_test(sizes_from_a_millimetre_to_a_hundred_metres),
-        cmocka_unit_test(overlap_says_what_separation_says),
-        cmocka_unit_test(axes_of_before_change_nothing),
+        cmocka_unit_test(overlap_agrees_with_separation),
+        cmocka_unit_test(warm_starts_change_nothing),
         cmocka_unit_test(triangles_are_thin_hulls),
-        cmocka_unit_test(casts_stop_at_the_touch),
+        cmocka_unit_test(casts_stop_at_contact),
         cmocka_unit_test(known_casts),
         cmocka_unit_test(support_reaches_farthest),
     };

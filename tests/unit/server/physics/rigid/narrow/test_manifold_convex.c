@@ -1,4 +1,4 @@
-/* test_manifold_convex.c: contacts of all pairs of convex shapes: properties that hold for any
+/* test_manifold_convex.c: manifolds of all pairs of convex shapes: properties that hold for any
  * pair, over thousands of random ones, and known contacts of cylinders, cones and hulls. */
 #include "tests/unit/server/physics/rigid/solids.h"
 
@@ -17,8 +17,8 @@ typedef struct Pair {
     f32 size;
 } Pair;
 
-/* Two random shapes along a direction, from deep in each other to a margin apart; half of them
- * shallow, as contacts at rest are. */
+/* Two random shapes along a direction, from deep overlap to a margin apart; half of them shallow,
+ * as resting contacts are. */
 static void random_pair(Pair *p, ShapeKind one, ShapeKind other, u64 seed, f32 low, f32 high)
 {
     p->size = 0.0f;
@@ -59,7 +59,7 @@ static void check_form(const Manifold *m, f32 margin)
     }
 }
 
-/* Axes are chosen with a bias of 2 mm for faces, edges and lines. */
+/* Faces, edges and lines are preferred as axes, with a bias of 2 mm. */
 #define BIAS 0.0041f
 
 static void contacts_fit_the_shapes(void **unused)
@@ -77,7 +77,7 @@ static void contacts_fit_the_shapes(void **unused)
                 u32 count = manifold_collide(&p.pose[0], &p.pose[1], margin, m, MANIFOLDS_MAX);
                 GjkResult r;
                 assert_true(gjk_separation(&p.pose[0], &p.pose[1], INFINITY, &r));
-                /* A manifold if and only if they are near. */
+                /* A manifold if and only if they are within the margin. */
                 if (fabsf(r.separation - margin) > BIAS) {
                     assert_int_equal(count, r.separation < margin ? 1 : 0);
                 }
@@ -88,18 +88,18 @@ static void contacts_fit_the_shapes(void **unused)
                 points += m->count;
                 wide += m->count > 1;
                 check_form(m, margin);
-                /* Moved along the normal by the deepest overlap they are free... */
+                /* Moved along the normal by the deepest overlap they are separated... */
                 f64 gap = solid_gap(&p.pose[0], &p.pose[1], m->normal);
                 worst_gap = fmax(worst_gap, fabs(gap - (f64)deepest(m)));
                 assert_true(fabs(gap - (f64)deepest(m)) < (f64)BIAS);
-                /* ...and there is no shorter way. */
+                /* ...and no direction is shorter. */
                 assert_true(fabs((f64)(deepest(m) - r.separation)) < (f64)BIAS);
                 for (u32 q = 0; q < m->count; q++) {
                     Vec3 half = vec3_scale(m->normal, 0.5f * m->points[q].separation);
                     f64 a = solid_outside(&p.pose[0], vec3_sub(m->points[q].position, half));
                     f64 b = solid_outside(&p.pose[1], vec3_add(m->points[q].position, half));
                     worst_outside = fmax(worst_outside, fmax(a, b));
-                    /* A face's neighbourhood counts to 0.5 %, a cap's to 2 %. */
+                    /* Contacts may lie beside the face: up to 0.5 % of its size, for a cap 2 %. */
                     assert_true(fmax(a, b) < 0.021);
                 }
             }
@@ -110,8 +110,8 @@ static void contacts_fit_the_shapes(void **unused)
     assert_true(touching > 2000 && wide > 300);
 }
 
-/* Contacts may not depend on who is first, nor on where and how the pair lies in the world. */
-static void swapped_and_moved_pairs_touch_the_same(void **unused)
+/* Contacts must not depend on the order of the pair, nor on its pose in the world. */
+static void contacts_do_not_depend_on_order_or_pose(void **unused)
 {
     PL_UNUSED(unused);
     u32 compared = 0, different = 0;
@@ -134,7 +134,8 @@ static void swapped_and_moved_pairs_touch_the_same(void **unused)
                 }
                 u32 away = manifold_collide(&moved[0], &moved[1], 0.05f, &m[2], 1);
                 if (count == 0 || swapped == 0 || away == 0) {
-                    /* Only a pair at the very margin may be seen once and not again. */
+                    /* Only pairs right at the margin may be reported in one case and not in the
+                     * other. */
                     for (u32 n = 0; n < 3; n++) {
                         assert_true((n == 0   ? count
                                      : n == 1 ? swapped
@@ -146,7 +147,8 @@ static void swapped_and_moved_pairs_touch_the_same(void **unused)
                 assert_float_equal(deepest(&m[0]), deepest(&m[1]), BIAS);
                 assert_float_equal(deepest(&m[0]), deepest(&m[2]), BIAS);
                 compared++;
-                /* Equally short ways out may be told apart by rounding, seldom. */
+                /* With several equally short directions, rounding may choose another one;
+                 * rarely. */
                 different += vec3_dot(m[0].normal, m[1].normal) > -0.99f ||
                              vec3_dot(quat_rotate(rotation, m[0].normal), m[2].normal) < 0.99f;
             }
@@ -166,7 +168,7 @@ static void extreme_pairs_stay_finite(void **unused)
                 Pair p;
                 u64 seed = 90000 + (i * 6 + j) * 1000 + k;
                 random_pair(&p, solid_kinds[i], solid_kinds[j], seed, 1e-3f, 100.0f);
-                if (k % 3 == 0) { /* the same place, and the same turn */
+                if (k % 3 == 0) { /* the same position and rotation */
                     p.pose[1].position = p.pose[0].position;
                     p.pose[1].orientation = p.pose[0].orientation;
                 }
@@ -185,8 +187,9 @@ static void extreme_pairs_stay_finite(void **unused)
     }
 }
 
-/* What no caller should ask for must still end, with numbers or none. */
-static void absurd_poses_come_back(void **unused)
+/* Invalid poses that no caller should pass: the function still returns, with a finite manifold or
+ * none. */
+static void invalid_poses_return(void **unused)
 {
     PL_UNUSED(unused);
     static const f32 absurd[] = {NAN, INFINITY, -INFINITY, 1e30f, 0.0f};
@@ -223,8 +226,8 @@ static void absurd_poses_come_back(void **unused)
     }
 }
 
-/* A point that rests or slides slowly keeps its name from tick to tick. */
-static void slow_motion_keeps_the_names(void **unused)
+/* A point at rest or sliding slowly keeps its feature id from tick to tick. */
+static void slow_motion_keeps_feature_ids(void **unused)
 {
     PL_UNUSED(unused);
     static const ShapeKind kinds[] = {SHAPE_BOX, SHAPE_CYLINDER, SHAPE_CONE, SHAPE_HULL};
@@ -239,14 +242,14 @@ static void slow_motion_keeps_the_names(void **unused)
             solid_hull_kind(&hulls[1], 2, b.half);
             a.geometry = &hulls[0].geometry;
             b.geometry = &hulls[1].geometry;
-            /* Bases face each other: a cone stands on its head below. */
+            /* Bases face each other: the lower cone is upside down. */
             Quat over = {0, 1, 0, 0};
             ShapePose below = {&a, {0, 0, 0}, kinds[i] == SHAPE_CONE ? over : quat_identity()};
             ShapePose above = {&b, {0, 0.899f, 0}, quat_identity()};
             Manifold last = {.count = 0};
             u32 changed = 0;
             for (u32 k = 0; k < 100; k++) {
-                /* A shiver of 1e-5 rad and m, and a slow slide of 0.1 mm a tick. */
+                /* Vibration of 1e-5 rad and m, and a slow slide of 0.1 mm a tick. */
                 f32 shiver = random_range(k, i * 4 + j, -1e-5f, 1e-5f);
                 above.position = vec3(0.03f + 1e-4f * (f32)k, 0.899f + shiver, 0.02f - shiver);
                 above.orientation = quat_normalize((Quat){1.0f, shiver, 0.2f, -shiver});
@@ -262,7 +265,7 @@ static void slow_motion_keeps_the_names(void **unused)
                 }
                 last = m[0];
             }
-            /* Of 396: an edge that slides over a corner may change a pair of names, seldom. */
+            /* Of 396: an edge that slides over a corner may change a pair of ids, rarely. */
             assert_true(changed <= 8);
         }
     }
@@ -326,7 +329,7 @@ static void standing_cylinders_and_cones_have_four_points(void **unused)
                 for (u32 i = 0; i < 4; i++) {
                     assert_float_equal(m->points[i].separation, -0.001f, 2e-6f);
                     sum = vec3_add_scaled(sum, 0.25f, m->points[i].position);
-                    /* A solid that only spins keeps its points. */
+                    /* A solid that only rotates about its axis keeps its points. */
                     if (rotation == 0) {
                         features[i] = m->points[i].feature;
                     }
@@ -341,7 +344,7 @@ static void standing_cylinders_and_cones_have_four_points(void **unused)
     }
 }
 
-static void rolling_cylinders_feel_no_corners(void **unused)
+static void rolling_cylinders_have_no_corners(void **unused)
 {
     PL_UNUSED(unused);
     for (u32 f = 0; f < FLOORS; f++) {
@@ -349,7 +352,7 @@ static void rolling_cylinders_feel_no_corners(void **unused)
         SolidHull hull;
         ShapePose ground = floor_pose(f, &floor, &hull);
         for (u32 rotation = 0; rotation < 200; rotation++) {
-            /* Lying along z, turned about its own axis. */
+            /* Lying along z, rotated about its own axis. */
             ShapePose pose = {&shape, {0.3f, 0.499f, -0.2f}, spin_y(quarter_x, 0.0371f, rotation)};
             Manifold m[MANIFOLDS_MAX];
             assert_int_equal(manifold_collide(&ground, &pose, 0.02f, m, MANIFOLDS_MAX), 1);
@@ -364,7 +367,7 @@ static void rolling_cylinders_feel_no_corners(void **unused)
     }
 }
 
-/* On the side: the slope of a cone of radius 3 and height 4 is a 3-4-5 triangle. */
+/* On its side: the side of a cone of radius 3 and height 4 is a 3-4-5 triangle. */
 static void lying_cones_touch_along_their_side(void **unused)
 {
     PL_UNUSED(unused);
@@ -372,19 +375,19 @@ static void lying_cones_touch_along_their_side(void **unused)
         Shape floor, shape = {.kind = SHAPE_CONE, .radius = 0.75f, .half_height = 0.5f};
         SolidHull hull;
         ShapePose ground = floor_pose(f, &floor, &hull);
-        /* The side's normal in the frame of the cone is (0.8, 0.6, 0): turned about z so that it
-         * looks down. cos and sin of the half angle of atan2(−1, 0) − atan2(0.6, 0.8). */
+        /* The side's normal in the frame of the cone is (0.8, 0.6, 0): rotated about z until it
+         * points down. cos and sin of the half angle of atan2(−1, 0) − atan2(0.6, 0.8). */
         f32 sine = -0.8f, cosine = -0.6f; /* of the angle: (0.8, 0.6) to (0, −1) */
         Quat down = {sqrtf(0.5f * (1.0f + cosine)), 0, 0, -sqrtf(0.5f * (1.0f - cosine))};
         assert_float_equal(quat_rotate(down, vec3(0.8f, 0.6f, 0)).y, -1.0f, 1e-6f);
         PL_UNUSED(sine);
         for (u32 rotation = 0; rotation < 50; rotation++) {
             ShapePose pose = {&shape, vec3_zero(), spin_y(down, 0.1f, rotation)};
-            /* The side lies 0.6 × 0.5 below the centre of its axis. */
+            /* The side lies 0.6 × 0.5 below the centre of the axis. */
             pose.position.y = 0.3f - 0.001f;
             Manifold m[MANIFOLDS_MAX];
             assert_int_equal(manifold_collide(&ground, &pose, 0.02f, m, MANIFOLDS_MAX), 1);
-            /* Turned about its own axis it lies on the same line. */
+            /* Rotated about its own axis it lies on the same line. */
             assert_int_equal(m->count, 2);
             assert_float_equal(m->normal.y, 1.0f, 1e-5f);
             assert_float_equal(m->points[0].separation, -0.001f, 1e-5f);
@@ -451,7 +454,8 @@ static Geometry *random_hull(u64 seed, u32 points)
     return geometry_hull(cloud, points, HULL_VERTICES_MAX, NULL);
 }
 
-/* Most faces and edges are passed over because they cannot separate: none may be that does. */
+/* Most faces and edges are skipped because they cannot separate the pair: none that does may be
+ * skipped. */
 static void hulls_touch_where_they_overlap(void **state)
 {
     (void)state;
@@ -500,7 +504,8 @@ static void stacked_hulls_rest_on_faces(void **unused)
         assert_int_equal(manifold_collide(&a, &b, 0.02f, m, MANIFOLDS_MAX), 1);
         assert_int_equal(m->count, 4);
         assert_float_equal(m->normal.y, 1.0f, 1e-6f);
-        /* The four span most of the common hexagon: its area is about 2, theirs no less than 1. */
+        /* The four points span most of the common hexagon: its area is about 2, theirs is at least
+         * 1. */
         Vec3 d = vec3_sub(m->points[1].position, m->points[0].position);
         f32 area =
             0.5f * fabsf(vec3_cross(d, vec3_sub(m->points[2].position, m->points[0].position)).y) +
@@ -512,9 +517,9 @@ static void stacked_hulls_rest_on_faces(void **unused)
     }
 }
 
-/* A box exactly where another is has a way out, through its nearest faces, however it is turned:
- * edges that are parallel make no axis of what rounding leaves of their cross product. */
-static void a_box_in_itself_has_a_way_out(void **state)
+/* Boxes in the same place separate along their nearest faces in any orientation: the cross product
+ * of parallel edges is only rounding and must not become an axis. */
+static void coincident_boxes_separate(void **state)
 {
     (void)state;
     u64 counter = 0;
@@ -542,13 +547,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contacts_fit_the_shapes),
-        cmocka_unit_test(swapped_and_moved_pairs_touch_the_same),
+        cmocka_unit_test(contacts_do_not_depend_on_order_or_pose),
         cmocka_unit_test(extreme_pairs_stay_finite),
-        cmocka_unit_test(a_box_in_itself_has_a_way_out),
-        cmocka_unit_test(absurd_poses_come_back),
-        cmocka_unit_test(slow_motion_keeps_the_names),
+        cmocka_unit_test(coincident_boxes_separate),
+        cmocka_unit_test(invalid_poses_return),
+        cmocka_unit_test(slow_motion_keeps_feature_ids),
         cmocka_unit_test(standing_cylinders_and_cones_have_four_points),
-        cmocka_unit_test(rolling_cylinders_feel_no_corners),
+        cmocka_unit_test(rolling_cylinders_have_no_corners),
         cmocka_unit_test(lying_cones_touch_along_their_side),
         cmocka_unit_test(leaning_cylinder_touches_with_its_lowest_point),
         cmocka_unit_test(boxes_as_hulls_touch_as_boxes_do),

@@ -1,5 +1,5 @@
-/* test_manifold_mesh.c: convex shapes on triangle meshes and terrains, and compounds: flat ground
- * of many triangles is flat ground, ridges and corners are felt, and what is near is found. */
+/* test_manifold_mesh.c: convex shapes on triangle meshes and terrains, and compounds: triangulated
+ * flat ground acts as a plane, ridges and corners collide, and near triangles are found. */
 #include "tests/unit/server/physics/rigid/solids.h"
 
 #include "server/physics/rigid/narrow/gjk.h"
@@ -74,7 +74,7 @@ static f32 flat(f32 x, f32 z)
     return 0.0f;
 }
 
-/* Rolling hills without a transcendental: bumps of 0.4 m. */
+/* Rolling hills, bumps of 0.4 m, without transcendental functions. */
 static f32 hills(f32 x, f32 z)
 {
     f32 u = x - floorf(x / 4.0f) * 4.0f - 2.0f, w = z - floorf(z / 5.0f) * 5.0f - 2.5f;
@@ -138,8 +138,8 @@ static void check_form(const Manifold *m, u32 count, f32 margin)
     }
 }
 
-/* On flat ground of many triangles, exactly its normal and depth everywhere: also over edges and
- * corners of triangles, for all shapes and turns. */
+/* On flat ground of many triangles the normal and depth are exact everywhere: also over edges and
+ * corners of triangles, for all shapes and orientations. */
 static void flat_ground_is_flat(void **unused)
 {
     PL_UNUSED(unused);
@@ -153,7 +153,7 @@ static void flat_ground_is_flat(void **unused)
                 Shape shape = solid_shape(solid_kinds[i], k, 0.1f, 0.8f, &hull);
                 ShapePose pose = {
                     &shape, {0, 0, 0}, k % 3 ? solid_rotation(k, 3) : quat_identity()};
-                /* A third right on the edges' crossings. */
+                /* A third exactly over edges and corners. */
                 pose.position.x = k % 3 == 1 ? 0.5f * (f32)(k % 5) : random_range(k, 5, -2, 2);
                 pose.position.z = k % 3 == 1 ? 0.5f * (f32)(k % 7) : random_range(k, 6, -2, 2);
                 f32 low = (f32)solid_reach(&pose, vec3(0, -1, 0));
@@ -202,7 +202,7 @@ static void a_box_on_many_triangles_rests_on_its_corners(void **unused)
     geometry_destroy(geometry);
 }
 
-/* A ball that rolls keeps the name of its point, so that the solver keeps its impulse. */
+/* A rolling ball keeps its feature id, so that the solver keeps its impulse. */
 static void rolling_ball_keeps_its_point(void **unused)
 {
     PL_UNUSED(unused);
@@ -249,7 +249,7 @@ static void valleys_have_two_sides_and_ridges_an_edge(void **unused)
 
         geometry = terrain ? grid_terrain(ridge, SIDE, 0.5f) : grid_mesh(ridge, SIDE, 0.5f);
         ground_set(&g, geometry);
-        /* 20° off the top of the ridge: its edge pushes along the way to the centre. */
+        /* 20° off the top of the ridge: the normal at its edge points to the centre. */
         Vec3 n = vec3(0.34202014f, 0.93969262f, 0.0f);
         pose.position = vec3_scale(n, 0.499f);
         pose.position.z = 0.2f;
@@ -263,9 +263,9 @@ static void valleys_have_two_sides_and_ridges_an_edge(void **unused)
     }
 }
 
-/* On hills what is apart is as far as the nearest triangle, by brute force over all of them; what
- * overlaps has contacts that are no deeper than the deepest triangle. */
-static void hills_are_felt_where_they_are(void **unused)
+/* On hills: separated shapes are as far as the nearest triangle, by brute force over all of them;
+ * overlapping ones have contacts no deeper than the deepest triangle. */
+static void contacts_on_hills_match_brute_force(void **unused)
 {
     PL_UNUSED(unused);
     Geometry *geometry = grid_mesh(hills, SIDE, 0.5f);
@@ -331,14 +331,14 @@ static void the_back_of_an_open_mesh_holds_too(void **unused)
         assert_true(count > 0);
         assert_float_equal(deepest(m, count), -0.001f, 2e-4f);
         for (u32 k = 0; k < count; k++) {
-            /* Seams are felt a little there, apart or nearly along the face. */
+            /* Seams may add contacts there that are separated or nearly along the face. */
             assert_true(m[k].normal.y < (deepest(&m[k], 1) < 0.0f ? -0.99f : -0.5f));
         }
     }
     geometry_destroy(geometry);
 }
 
-static void what_sank_into_terrain_is_pushed_up(void **unused)
+static void bodies_sunk_into_terrain_are_pushed_up(void **unused)
 {
     PL_UNUSED(unused);
     Geometry *geometry = grid_terrain(flat, SIDE, 0.5f);
@@ -357,8 +357,8 @@ static void what_sank_into_terrain_is_pushed_up(void **unused)
     geometry_destroy(geometry);
 }
 
-/* A turned and moved mesh gives the turned and moved contacts. */
-static void meshes_may_lie_anywhere(void **unused)
+/* A rotated and moved mesh gives the rotated and moved contacts. */
+static void contacts_move_with_the_mesh(void **unused)
 {
     PL_UNUSED(unused);
     Geometry *geometry = grid_mesh(hills, SIDE, 0.5f);
@@ -382,7 +382,7 @@ static void meshes_may_lie_anywhere(void **unused)
         u32 there = manifold_collide(&ground, &moved, 0.02f, m[1], MANIFOLDS_MAX);
         assert_int_equal(here > 0, there > 0);
         if (here == 0) {
-            continue; /* over a hollow */
+            continue; /* over a dip */
         }
         compared++;
         assert_float_equal(deepest(m[0], here), deepest(m[1], there), 3e-3f);
@@ -391,7 +391,7 @@ static void meshes_may_lie_anywhere(void **unused)
     geometry_destroy(geometry);
 }
 
-/* A closed box of 12 triangles is a box. */
+/* A closed box of 12 triangles acts as a box. */
 static void a_closed_mesh_is_a_solid(void **unused)
 {
     PL_UNUSED(unused);
@@ -490,8 +490,8 @@ static void a_table_stands_on_its_four_legs(void **unused)
     geometry_destroy(table);
 }
 
-/* A compound of one child is that child, also when the child is turned and put aside. */
-static void one_child_is_its_shape(void **unused)
+/* A compound of one child acts as that child, also when the child is rotated and offset. */
+static void one_child_acts_as_its_shape(void **unused)
 {
     PL_UNUSED(unused);
     Geometry *mesh = grid_mesh(hills, SIDE, 0.5f);
@@ -551,7 +551,7 @@ static void one_child_is_its_shape(void **unused)
 static void a_corner_of_walls_gives_a_manifold_each(void **unused)
 {
     PL_UNUSED(unused);
-    /* Floor and two walls of a room as an open mesh, fronts inwards. */
+    /* Floor and two walls of a room as an open mesh, front faces inwards. */
     static const Vec3 v[7] = {{0, 0, 0}, {4, 0, 0}, {0, 4, 0}, {0, 0, 4},
                               {4, 0, 4}, {4, 4, 0}, {0, 4, 4}};
     static const u32 t[18] = {0, 3, 4, 0, 4, 1, 0, 1, 5, 0, 5, 2, 0, 2, 6, 0, 6, 3};
@@ -580,7 +580,7 @@ static void a_corner_of_walls_gives_a_manifold_each(void **unused)
         assert_float_equal(sum.x, 1.0f, 1e-5f);
         assert_float_equal(sum.y, 1.0f, 1e-5f);
         assert_float_equal(sum.z, 1.0f, 1e-5f);
-        /* Room for two only: still two. */
+        /* Capacity for only two: two are returned. */
         assert_int_equal(manifold_collide(&g.pose, &pose, 0.02f, m, 2), 2);
     }
     geometry_destroy(geometry);
@@ -593,13 +593,13 @@ int main(void)
         cmocka_unit_test(a_box_on_many_triangles_rests_on_its_corners),
         cmocka_unit_test(rolling_ball_keeps_its_point),
         cmocka_unit_test(valleys_have_two_sides_and_ridges_an_edge),
-        cmocka_unit_test(hills_are_felt_where_they_are),
+        cmocka_unit_test(contacts_on_hills_match_brute_force),
         cmocka_unit_test(the_back_of_an_open_mesh_holds_too),
-        cmocka_unit_test(what_sank_into_terrain_is_pushed_up),
-        cmocka_unit_test(meshes_may_lie_anywhere),
+        cmocka_unit_test(bodies_sunk_into_terrain_are_pushed_up),
+        cmocka_unit_test(contacts_move_with_the_mesh),
         cmocka_unit_test(a_closed_mesh_is_a_solid),
         cmocka_unit_test(a_table_stands_on_its_four_legs),
-        cmocka_unit_test(one_child_is_its_shape),
+        cmocka_unit_test(one_child_acts_as_its_shape),
         cmocka_unit_test(a_corner_of_walls_gives_a_manifold_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

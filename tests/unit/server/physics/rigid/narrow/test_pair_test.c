@@ -1,4 +1,4 @@
-/* test_pair_test.c: tests of pairs against sampled motions, other algorithms and times that can be
+/* test_pair_test.c: tests of pairs against sampled motions, other algorithms and times of contact
  * derived by hand. */
 #include "server/physics/rigid/narrow/pair_test.h"
 #include "tests/support/any.h"
@@ -32,7 +32,7 @@ static void assert_vec_near(Vec3 got, Vec3 want, f32 within)
 
 /* ---- lines ---- */
 
-/* Independent of Möller–Trumbore: the crossing of the plane, then three sides. */
+/* Independent of Möller–Trumbore: intersects the plane, then tests three sides. */
 static bool brute_line_triangle(const Line *line, const Vec3 c[3], f32 *t, f32 *margin)
 {
     Vec3 n = vec3_cross(vec3_sub(c[1], c[0]), vec3_sub(c[2], c[0]));
@@ -88,7 +88,7 @@ static void lines_against_triangles(void **state)
         }
     }
     assert_true(hits[0] > 300 && hits[1] > hits[0] && hits[2] > hits[1]);
-    /* In the plane, and a triangle without area: no. */
+    /* In the plane of the triangle, and a degenerate triangle: no hit. */
     Vec3 flat[3] = {{0, 0, 0}, {1, 0, 0}, {0, 0, 1}};
     Line in_plane = {LINE_WHOLE, {-1, 0, 0.2f}, {1, 0, 0.2f}};
     assert_false(line_triangle_touch(&in_plane, flat));
@@ -103,7 +103,7 @@ static void lines_against_shapes(void **state)
     Shape ball = {.kind = SHAPE_SPHERE, .radius = 1.0f};
     ShapePose pose = {&ball, vec3(10.0f, 0.0f, 0.0f), quat_identity()};
     PairMeeting meeting;
-    /* `to` at 2 m: the ball begins at 9 m, that is time 4.5. */
+    /* `to` is 2 m away: the ball begins at 9 m, parameter 4.5. */
     Line line = {LINE_SEGMENT, vec3_zero(), vec3(2.0f, 0.0f, 0.0f)};
     assert_false(line_shape_touch(&line, &pose));
     assert_false(line_shape_meet(&line, &pose, &meeting));
@@ -113,7 +113,7 @@ static void lines_against_shapes(void **state)
     assert_near(meeting.time, 4.5f, 1e-6f);
     assert_vec_near(meeting.point, vec3(9.0f, 0.0f, 0.0f), 1e-5f);
     assert_vec_near(meeting.normal, vec3(-1.0f, 0.0f, 0.0f), 1e-5f);
-    line.to = vec3(-2.0f, 0.0f, 0.0f); /* looking away */
+    line.to = vec3(-2.0f, 0.0f, 0.0f); /* facing away */
     assert_false(line_shape_touch(&line, &pose));
     line.kind = LINE_WHOLE;
     assert_true(line_shape_touch(&line, &pose));
@@ -128,7 +128,7 @@ static void lines_against_shapes(void **state)
 
 /* ---- triangles ---- */
 
-/* Two triangles that are not in one plane meet if an edge of one goes through the other. */
+/* Two triangles in different planes intersect if an edge of one passes through the other. */
 static bool brute_triangles(const Vec3 a[3], const Vec3 b[3], f32 *margin)
 {
     bool touch = false;
@@ -192,7 +192,7 @@ static void triangles_in_one_plane_and_touching(void **state)
     Vec3 crossing[3] = {{-1, 0, 1}, {1, 0, 1}, {-1, 0, 2}};
     Vec3 beside[3] = {{4, 0, 4}, {4, 0, 2}, {2, 0, 4}};
     Vec3 above[3] = {{0.5f, 0.01f, 0.5f}, {1, 0.01f, 0.5f}, {0.5f, 0.01f, 1}};
-    Vec3 star[3] = {{3, 0, 3}, {-3, 0, 1}, {1, 0, -3}}; /* corners all outside, edges cross */
+    Vec3 star[3] = {{3, 0, 3}, {-3, 0, 1}, {1, 0, -3}}; /* all corners outside, edges cross */
     assert_true(triangle_triangle_touch(a, inside));
     assert_true(triangle_triangle_touch(inside, a));
     assert_true(triangle_triangle_meet(a, crossing, ends));
@@ -200,7 +200,7 @@ static void triangles_in_one_plane_and_touching(void **state)
     assert_false(triangle_triangle_touch(a, beside));
     assert_false(triangle_triangle_touch(a, above));
     assert_true(triangle_triangle_touch(a, a));
-    /* A corner that just rests on the face, and an edge in common. */
+    /* A corner that just touches the face, and a shared edge. */
     Vec3 on[3] = {{1, 0, 1}, {1, 1, 1}, {2, 1, 1}};
     Vec3 edge[3] = {{0, 0, 0}, {4, 0, 0}, {0, 3, 0}};
     assert_true(triangle_triangle_meet(a, on, ends));
@@ -239,7 +239,7 @@ static void moving_triangles_against_samples(void **state)
         }
         meets++;
         late += meeting.time > 0.0f;
-        for (u32 k = 0; k < 3; k++) { /* a hair before: apart */
+        for (u32 k = 0; k < 3; k++) { /* slightly earlier: separated */
             moved[k] = vec3_add_scaled(b[k], meeting.time - 1e-4f, motion);
         }
         assert_true(meeting.time == 0.0f || !triangle_triangle_touch(a, moved));
@@ -253,10 +253,10 @@ static void moving_triangles_against_samples(void **state)
     assert_true(meets > PAIRS / 4 && late > PAIRS / 8 && meets < PAIRS);
 }
 
-/* ---- solids: a meeting must be the first touch of a sampled motion ---- */
+/* ---- solids: the reported contact must be the first in a sampled motion ---- */
 
 typedef struct Pair {
-    OrientedBox a, b; /* or balls: centre and half.x as the radius */
+    OrientedBox a, b; /* boxes, or balls: centre, and half.x as the radius */
     HalfSpace plane;
     Vec3 motion;
 } Pair;
@@ -330,7 +330,7 @@ static void assert_first_touches(PairTouch *touch, PairMeet *meet, u64 seed)
         p.b.centre = vec3_add(p.a.centre, vec3_scale(any_direction(&any), 4.0f));
         p.b.half = any_vec(&any, 0.2f, 1.5f);
         p.b.orientation =
-            i % 7 == 0 ? p.a.orientation : any_rotation(&any); /* parallel edges too */
+            i % 7 == 0 ? p.a.orientation : any_rotation(&any); /* also parallel edges */
         p.motion = vec3_scale(vec3_sub(p.a.centre, p.b.centre), any_between(&any, 0.2f, 1.6f));
         p.motion = vec3_add(p.motion, any_vec(&any, -2.0f, 2.0f));
         p.motion = i % 11 == 0 ? vec3(0.0f, p.motion.y, 0.0f) : p.motion;
@@ -348,7 +348,7 @@ static void assert_first_touches(PairTouch *touch, PairMeet *meet, u64 seed)
             assert_true(m.time >= 0.0f && m.time <= 1.0f);
             assert_near(vec3_length(m.normal), 1.0f, 1e-4f);
             assert_true(m.time == 0.0f || vec3_dot(m.normal, p.motion) <= 1e-4f);
-            /* A small ball where they meet touches both. */
+            /* A small ball at the contact point touches both. */
             Pair at = p;
             at.b = (OrientedBox){m.point, vec3(2e-3f, 2e-3f, 2e-3f), quat_identity()};
             assert_true(touch(&at, vec3_zero(), 0.0f));
@@ -362,7 +362,7 @@ static void assert_first_touches(PairTouch *touch, PairMeet *meet, u64 seed)
     assert_true(late > PAIRS / 8 && misses > PAIRS / 20);
 }
 
-static void moving_solids_meet_at_the_first_touch(void **state)
+static void moving_solids_meet_at_the_first_contact(void **state)
 {
     PL_UNUSED(state);
     assert_first_touches(touch_balls, meet_balls, 10);
@@ -372,7 +372,7 @@ static void moving_solids_meet_at_the_first_touch(void **state)
     assert_first_touches(touch_plane_box, meet_plane_box, 14);
 }
 
-/* Two boxes touch if and only if their corners' hulls do: compare with sampled points of both. */
+/* Two boxes overlap if and only if they share a point: compare with points sampled in both. */
 static void boxes_touch_where_points_coincide(void **state)
 {
     PL_UNUSED(state);
@@ -399,12 +399,12 @@ static void times_by_hand(void **state)
 {
     PL_UNUSED(state);
     PairMeeting m;
-    /* Balls of 1 and 0.5 m, centres 5 m apart, closing by 7 m: 3.5 / 7. */
+    /* Balls of 1 and 0.5 m, centres 5 m apart, approaching by 7 m: 3.5 / 7. */
     Ball one = {vec3_zero(), 1.0f}, other = {vec3(5.0f, 0.0f, 0.0f), 0.5f};
     assert_true(sphere_sphere_meet(one, other, vec3(-7.0f, 0.0f, 0.0f), &m));
     assert_near(m.time, 0.5f, 1e-6f);
     assert_vec_near(m.point, vec3(1.0f, 0.0f, 0.0f), 1e-5f);
-    /* A bullet of 1 cm, 1 km away: no digits are lost. */
+    /* A bullet of 1 cm, 1 km away: no loss of precision. */
     Ball bullet = {vec3(0.0f, 1000.0f, 0.005f), 0.005f}, grain = {vec3_zero(), 0.005f};
     assert_true(sphere_sphere_meet(grain, bullet, vec3(0.0f, -2000.0f, 0.0f), &m));
     assert_near(m.time, (1000.0f - sqrtf(1e-4f - 2.5e-5f)) / 2000.0f, 1e-7f);
@@ -416,7 +416,7 @@ static void times_by_hand(void **state)
     assert_near(m.time, 0.5f, 1e-5f);
     assert_vec_near(m.normal, out, 1e-4f);
     assert_vec_near(m.point, vec3(1.0f, 1.0f, 1.0f), 1e-4f);
-    /* It passes a vertical edge at 0.36 m sideways: contact 0.48 m before in x. */
+    /* It passes a vertical edge at 0.36 m sideways: contact 0.48 m before it in x. */
     ball = (Ball){vec3(3.0f, 0.0f, 1.36f), 0.6f};
     assert_true(box_sphere_meet(&box, ball, vec3(-4.0f, 0.0f, 0.0f), &m));
     assert_near(m.time, (2.0f - 0.48f) / 4.0f, 1e-5f);
@@ -444,7 +444,7 @@ int main(void)
         cmocka_unit_test(triangles_against_edges_through_faces),
         cmocka_unit_test(triangles_in_one_plane_and_touching),
         cmocka_unit_test(moving_triangles_against_samples),
-        cmocka_unit_test(moving_solids_meet_at_the_first_touch),
+        cmocka_unit_test(moving_solids_meet_at_the_first_contact),
         cmocka_unit_test(boxes_touch_where_points_coincide),
         cmocka_unit_test(times_by_hand),
     };

@@ -1,4 +1,4 @@
-/* test_query.c: queries against asking every body, one after the other. */
+/* test_query.c: queries against a linear search over all bodies. */
 #include "server/physics/rigid/narrow/gjk.h"
 #include "server/physics/rigid/query/query.h"
 #include "server/physics/rigid/rigid.h"
@@ -46,7 +46,7 @@ static BodyDef def_any(void)
     return def;
 }
 
-/* A cloud of bodies that flew about for a few ticks, over a tilted plane. */
+/* A cloud of bodies that moved for a few ticks, over a tilted plane. */
 static Rigid *world_any(u64 seed)
 {
     any = (Any){seed, 0};
@@ -73,7 +73,7 @@ static Rigid *world_any(u64 seed)
 static Ray ray_any(void)
 {
     Ray ray = {any_vec(&any, -12.0f, 12.0f), any_direction(&any)};
-    if (any_below(&any, 16) == 0) { /* along an axis: the slabs' special case */
+    if (any_below(&any, 16) == 0) { /* along an axis: a special case of the slab test */
         ray.direction.x = 0.0f;
         ray.direction.z = 0.0f;
         ray.direction.y = any_below(&any, 2) ? 1.0f : -1.0f;
@@ -81,7 +81,7 @@ static Ray ray_any(void)
     return ray;
 }
 
-/* All hits by asking every body, sorted by (distance, slot). */
+/* All hits by testing every body, sorted by (distance, slot). */
 static u32 brute_all(const Rigid *rigid, Ray ray, f32 max, u32 mask, QueryHit *hits)
 {
     u32 count = 0;
@@ -114,7 +114,7 @@ static void assert_hit(const QueryHit *got, const QueryHit *want, Ray ray)
     assert_true(vec3_distance(got->point, point) < 1e-5f);
 }
 
-static void rays_hit_what_asking_every_body_finds(void **state)
+static void rays_match_a_linear_search(void **state)
 {
     PL_UNUSED(state);
     Rigid *rigid = world_any(1);
@@ -134,7 +134,7 @@ static void rays_hit_what_asking_every_body_finds(void **state)
         for (u32 k = 0; k < count; k++) {
             assert_hit(&got[k], &want[k], ray);
         }
-        /* A short list holds the nearest. */
+        /* A short list contains the nearest hits. */
         u32 few = rigid_ray_all(rigid, ray, max, NULL, got, 3);
         assert_int_equal(few, u32_min(count, 3));
         for (u32 k = 0; k < few; k++) {
@@ -197,7 +197,7 @@ static bool is_even(void *context, BodyId body)
     return body.slot % 2 == 0;
 }
 
-static void filters_keep_out(void **state)
+static void filters_exclude(void **state)
 {
     PL_UNUSED(state);
     Rigid *rigid = world_empty();
@@ -224,7 +224,7 @@ static void filters_keep_out(void **state)
     filter.exclude = rigid_at(rigid, 1);
     assert_true(rigid_ray(rigid, ray, 100.0f, &filter, hits));
     assert_int_equal(hits[0].body.slot, 5);
-    filter.exclude.generation++; /* another body that had the slot */
+    filter.exclude.generation++; /* another body that used the slot before */
     assert_true(rigid_ray(rigid, ray, 100.0f, &filter, hits));
     assert_int_equal(hits[0].body.slot, 1);
     u32 asked = 0;
@@ -345,7 +345,7 @@ static void add_solids(Rigid *rigid, const Solids *solids, u32 count)
     assert_int_not_equal(rigid_add(rigid, &plane).generation, 0);
 }
 
-/* The parts of a body's shape, all of them, in the world. */
+/* All parts of a body's shape, in world coordinates. */
 typedef struct Parts {
     ShapePose convex[2];
     Vec3 (*triangles)[3];
@@ -384,7 +384,7 @@ static void parts_of(const Rigid *rigid, u32 slot, Parts *parts)
     }
 }
 
-/* Of one body by asking each part; plane: against the lowest point. */
+/* Distance to one body by testing each part; for the plane, by the lowest point. */
 static f32 brute_distance(const Rigid *rigid, u32 slot, const ShapePose *shape, Parts *parts)
 {
     GjkResult r;
@@ -435,7 +435,7 @@ static f32 brute_cast(const Rigid *rigid, u32 slot, const ShapePose *shape, Vec3
     return least;
 }
 
-static void shapes_against_asking_every_part(void **state)
+static void shapes_match_a_test_of_every_part(void **state)
 {
     PL_UNUSED(state);
     any = (Any){7, 0};
@@ -489,7 +489,7 @@ static void shapes_against_asking_every_part(void **state)
             by_kind[rigid_shape(rigid, caught)->kind]++;
             assert_true(fabsf(vec3_length(hit.normal) - 1.0f) < 1e-4f);
             hits += first > 0.0f;
-            /* The point lies on both: on the moved shape and on the body. */
+            /* The point lies on both: on the swept shape and on the body. */
             ShapePose there = pose;
             there.position = vec3_add_scaled(pose.position, first, motion);
             Shape dot = {.kind = SHAPE_SPHERE, .radius = 2e-3f};
@@ -506,7 +506,7 @@ static void shapes_against_asking_every_part(void **state)
     solids_free(&solids);
 }
 
-static void of_too_many_overlaps_the_lowest_slots_stay(void **state)
+static void full_lists_keep_the_lowest_slots(void **state)
 {
     PL_UNUSED(state);
     Rigid *rigid = world_any(11);
@@ -585,8 +585,9 @@ static void points_and_rays_name_the_part(void **state)
     solids_free(&solids);
 }
 
-/* A closed mesh holds what the hull of the same corners holds, also straight below its corners. */
-static void closed_meshes_hold_points(void **state)
+/* A closed mesh contains the same points as the hull of its corners, also straight below its
+ * corners. */
+static void closed_meshes_contain_points(void **state)
 {
     PL_UNUSED(state);
     any = (Any){9, 0};
@@ -606,7 +607,7 @@ static void closed_meshes_hold_points(void **state)
     u32 inside = 0;
     for (u32 i = 0; i < 4000; i++) {
         Vec3 p = any_vec(&any, -0.9f, 0.9f);
-        p.x = any_below(&any, 4) ? p.x : 0.0f; /* through corners and edges */
+        p.x = any_below(&any, 4) ? p.x : 0.0f; /* rays through corners and edges */
         p.z = any_below(&any, 4) ? p.z : 0.0f;
         f32 size = fabsf(p.x) / 0.8f + fabsf(p.y) / 0.5f + fabsf(p.z) / 0.7f;
         if (fabsf(size - 1.0f) > 1e-4f) {
@@ -619,7 +620,7 @@ static void closed_meshes_hold_points(void **state)
     geometry_destroy(mesh);
 }
 
-static void senseless_rays_hit_nothing(void **state)
+static void invalid_rays_hit_nothing(void **state)
 {
     PL_UNUSED(state);
     Rigid *rigid = world_any(4);
@@ -645,15 +646,15 @@ static void senseless_rays_hit_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rays_hit_what_asking_every_body_finds),
+        cmocka_unit_test(rays_match_a_linear_search),
         cmocka_unit_test(segments_and_lines_are_rays_both_ways),
-        cmocka_unit_test(filters_keep_out),
+        cmocka_unit_test(filters_exclude),
         cmocka_unit_test(of_equal_distances_the_lower_slot_wins),
-        cmocka_unit_test(senseless_rays_hit_nothing),
-        cmocka_unit_test(shapes_against_asking_every_part),
+        cmocka_unit_test(invalid_rays_hit_nothing),
+        cmocka_unit_test(shapes_match_a_test_of_every_part),
         cmocka_unit_test(points_and_rays_name_the_part),
-        cmocka_unit_test(of_too_many_overlaps_the_lowest_slots_stay),
-        cmocka_unit_test(closed_meshes_hold_points),
+        cmocka_unit_test(full_lists_keep_the_lowest_slots),
+        cmocka_unit_test(closed_meshes_contain_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * test_admin.c: what operators do to users, over real sockets and a real world: roles, kicks, bans,
- * mutes, freezes, votes, the console and its log; what users leave behind.
+ * test_admin.c: administration over real sockets with a real world: roles, kicks, bans, mutes,
+ * freezes, votes, the console and its audit log; objects that users leave behind.
  */
 #include "shared/base/clock.h"
 #include "tests/support/process.h"
@@ -84,7 +84,7 @@ static void join(Rig *rig, Connection **users, u32 count)
     }
 }
 
-/* One command over the console; the whole answer. */
+/* Sends one command to the console; returns the whole answer. */
 static const char *console(const HostOptions *options, const char *command)
 {
     static char answer[8192];
@@ -105,8 +105,8 @@ static const char *console(const HostOptions *options, const char *command)
     return answer;
 }
 
-/* Polls until a text that contains `part` arrives at the first connection. */
-static bool told(Connection **users, u32 count, const char *part, f64 seconds)
+/* Polls until the first connection receives a text that contains `part`. */
+static bool receives_text(Connection **users, u32 count, const char *part, f64 seconds)
 {
     u64 until = clock_now_ns() + (u64)(seconds * 1e9);
     while (clock_now_ns() < until) {
@@ -146,7 +146,7 @@ static void spawn(Connection *user, u32 count)
     }
 }
 
-/* Polls until the first user's world has so many things. */
+/* Polls until the first user's world has that many entities. */
 static bool things(Connection **users, u32 count, u32 wanted)
 {
     u64 until = clock_now_ns() + 8000000000ull;
@@ -170,21 +170,22 @@ static void test_roles(void **state)
     begin(&rig, &options, 300.0);
     join(&rig, users, 3);
     connection_chat(users[0], "/kick user2");
-    assert_true(told(users, 3, "your role may not", 3.0));
+    assert_true(receives_text(users, 3, "your role may not", 3.0));
     assert_non_null(strstr(console(&options, "role user1 operator"), "= ok"));
     assert_non_null(strstr(console(&options, "role #2 operator"), "= ok"));
     connection_chat(users[0], "/kick user2");
-    assert_true(told(users, 3, "not below yours", 3.0));
+    assert_true(receives_text(users, 3, "not below yours", 3.0));
     assert_int_equal(connection_role(users[0]), ROLE_OPERATOR);
     connection_chat(users[0], "/kick user3 spoils \"the\" game");
     rig_poll(users, 3, 0.1);
     assert_true(rig_until(users + 2, 1, CONNECTION_CLOSED));
     assert_non_null(strstr(connection_error(users[2])->text, "spoils \"the\" game"));
-    /* Everybody here has this machine's address: nobody else is shut out with it. */
+    /* All users share this machine's address: a ban of it would lock everybody out, and is
+     * refused. */
     connection_chat(users[0], "/ban 127.0.0.0/8");
-    assert_true(told(users, 2, "this machine", 3.0));
+    assert_true(receives_text(users, 2, "this machine", 3.0));
     connection_chat(users[0], "/ban 10.1.2.3 30d");
-    assert_true(told(users, 2, "7d at most", 3.0));
+    assert_true(receives_text(users, 2, "7d at most", 3.0));
     assert_non_null(strstr(console(&options, "ban 10.1.2.3 30d"), "= ok"));
     assert_non_null(strstr(console(&options, "bans"), "ban 10.1.2.3 2592000 s by console uid"));
     assert_non_null(strstr(console(&options, "unban 10.1.2.3"), "= ok"));
@@ -246,7 +247,7 @@ static void test_hands(void **state)
     assert_true(refused_with(users[1], ERROR_DENIED));
     assert_non_null(strstr(console(&options, "unfreeze user2"), "= ok"));
     grab(users, 2);
-    /* A user who vanishes without a word lets go, too: another connection takes its place. */
+    /* When a user is disconnected its grab is released. */
     assert_non_null(strstr(console(&options, "kick user2"), "= ok"));
     until = clock_now_ns() + 5000000000ull;
     while (is_held(users[0], "box")) {
@@ -267,11 +268,11 @@ static void test_mute(void **state)
     assert_non_null(strstr(console(&options, "mute user2"), "= ok"));
     rig_poll(users, 2, 0.1);
     connection_chat(users[1], "something bad");
-    assert_false(told(users, 2, "something bad", 0.5));
+    assert_false(receives_text(users, 2, "something bad", 0.5));
     assert_non_null(strstr(console(&options, "unmute user2"), "= ok"));
     rig_poll(users, 2, 0.1);
     connection_chat(users[1], "something good");
-    assert_true(told(users, 2, "something good", 3.0));
+    assert_true(receives_text(users, 2, "something good", 3.0));
     end(&rig, &options, users, 2);
 }
 
@@ -288,13 +289,13 @@ static void test_left_behind(void **state)
     assert_true(things(users, 2, 5));
     connection_destroy(users[1]);
     users[1] = NULL;
-    assert_true(things(users, 1, 3)); /* its own stay */
+    assert_true(things(users, 1, 3)); /* the objects of present users stay */
     assert_non_null(strstr(console(&options, "clear user1"), "removes 1 thing"));
     assert_true(things(users, 1, 2));
     end(&rig, &options, users, 2);
 }
 
-/* Who comes again has the limits that he left with. */
+/* A user who rejoins keeps the limits it had. */
 static void test_rejoin(void **state)
 {
     PL_UNUSED(state);
@@ -318,7 +319,7 @@ static void test_rejoin(void **state)
     end(&rig, &options, &user, 1);
 }
 
-/* One packed world serves all who join while things come and go. */
+/* Users who join share one packed world while entities come and go. */
 static void test_join_changed(void **state)
 {
     PL_UNUSED(state);
@@ -354,18 +355,18 @@ static void test_vote(void **state)
     begin(&rig, &options, 300.0);
     join(&rig, users, 5);
     connection_chat(users[0], "/votekick user5");
-    assert_true(told(users, 5, "1 of 3", 3.0));
+    assert_true(receives_text(users, 5, "1 of 3", 3.0));
     connection_chat(users[0], "/votekick user5");
-    assert_true(told(users, 5, "your vote is counted", 3.0));
+    assert_true(receives_text(users, 5, "your vote is counted", 3.0));
     connection_chat(users[1], "/votekick #5");
-    assert_true(told(users, 5, "2 of 3", 3.0));
+    assert_true(receives_text(users, 5, "2 of 3", 3.0));
     connection_chat(users[2], "/votekick user4");
-    assert_false(told(users, 5, "3 of 3", 0.3));
+    assert_false(receives_text(users, 5, "3 of 3", 0.3));
     connection_chat(users[2], "/votekick user5");
-    assert_true(told(users, 5, "voted out", 3.0));
+    assert_true(receives_text(users, 5, "voted out", 3.0));
     assert_true(rig_until(users + 4, 1, CONNECTION_CLOSED));
     connection_chat(users[0], "/votekick user4");
-    assert_true(told(users, 4, "in a minute", 3.0));
+    assert_true(receives_text(users, 4, "in a minute", 3.0));
     end(&rig, &options, users, 5);
 }
 

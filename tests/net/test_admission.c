@@ -1,6 +1,6 @@
 /*
- * test_admission.c: who gets in: silent connections, limits per address, reserved places, the
- * queue, roles of this machine. Real sockets over loopback.
+ * test_admission.c: admission: silent connections, limits per address, reserved places, the queue,
+ * roles of loopback clients. Real sockets over loopback.
  */
 #include "shared/base/clock.h"
 #include "tests/support/rig.h"
@@ -28,7 +28,7 @@ static void finish(Rig *rig, Connection **connections, u32 count, HostStats *sta
     rig_stop(rig);
 }
 
-/* Connects and never says a word. */
+/* Clients that connect and never send a message. */
 static bool silent_poll(Link **links, u32 count)
 {
     static bool connected[SILENT];
@@ -41,11 +41,11 @@ static bool silent_poll(Link **links, u32 count)
         links[i]->ops->flush(links[i]);
         there += connected[i];
     }
-    return there >= 60; /* there is no place for all */
+    return there >= 60; /* not all can connect */
 }
 
-/* More silent connections than the server has places for neither throw a user out nor keep one
- * from coming in. */
+/* More silent connections than the server has places for: no user is disconnected, and new users
+ * can join. */
 static void test_silent(void **state)
 {
     PL_UNUSED(state);
@@ -71,7 +71,7 @@ static void test_silent(void **state)
     end = clock_now_ns() + 15000000000ull;
     while (connection_state(users[1]) != CONNECTION_LIVE) {
         assert_true(clock_now_ns() < end);
-        silent_poll(silent, SILENT); /* they do not give up */
+        silent_poll(silent, SILENT); /* they stay connected */
         rig_poll(users, 2, 0.003);
     }
     assert_int_equal(connection_state(users[0]), CONNECTION_LIVE);
@@ -101,7 +101,7 @@ static void test_per_address(void **state)
     users[2] = rig_connect(&rig, "third");
     assert_true(rig_until(users + 2, 1, CONNECTION_CLOSED));
     assert_non_null(strstr(connection_error(users[2])->text, "too many users from your address"));
-    /* One goes, another may come; but not for ever: five attempts a minute. */
+    /* When one leaves another may join, but at most five attempts a minute. */
     connection_destroy(users[1]);
     connection_destroy(users[2]);
     rig_poll(users, 1, 0.3);
@@ -117,7 +117,7 @@ static void test_per_address(void **state)
     assert_int_equal(stats.joined, 3);
 }
 
-/* Two places, one of them reserved: a participant waits, an operator does not. */
+/* Two places, one reserved: a participant must queue, an operator joins. */
 static void test_queue(void **state)
 {
     PL_UNUSED(state);
@@ -149,7 +149,7 @@ static void test_queue(void **state)
     users[5] = rig_connect(&rig, "too late");
     assert_true(rig_until(users + 5, 1, CONNECTION_CLOSED));
     assert_non_null(strstr(connection_error(users[5])->text, "full"));
-    /* The first in the queue is next. */
+    /* The first in the queue joins next. */
     connection_destroy(users[0]);
     users[0] = users[5];
     assert_true(rig_until(users + 3, 1, CONNECTION_LIVE));
@@ -194,7 +194,7 @@ static void test_password(void **state)
     }
     users[0] = connect_with(&rig, "correct horse");
     assert_true(rig_until(users, 1, CONNECTION_LIVE));
-    users[1] = connect_with(&rig, "correct horse"); /* the queue comes after it */
+    users[1] = connect_with(&rig, "correct horse"); /* the queue applies after the password */
     u64 end = clock_now_ns() + 10000000000ull;
     u32 waiting = 0;
     while (connection_queue(users[1], &waiting) == 0) {

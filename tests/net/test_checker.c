@@ -1,8 +1,8 @@
 /*
- * test_checker.c: what the server sends and records is what PROTOCOL.md says: a decoder in another
- * language that knows only the document (tests/checker) gets the same from a lossy stream of state
- * packets and from recordings. And it is no yes-man: one changed bit makes it refuse, and of
- * damaged packets and recordings it takes and refuses what our own readers do.
+ * test_checker.c: the server's packets and recordings follow PROTOCOL.md: a decoder in another
+ * language, written from the document alone (tests/checker), decodes the same from a lossy stream
+ * of state packets and from recordings. The checker is strict: one flipped bit makes it fail; and
+ * it accepts and refuses the same damaged packets and recordings as our readers.
  */
 #include "protocol/record/recording_format.h"
 #include "protocol/stream/snapshot.h"
@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1 /* the material would be the same, the checker no other */
+#define SANITIZED 1 /* sanitizers would see the same input, and do not see the checker */
 #else
 #define SANITIZED 0
 #endif
@@ -30,9 +30,9 @@ enum {
     TICKS = 36,
     WAVE_TICKS = 40,
     SCENE_TICKS = 16,
-    DAMAGED = 9,       /* recordings */
-    HEADS_DAMAGED = 4, /* copies of a packet */
-    HEAD_BYTES = 26,   /* the header, and the first record's without its hash */
+    DAMAGED = 9,       /* damaged recordings */
+    HEADS_DAMAGED = 4, /* damaged copies made of each packet */
+    HEAD_BYTES = 26,   /* the packet header, and the first record's header without its hash */
     STEP_MS = 16,
     PATH_BYTES = 128
 };
@@ -40,8 +40,8 @@ enum {
 typedef struct Material {
     char folder[PATH_BYTES / 2];
     FILE *packets, *frames, *verdicts;
-    long within;      /* where in the file the middle of the last packet with a code is */
-    FieldSet *fields; /* of what was made */
+    long within;      /* file offset of the middle of the last packet that has a code */
+    FieldSet *fields; /* of the generated world */
 } Material;
 
 static void path_of(const Material *material, const char *name, char path[PATH_BYTES])
@@ -71,7 +71,7 @@ static int setup(void **context)
     return 0;
 }
 
-/* What was made is on disk. */
+/* Flushes the files. */
 static void material_close(Material *material)
 {
     assert_int_equal(fclose(material->packets), 0);
@@ -138,7 +138,7 @@ static void put_fields(const Material *material, const FieldSet *fields)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Runs the checker on files of the folder; returns its exit status, and in `said` what it said. */
+/* Runs the checker on files of the folder; returns its exit status, and its output in `said`. */
 static int check(const Material *material, const char *how, const char *files, char said[256])
 {
     char command[1024], path[PATH_BYTES];
@@ -169,9 +169,9 @@ static void flip_bit(const Material *material, const char *name, long at)
     assert_int_equal(fclose(file), 0);
 }
 
-/* ---- what moves ---- */
+/* ---- motion ---- */
 
-/* random_fields with smaller grids: the checker takes its time for each cell. */
+/* random_fields with smaller grids: the checker is slow per cell. */
 static FieldSet *small_fields(void)
 {
     FieldSet *all = random_fields(150);
@@ -202,7 +202,7 @@ static FieldSet *wave_fields(void)
     return field_set_create(fields, PL_COUNT(fields));
 }
 
-/* A round hill at height `top` over cell (cx, cy, cz), `steep` down for each squared cell. */
+/* A round hill of height `top` at cell (cx, cy, cz), `steep` lower for each squared cell. */
 static u32 hill(const FieldDesc *field, u32 i, const i32 at[3], i32 top, i32 steep)
 {
     i32 nx = field->dims[0], ny = field->dims[1];
@@ -211,9 +211,9 @@ static u32 hill(const FieldDesc *field, u32 i, const i32 at[3], i32 top, i32 ste
     return height > 0 ? (u32)height : 0;
 }
 
-/* A hill that runs over a flat surface, a cloud that drifts through empty space, numbers that
- * count; and in a corner of both grids something is there for one tick in six only, so that a state
- * comes back to what the other end has. */
+/* A hill that runs over a flat surface, a cloud that drifts through empty space, scalars that
+ * count; and in a corner of both grids a value that exists in one tick of six, so that a state
+ * returns to an earlier one that the receiver still has. */
 static void make_waves(Frame *frame)
 {
     i32 t = (i32)frame->tick;
@@ -255,8 +255,8 @@ static void emit(void *context, const u8 *packet, u32 bytes)
     netsim_send(stream->down, packet, bytes, stream->now_ms * 1000);
 }
 
-/* Some bits turned in the first `within` bytes, or the end gone, or more behind it. A sequence is
- * turned by 31 at most: after a longer jump all that is honest would be late. */
+/* Flips bits in the first `within` bytes, or truncates, or appends bytes. A sequence number changes
+ * by 31 at most: after a larger jump all valid packets would be late. */
 static u32 damage(Dice *dice, u8 *data, u32 bytes, u32 within)
 {
     u32 how = dice_below(dice, 8), count = 1 + dice_below(dice, 3);
@@ -274,7 +274,7 @@ static u32 damage(Dice *dice, u8 *data, u32 bytes, u32 within)
     return bytes;
 }
 
-/* XXH3 of what the receiver knows of the tick, as plenum_check.py says. */
+/* XXH3 of the receiver's states of the tick, as plenum_check.py computes it. */
 static u64 hash_of_tick(const SnapshotReceiver *receiver, u32 tick)
 {
     static u8 known[1 << 18];
@@ -300,7 +300,7 @@ static u64 hash_of_tick(const SnapshotReceiver *receiver, u32 tick)
     return hash_bytes(known, at, 0);
 }
 
-/* Whether our own receiver stores the packet, and what it knows then. */
+/* Whether our receiver stores the packet, and the hash of its states then. */
 static void put_verdict(Material *material, SnapshotReceiver *receiver, const u8 *data, u32 bytes)
 {
     SnapshotReceiverStats before, after;
@@ -315,8 +315,8 @@ static void put_verdict(Material *material, SnapshotReceiver *receiver, const u8
     put(material->verdicts, &hash, sizeof hash);
 }
 
-/* A packet comes damaged in one of three cases, and before it copies that are damaged where the
- * header and the first record's head are. */
+/* One packet in three arrives damaged, after copies of it that are damaged in the packet header and
+ * the first record's header. */
 static void receive_damaged(Dice *dice, SnapshotReceiver *receiver, Material *material, u8 *data,
                             u32 bytes)
 {
@@ -331,7 +331,7 @@ static void receive_damaged(Dice *dice, SnapshotReceiver *receiver, Material *ma
     put_verdict(material, receiver, data, bytes);
 }
 
-/* What arrives is noted for the checker if our own receiver takes it, and acknowledged. */
+/* Packets that our receiver accepts are written for the checker, and acknowledged. */
 static void receive(Stream *stream, SnapshotReceiver *receiver, SnapshotSender *sender,
                     Material *material)
 {
@@ -379,12 +379,12 @@ static void decimate_all(ChunkCache *cache, const FieldSet *fields)
 
 typedef struct Flow {
     u64 seed, ticks;
-    bool waves;  /* what moves is make_waves, else random_next */
-    bool narrow; /* so few bytes that what moves comes coarse */
+    bool waves;  /* moved by make_waves, else by random_next */
+    bool narrow; /* so low a bandwidth that moving chunks are sent coarse */
     bool damaged;
 } Flow;
 
-/* Takes over the fields. */
+/* Takes ownership of the fields. */
 static void make_packets(Material *material, FieldSet *fields, Flow flow)
 {
     material->fields = fields;
@@ -425,7 +425,7 @@ static void make_packets(Material *material, FieldSet *fields, Flow flow)
     material_close(material);
 }
 
-/* What the checker counted in packets. */
+/* Packets as counted by the checker. */
 typedef struct Counts {
     u32 packets, spans, chunks, hashes, coarse;
 } Counts;
@@ -479,7 +479,7 @@ static void test_packets_of_waves(void **context)
     assert_true(counts.packets > 8 && counts.spans > 20 && counts.chunks > 50);
 }
 
-/* Whatever arrives, both store the same packets, drop the same and know the same afterwards. */
+/* Both store the same packets, drop the same and have the same states afterwards. */
 static void expect_verdicts(Material *material)
 {
     char said[256];
@@ -551,7 +551,7 @@ static void writer_close(Material *material, RecordingWriter *writer)
     material_close(material);
 }
 
-/* A frame every `step` ticks, of which 60 are a key's. */
+/* One frame every `step` ticks; one key frame every 60. */
 static void make_recording(Material *material, u64 seed, u32 frames, u32 step)
 {
     FieldSet *fields = material->fields = small_fields();
@@ -580,7 +580,7 @@ static void test_recording_of_a_random_world(void **context)
     expect_recording(*context, TICKS, 2);
 }
 
-/* A world of ours, simulated: bodies and cloth in motion. */
+/* A simulated world: bodies and cloth in motion. */
 static void test_recording_of_a_scene(void **context)
 {
     Material *material = *context;
@@ -603,8 +603,8 @@ static void test_recording_of_a_scene(void **context)
     scene_destroy(scene);
 }
 
-/* Bits turned in a block behind the head: in its tick or its content, its check put right in two
- * cases of three; the file ends without an index. */
+/* Flips bits in a block after the header: in its tick or its content; in two of three cases its
+ * checksum is corrected. The file ends without an index. */
 static void make_damaged(const Material *material, u32 number, const u8 *file, size_t bytes)
 {
     Dice dice = {number, 50};
@@ -638,7 +638,7 @@ static void make_damaged(const Material *material, u32 number, const u8 *file, s
     free(copy);
 }
 
-/* How many frames our own reader gets out of it, and which. */
+/* Writes how many frames our reader returns, and their hashes. */
 static void put_frames_read(const Material *material, u32 number, FILE *verdicts)
 {
     char name[16], path[PATH_BYTES];
@@ -669,7 +669,7 @@ static void put_frames_read(const Material *material, u32 number, FILE *verdicts
     }
 }
 
-/* Both read the same frames of a damaged recording and end at the same place. */
+/* Both read the same frames of a damaged recording and stop at the same place. */
 static void test_damaged_recordings(void **context)
 {
     Material *material = *context;
@@ -710,7 +710,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damaged_recordings, setup, teardown),
     };
     if (SANITIZED) {
-        printf("skipped: the checker is the same, and so is what it gets\n");
+        printf("skipped: sanitizers change neither the checker nor its input\n");
         return 0;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
- * test_fields.c: heights, voxels and bare points through a real host to a real client: what is
- * shown against the formulas they were made by, picks and what the host makes of them, the report,
- * a recording and its playback. In virtual time but for the playback.
+ * test_fields.c: heights, voxels and points from a real host to a real client: displayed values
+ * against the formulas they were made by, picks and their check by the host, the report, a
+ * recording and its playback. In virtual time except for the playback.
  */
 #include "client/hand/report.h"
 #include "client/link/shown.h"
@@ -37,7 +37,7 @@ static f64 shown_s(Connection *client)
     return connection_recorded_tick(client, tick) / FIELD_SOURCE_HZ;
 }
 
-/* A client of a field source over a line with these troubles, after `ms`. */
+/* A client of a field source over a line with these impairments, after `ms`. */
 static Connection *joined(JoinRig *rig, const NetsimOptions *line, u32 ms)
 {
     join_rig_start_with(rig, field_source_create(&rig->start_ns, &rig->now_ns));
@@ -56,7 +56,7 @@ static f32 *values_of(Connection *client, u32 f, u32 channel)
     return values;
 }
 
-/* Worst differences from the formulas at the time that is shown. */
+/* Largest differences from the formulas at the displayed time. */
 static void errors_of(Connection *client, f64 *wave, f64 *blob, f64 *swarm)
 {
     const FieldSet *fields = connection_fields(client);
@@ -82,9 +82,9 @@ static void errors_of(Connection *client, f64 *wave, f64 *blob, f64 *swarm)
     free(voxels);
 }
 
-/* Linear between states a thirtieth of a second apart: a wave of amplitude a and 3 rad/s is off by
- * at most a · 3² / (8 · 30²) = 0.4 mm, the blob (1 m/s, d²ρ/dt² ≤ 2 v² / w²) by 0.001; and half a
- * code, which is 0.03 mm and 0.002. */
+/* Linear interpolation between states a thirtieth of a second apart: a wave of amplitude a and 3
+ * rad/s is off by at most a · 3² / (8 · 30²) = 0.4 mm, the blob (1 m/s, d²ρ/dt² ≤ 2 v² / w²) by
+ * 0.001; plus half a quantization step, which is 0.03 mm and 0.002. */
 static void test_shown_is_the_formula(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void test_shown_is_the_formula(void **state)
         assert_true(blob < 5e-3);
         assert_true(swarm < 2e-3);
     }
-    /* The other channels: shares. */
+    /* The other channels are shares. */
     f32 *rise = values_of(client, FIELD_WAVE, 1), *heights = values_of(client, FIELD_WAVE, 0);
     f32 *heat = values_of(client, FIELD_BLOB, 1);
     for (u32 i = 0; i < 40 * 36; i++) {
@@ -148,7 +148,7 @@ static Ray ray_to(Vec3 eye, Vec3 at)
     return (Ray){eye, vec3_normalize_or(vec3_sub(at, eye), vec3(0, -1, 0))};
 }
 
-/* What the source was given since, waiting for it to come. */
+/* Inputs that the source received since the last call; waits for one. */
 static u32 taken(JoinRig *rig, Connection *client, Input *inputs, u32 max)
 {
     steps(rig, client, 150);
@@ -167,7 +167,7 @@ static void test_picks_are_judged(void **state)
     Input inputs[64];
     hand_init(&hand, client);
 
-    /* The wave, where it is now on the screen. */
+    /* The wave as displayed now. */
     Vec3 aim = vec3(-3.33f, field_wave(-3.33f, 1.1f, shown_s(client)), 1.1f);
     assert_true(pick_ray(client, ray_to(eye, aim), 100, &pick));
     assert_int_equal(pick.entity, 1);
@@ -187,7 +187,7 @@ static void test_picks_are_judged(void **state)
     assert_int_equal(inputs[1].kind, INPUT_MOVE);
     hand_release(&hand);
 
-    /* The blob: within what is denser than a quarter, ln 4 of its width squared. */
+    /* The blob: density above a quarter, within ln 4 of its width squared. */
     assert_true(pick_ray(client, ray_to(eye, field_blob_centre(shown_s(client))), 100, &pick));
     assert_int_equal(pick.entity, 2);
     f32 away = vec3_distance(pick.point, field_blob_centre(shown_s(client)));
@@ -210,8 +210,8 @@ static void test_picks_are_judged(void **state)
     join_rig_stop(&rig);
 }
 
-/* Grabs that no hand could have made: another cell than the ray meets, one that is not there, empty
- * air in the voxels, a cell out of reach. None gets to the world. */
+/* Grabs that no honest client sends: a cell other than the one the ray hits, a missing cell, empty
+ * voxels, a cell out of reach. None reaches the world. */
 static void test_unfair_picks_are_refused(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static const char *recorded(FieldSet *fields)
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
-    unlink(path); /* the writer makes it */
+    unlink(path); /* the recorder must create it */
     Source *source = field_source_create(&zero, &zero);
     RecordingHead head = {.tick_rate = FIELD_SOURCE_HZ, .build = "test"};
     source->ops->describe(source, &head.world);
@@ -360,7 +360,7 @@ static void test_recording_and_playback(void **state)
     assert_int_equal(entities[0].count, 40 * 36);
     recording_reader_destroy(reader);
 
-    /* Played by the clock to a client, from the middle on. */
+    /* Played in real time to a client, from the middle on. */
     SourceWorldOptions options = {.speed = 1.0};
     JoinRig rig = {0};
     NetsimOptions line = {.delay_ms = 1};

@@ -1,6 +1,7 @@
 /*
- * test_join.c: joining in virtual time, host and connection whole: a scene of 10 MB over 100 ms and
- * 50 Mbit/s, first pictures of ordinary scenes, events and new epochs while a world is under way.
+ * test_join.c: joining in virtual time, with a whole host and connection: a scene of 10 MB over 100
+ * ms and 50 Mbit/s, first pictures of ordinary scenes, events and new epochs while a world is
+ * transferred.
  */
 #include "protocol/stream/bulk.h"
 #include "server/author/scene_load.h"
@@ -19,7 +20,7 @@
 
 #include <cmocka.h>
 
-/* Sanitizers need long to read a scene of 10 MB: less of it, over as much less of a line. */
+/* Sanitizers read a scene of 10 MB slowly: a smaller one, over a line slower by the same factor. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum {
     LARGE_SHARE = 5
@@ -49,7 +50,7 @@ static Scene *scene_of(const char *name)
     return scene;
 }
 
-/* Runs until the client's picture is whole; times from now on. */
+/* Runs until the client's picture is complete; times relative to the call. */
 static Joining join(JoinRig *rig, Connection *client, f64 most_ms)
 {
     Joining joining = {0};
@@ -100,7 +101,7 @@ static void test_large(void **state)
                       bytes, LARGE_BYTES_S * 8e-6, 100.0 * losses[i], joining.world_ms * 1e-3,
                       joining.picture_ms * 1e-3);
         assert_true(joining.picture_ms < 3000.0);
-        /* The states are there when the world is. */
+        /* The states arrive together with the world. */
         assert_true(joining.picture_ms - joining.world_ms < 80.0);
         assert_int_equal(connection_scene(client)->byte_count, bytes);
         assert_memory_equal(connection_scene(client)->bytes, large, bytes);
@@ -141,8 +142,8 @@ static void test_first_picture(void **state)
     }
 }
 
-/* A narrow line with 300 ms of queue, and the same with loss and a long way. The world's blocks and
- * the states of 1000 boxes need at least 2.6 s of it, 3.7 s with the loss. */
+/* A narrow line with 300 ms of queue, and the same with loss and a long delay. The world's blocks
+ * and the states of 1000 boxes need at least 2.6 s of it, 3.7 s with loss. */
 static void test_narrow(void **state)
 {
     PL_UNUSED(state);
@@ -175,7 +176,7 @@ static void test_narrow(void **state)
     scene_destroy(scene);
 }
 
-/* ---- while a world is under way ---- */
+/* ---- while a world is transferred ---- */
 
 static void entities_same(JoinRig *rig, Connection *client)
 {
@@ -201,7 +202,7 @@ typedef struct Slow {
     Connection *client;
 } Slow;
 
-/* 500 kB over 1.33 Mbit/s and 80 ms: some 3.5 s. */
+/* 500 kB over 1.33 Mbit/s and 80 ms: about 3.5 s. */
 static void slow_start(Slow *slow, f64 loss)
 {
     NetsimOptions down = {.seed = 5,
@@ -228,8 +229,8 @@ static void slow_stop(Slow *slow)
     free(slow->large);
 }
 
-/* Things disappear while their world is transferred: the client knows, in the end, what the server
- * does. */
+/* Entities are removed while their world is transferred: in the end the client's list equals the
+ * server's. */
 static void test_events_wait(void **state)
 {
     PL_UNUSED(state);
@@ -249,7 +250,7 @@ static void test_events_wait(void **state)
             join_rig_input(&slow.rig, &input);
             steps(&slow.rig, slow.client, 100);
         }
-        assert_null(connection_fields(slow.client)); /* still under way */
+        assert_null(connection_fields(slow.client)); /* still being transferred */
         Joining joining = join(&slow.rig, slow.client, 10000.0);
         print_message("500 kB at 1.33 Mbit/s, %u removed meanwhile: picture %.0f ms later\n",
                       removed, joining.picture_ms);
@@ -261,8 +262,8 @@ static void test_events_wait(void **state)
     }
 }
 
-/* The world begins anew while it is transferred, and once more when it is there: what is under way
- * is given up for the newest. */
+/* The world is reset while it is transferred, and once more after that: the client gives up the old
+ * transfer for the newest. */
 static void test_epochs(void **state)
 {
     PL_UNUSED(state);
@@ -277,7 +278,7 @@ static void test_epochs(void **state)
     assert_null(connection_fields(slow.client));
     Joining joining = join(&slow.rig, slow.client, 20000.0);
     print_message("three resets, then a picture after %.0f ms\n", joining.picture_ms);
-    assert_true(joining.picture_ms < 4500.0); /* as one that begins then */
+    assert_true(joining.picture_ms < 4500.0); /* as if it began with the last reset */
     assert_int_equal(connection_epoch(slow.client), 4);
     entities_same(&slow.rig, slow.client);
     reset.sequence++;
@@ -289,7 +290,7 @@ static void test_epochs(void **state)
     slow_stop(&slow);
 }
 
-/* Five at once on lines of their own: nobody waits for the others. */
+/* Five join at once over lines of their own: none delays the others. */
 static void test_crowd(void **state)
 {
     PL_UNUSED(state);
@@ -326,7 +327,7 @@ static void test_crowd(void **state)
     slow_stop(&slow);
 }
 
-/* The same through ENet, real sockets and real time: it comes through, and how long that took. */
+/* The same through ENet, real sockets and real time: it completes; prints how long it took. */
 static void test_sockets(void **state)
 {
     PL_UNUSED(state);
@@ -366,7 +367,7 @@ typedef struct Villain {
     Connection *client;
     u64 now_ms;
     bool welcomed;
-    bool repeats; /* its WELCOME comes on the unreliable channel, before and after */
+    bool repeats; /* sends WELCOME on the unreliable channel too, before and after */
 } Villain;
 
 static void villain_say(Villain *villain, u32 channel, const void *plain, u32 bytes)
@@ -463,7 +464,7 @@ static void villain_block(Villain *villain, u32 number, u32 transfer, u32 size, 
     villain_say(villain, CHANNEL_BLOCKS, packet, BULK_BLOCK_HEAD_BYTES + bytes);
 }
 
-/* A transfer that never ends: a block every ten seconds, then none. */
+/* A transfer that never completes: a block every ten seconds, then none. */
 static void test_endless(void **state)
 {
     PL_UNUSED(state);
@@ -478,7 +479,7 @@ static void test_endless(void **state)
     villain_run(&villain, 7000); /* 20 kB may take 25 s */
     assert_int_equal(connection_state(villain.client), CONNECTION_CLOSED);
     villain_stop(&villain);
-    /* A large announcement does not help who says nothing. */
+    /* Announcing a large size does not extend the time-out of a silent server. */
     villain_start(&villain);
     villain_place(&villain, 0, 0);
     villain_block(&villain, 1, 0, 16000000, 0);
@@ -487,7 +488,8 @@ static void test_endless(void **state)
     villain_stop(&villain);
 }
 
-/* More behind a transfer than anybody keeps; places that cannot be; contents that are none. */
+/* More messages during a transfer than a client buffers; invalid epochs and ticks; invalid
+ * contents. */
 static void test_refused(void **state)
 {
     PL_UNUSED(state);
@@ -513,7 +515,7 @@ static void test_refused(void **state)
     villain_stop(&villain);
 
     villain_start(&villain);
-    villain_place(&villain, 5, 0); /* not the next */
+    villain_place(&villain, 5, 0); /* not the next epoch */
     villain_run(&villain, 20);
     assert_int_equal(connection_state(villain.client), CONNECTION_CLOSED);
     villain_stop(&villain);
@@ -522,17 +524,17 @@ static void test_refused(void **state)
     villain_place(&villain, 0, 0);
     villain_block(&villain, 1, 0, 3000, 0);
     villain_block(&villain, 2, 0, 3000, 2);
-    villain_block(&villain, 3, 0, 2999, 1); /* announces another size: ignored */
+    villain_block(&villain, 3, 0, 2999, 1); /* another size than announced: ignored */
     villain_run(&villain, 20);
     assert_int_equal(connection_state(villain.client), CONNECTION_JOINING);
-    villain_block(&villain, 4, 0, 3000, 1); /* complete, and its hash is wrong */
+    villain_block(&villain, 4, 0, 3000, 1); /* complete, but its hash is wrong */
     villain_run(&villain, 20);
     assert_int_equal(connection_state(villain.client), CONNECTION_CLOSED);
     assert_int_equal(connection_error(villain.client)->code, ERROR_FORMAT);
     villain_stop(&villain);
 }
 
-/* The first WELCOME that comes counts, on whichever channel; its repeats are no errors. */
+/* The first WELCOME received counts, on either channel; repeats are no errors. */
 static void test_welcome_repeated(void **state)
 {
     PL_UNUSED(state);

@@ -1,6 +1,6 @@
 /*
- * test_matrix.c: a moving world played to one client on virtual time through bad networks, with
- * limits for what the client sees: a part of `plenum-bench net-matrix`, on a smaller world. No
+ * test_matrix.c: a moving world streamed to one client in virtual time through bad networks, with
+ * limits for what the client sees: a part of `plenum-bench net-matrix`, with a smaller world. No
  * state of the client may ever differ from the server's.
  */
 #include "tests/support/net_run.h"
@@ -21,9 +21,8 @@ enum {
     STALL_END_MS = 7000,
 };
 
-/* One row: conditions, and the most that may be seen. 30 snapshots a second, 300 ms of queue where
- * nothing is said. The world wants up to some
- * 300 kbit/s. */
+/* One row: conditions, and limits of the results. 30 snapshots a second; queues of 300 ms where not
+ * given. The world needs up to about 300 kbit/s. */
 typedef struct Row {
     const char *name;
     u32 kbit; /* 0: no cap */
@@ -31,15 +30,15 @@ typedef struct Row {
     f64 loss, burst, duplicate;
     u32 rtt_ms, jitter_ms;
     bool ordered;
-    u32 up_kbit; /* 0: as down, but 256 at least */
+    u32 up_kbit; /* 0: as downstream, but at least 256 */
     f64 up_loss;
     u32 up_jitter_ms;
-    /* limits */
+    /* limits of the results */
     f64 px_median, px_p99;
     f64 delay_ms;
     f64 starved; /* share of frames */
     f64 stale_s;
-    f64 queue_most_ms; /* 95 %; 0: any */
+    f64 queue_most_ms; /* 95th percentile; 0: no limit */
     f64 coarse;        /* mean; 0: all in full detail */
 } Row;
 
@@ -250,7 +249,7 @@ static void expect_second(const NetResult *r, u32 second, f64 most)
     }
 }
 
-/* Five seconds without a word from a client that reads nothing: what was sent meanwhile is old.
+/* Five seconds of silence from a client that reads nothing: what was sent meanwhile is outdated.
  * Within a second of its return the picture is good. */
 static void test_stalled_client(void **state)
 {
@@ -264,14 +263,14 @@ static void test_stalled_client(void **state)
     assert_true(net_run(world, &net, &r));
     assert_int_equal(r.desyncs, 0);
     expect_second(&r, STALL_END_MS / 1000 + 1, 3.0);
-    /* Nobody answered: next to nothing was sent. */
+    /* Without acknowledgements next to nothing was sent. */
     for (u32 s = STALL_MS / 1000 + 2; s < STALL_END_MS / 1000; s++) {
         assert_true(r.second_kbit[s] < 40.0);
     }
 }
 
-/* The large world of plenum-bench net-matrix, in which all that moves would want 1 Mbit/s: the
- * stall ends in a gust. A second later the picture is as good as if there had been no stall. */
+/* The large world of plenum-bench net-matrix, whose motion needs 1 Mbit/s: after the stall buffered
+ * packets arrive in a burst. A second later the picture is as good as without the stall. */
 static void test_stalled_client_of_a_large_world(void **state)
 {
     PL_UNUSED(state);
@@ -290,8 +289,8 @@ static void test_stalled_client_of_a_large_world(void **state)
     net_world_destroy(world);
 }
 
-/* What everything in the large world would need is fifteen times what these lines carry: coarser
- * and rarer, and yet each change is known within a bound. */
+/* The large world needs fifteen times the bandwidth of these lines: states are coarser and rarer,
+ * and yet each change arrives within a bound. */
 static void test_large_world_on_narrow_lines(void **state)
 {
     PL_UNUSED(state);
@@ -312,7 +311,7 @@ static void test_large_world_on_narrow_lines(void **state)
          .starved = 0.15,
          .stale_s = 8},
     };
-    static const f64 whole_s[] = {4.0, 7.0}; /* until the first whole picture */
+    static const f64 whole_s[] = {4.0, 7.0}; /* until the first complete picture */
     NetWorld *world = net_world_create(901, 64, 12 * NET_WORLD_HZ, 1);
     assert_non_null(world);
     for (u32 i = 0; i < PL_COUNT(lines); i++) {
@@ -329,7 +328,7 @@ static void test_large_world_on_narrow_lines(void **state)
         assert_true(r.px_median <= row->px_median && r.px_p99 <= row->px_p99);
         assert_true(r.stale_s <= row->stale_s && r.starved <= row->starved);
         assert_true(r.whole_s > 0.0 && r.whole_s <= whole_s[i]);
-        /* Rarer alone would be worse. */
+        /* Less frequent states alone would be worse. */
         NetResult full;
         net.full_detail = true;
         assert_true(i > 0 || net_run(world, &net, &full));
@@ -338,7 +337,7 @@ static void test_large_world_on_narrow_lines(void **state)
     net_world_destroy(world);
 }
 
-/* Ten megabits become 128 kbit/s for four seconds, with a deep queue, and come back. */
+/* Ten megabits drop to 128 kbit/s for four seconds, with a deep queue, and recover. */
 static void test_line_changes(void **state)
 {
     const NetWorld *world = *state;

@@ -1,7 +1,6 @@
 /*
- * test_matter.c: a kind of matter that no file of the tree knows (tests/support/cloud.c) is
- * streamed, drawn, picked and dragged by a client, pushed, tuned, measured, saved, recorded and
- * verified.
+ * test_matter.c: a kind of matter that only the tests know (tests/support/cloud.c) is streamed,
+ * drawn, picked and dragged by a client, pushed, tuned, measured, saved, recorded and verified.
  */
 #include "client/hand/hand.h"
 #include "client/link/timeline.h"
@@ -79,8 +78,8 @@ static void tick_with(World *world, const Input *inputs, u32 count)
 
 /* ---- in the world ---- */
 
-/* A push of p on a point of mass m is p² / 2m of energy; the spring turns it round in half a
- * period, by its stiffness, and the mean height says so. */
+/* An impulse p on a point of mass m adds the energy p² / 2m; the spring returns it after half a
+ * period, which depends on its stiffness; the mean height shows it. */
 static void is_pushed_tuned_and_measured(void **state)
 {
     (void)state;
@@ -106,7 +105,7 @@ static void is_pushed_tuned_and_measured(void **state)
             last = probe(world, "cloud height");
             tick_with(world, NULL, 0);
         }
-        /* The top, after a quarter of the period: 1 s / sqrt(stiffness). */
+        /* The maximum, after a quarter of the period: 1 s / sqrt(stiffness). */
         f64 quarter_s = 0.25 / sqrt((f64)stiff);
         assert_float_equal((f64)ticks / 60.0, quarter_s, 2.5 / 60.0);
         world_destroy(world);
@@ -114,7 +113,7 @@ static void is_pushed_tuned_and_measured(void **state)
     }
 }
 
-/* The scene names probes and prefabs of a kind that only the test knows. */
+/* The scene names probes and prefabs of a kind of matter that only the test knows. */
 static const char named_text[] =
     "{\"name\":\"named\",\"probes\":["
     "{\"name\":\"corner\",\"kind\":\"cloud.point 999\",\"of\":\"cloud\"},"
@@ -149,7 +148,7 @@ static void is_named_by_probes_of_a_scene(void **state)
     scene_destroy(scene);
 }
 
-/* What no kind of the world knows is refused by name. */
+/* Names that no kind of matter knows are refused, with the name in the text. */
 static void unknown_names_are_refused(void **state)
 {
     (void)state;
@@ -187,9 +186,9 @@ static void ticks(World *world, Input *inputs, u32 count, u32 refused)
     frame_release(frame);
 }
 
-/* A sensor at a corner of the lattice, whose points are pushed out of it and swing back: it notices
- * the cloud once, and its absence once. */
-static void is_noticed_by_sensors(void **state)
+/* A sensor at a corner of the lattice, whose points are pushed out of it and swing back: it reports
+ * when the cloud leaves, and when it returns. */
+static void is_detected_by_sensors(void **state)
 {
     (void)state;
     static const char text[] =
@@ -279,7 +278,7 @@ static void is_spawned_and_removed(void **state)
     scene_destroy(scene);
 }
 
-static void is_saved_and_goes_on_alike(void **state)
+static void is_saved_and_continues_identically(void **state)
 {
     (void)state;
     Scene *scene = scene_of_text();
@@ -360,7 +359,7 @@ static void is_seen_and_dragged_by_a_client(void **state)
     Vec3 target = vec3_add(corner, vec3(0.5f, 0.5f, 0));
     hand_move(&hand, target);
     steps(&rig, client, 1500);
-    /* The hand's spring against the point's own. */
+    /* The grab spring against the point's own. */
     f32 own = 39.478f, share = 900.0f / (900.0f + own);
     Vec3 held = vec3_lerp(corner, target, share);
     assert_true(vec3_distance(shown(client, entity, CLOUD_POINTS - 1), held) < 0.02f);
@@ -383,8 +382,8 @@ static bool is_red(const Shot *shot, Vec3 point)
     return shot_hue(shot_pixel(shot, point)) == 0;
 }
 
-/* From before the lattice its nearest layer hides the others, and is the widest: each of its points
- * is a ball of its radius, and beyond its outline is sky. */
+/* Seen from the front the nearest layer of the lattice hides the others, and is the widest: each of
+ * its points is a ball of its radius, and outside its outline is sky. */
 static void is_drawn_as_balls(void **state)
 {
     (void)state;
@@ -465,11 +464,11 @@ static void is_recorded_and_verified(void **state)
     assert_true(write(scene_fd, scene_text, strlen(scene_text)) == (ssize_t)strlen(scene_text));
     close(scene_fd);
     close(fd);
-    unlink(path); /* the writer makes it */
+    unlink(path); /* the recorder must create it */
     record(scene_path, path);
     ErrorText error = {0};
     assert_int_equal(verify_recording(path, &cloud_kinds, 2, &error), EXIT_OK);
-    /* A world without it is another one. */
+    /* A world without the cloud has another hash. */
     assert_int_equal(verify_recording(path, NULL, 2, &error), EXIT_CHECK_FAILED);
     unlink(path);
     unlink(scene_path);
@@ -482,8 +481,8 @@ int main(void)
         cmocka_unit_test(is_named_by_probes_of_a_scene),
         cmocka_unit_test(unknown_names_are_refused),
         cmocka_unit_test(is_spawned_and_removed),
-        cmocka_unit_test(is_noticed_by_sensors),
-        cmocka_unit_test(is_saved_and_goes_on_alike),
+        cmocka_unit_test(is_detected_by_sensors),
+        cmocka_unit_test(is_saved_and_continues_identically),
         cmocka_unit_test(is_seen_and_dragged_by_a_client),
         cmocka_unit_test(is_drawn_as_balls),
         cmocka_unit_test(is_recorded_and_verified),

@@ -1,7 +1,7 @@
 /*
- * test_presence.c: the hands of 64 users, more than a message holds: everybody comes to see each of
- * them, one's own is in every message, and who lets go or leaves is known soon; on a narrow line
- * too. A real host and connections in virtual time.
+ * test_presence.c: the hands of 64 users, more than a message holds: everybody sees each of them in
+ * the end, one's own is in every message, and releases and leaving users are soon known; also on a
+ * narrow line. A real host and connections in virtual time.
  */
 #include "server/author/scene_load.h"
 #include "tests/support/join_rig.h"
@@ -25,8 +25,8 @@ typedef struct Crowd {
     Scene *scene;
     Connection *clients[USERS];
     u32 count;
-    u32 inputs[USERS]; /* sequence of each */
-    u32 entity;        /* that all hold */
+    u32 inputs[USERS]; /* sequence number of each user's inputs */
+    u32 entity;        /* which all grab */
 } Crowd;
 
 static void crowd_steps(Crowd *crowd, u32 ms)
@@ -47,7 +47,7 @@ static void crowd_input(Crowd *crowd, u32 client, InputKind kind)
     join_rig_input(&crowd->rig, &input);
 }
 
-/* All hold the same thing. The first client's line is narrow. */
+/* All grab the same entity. The first client's line is narrow. */
 static void crowd_start(Crowd *crowd)
 {
     char path[256];
@@ -88,7 +88,7 @@ static void crowd_stop(Crowd *crowd)
     scene_destroy(crowd->scene);
 }
 
-/* What `client` believes that `user` holds. */
+/* The entity that `user` grabs as `client` knows it; 0: none. */
 static u32 grabbed_by(const Crowd *crowd, u32 client, u32 user)
 {
     u32 count = 0;
@@ -114,7 +114,7 @@ static u32 hands_full(const Crowd *crowd, u32 client)
     return full;
 }
 
-/* Until clients from `first` on know of so many full hands, 8 s at most. */
+/* Until clients from `first` on know that number of grabs, 8 s at most. */
 static void crowd_until(Crowd *crowd, u32 first, u32 full)
 {
     u32 i = first;
@@ -138,14 +138,14 @@ static void test_many_hands(void **state)
     for (u32 i = 0; i < USERS; i++) {
         crowd_input(&crowd, i, INPUT_GRAB);
     }
-    /* One's own is told within a message or two; all others' within a turn of all. */
+    /* A user's own presence arrives within a message or two, those of the others in turn. */
     crowd_steps(&crowd, 400);
     for (u32 i = 1; i < USERS; i++) {
         u32 user = connection_user(crowd.clients[i]);
         assert_int_equal(grabbed_by(&crowd, i, user), crowd.entity);
     }
     crowd_until(&crowd, 1, USERS);
-    /* It never lets go of what is held meanwhile. */
+    /* Meanwhile its own grab is never reported as released. */
     for (u32 ms = 0; ms < 600; ms += 20) {
         crowd_steps(&crowd, 20);
         for (u32 i = 0; i < USERS; i++) {
@@ -153,7 +153,7 @@ static void test_many_hands(void **state)
             assert_int_equal(grabbed_by(&crowd, i, user), crowd.entity);
         }
     }
-    /* Who lets go is known to himself soon, and to all. */
+    /* A release is soon known to the user itself, and then to all. */
     u32 released = connection_user(crowd.clients[40]);
     crowd_input(&crowd, 40, INPUT_RELEASE);
     crowd_steps(&crowd, 250);
@@ -162,7 +162,7 @@ static void test_many_hands(void **state)
     for (u32 i = 1; i < USERS; i++) {
         assert_int_equal(grabbed_by(&crowd, i, released), 0);
     }
-    /* Who leaves has no hand any more, once the server knows; a narrow line takes its time. */
+    /* A user who left has no presence, once the server knows; a narrow line takes longer. */
     connection_destroy(crowd.clients[--crowd.count]);
     crowd_steps(&crowd, 5000);
     crowd_until(&crowd, 0, USERS - 2);

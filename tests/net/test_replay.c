@@ -1,7 +1,7 @@
 /*
- * test_replay.c: several clients watch a recording in step, whoever joins when, whichever way it is
- * played; what they see is what was recorded, by formula. A bookmark of one reaches all and the
- * file. In real time: the source keeps its own.
+ * test_replay.c: several clients watch a recording in step, whenever they joined, in any direction;
+ * the displayed values match the formulas that were recorded. A bookmark by one reaches all and the
+ * file. In real time, as the source uses its own clock.
  */
 #include "client/link/timeline.h"
 #include "protocol/record/recording.h"
@@ -35,7 +35,7 @@ static const char *recorded(FieldSet *fields)
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
-    unlink(path); /* the writer makes it */
+    unlink(path); /* the recorder must create it */
     Source *source = field_source_create(&zero, &zero);
     RecordingHead head = {.tick_rate = FIELD_SOURCE_HZ, .build = "test"};
     source->ops->describe(source, &head.world);
@@ -67,7 +67,8 @@ static f64 recorded_tick(Connection *client)
     return connection_recorded_tick(client, timeline_tick(connection_timeline(client)));
 }
 
-/* However slow the machine is: runs until all of them show the tick, and exactly what it was. */
+/* Runs until all of them show the tick, however slow the machine is, with exactly the recorded
+ * values. */
 static void until_all_show(JoinRig *rig, Connection **clients, u32 count, f64 tick)
 {
     u64 begun_ns = clock_now_ns();
@@ -122,10 +123,10 @@ static void test_in_step(void **state)
     assert_int_equal(connection_control(clients[0], CONTROL_PAUSE, 0.0), 0);
     assert_int_equal(connection_control(clients[0], CONTROL_SEEK, 6.0), 0);
     until_all_show(&rig, clients, 2, 360.0);
-    assert_int_equal(connection_status(clients[1])->paused, 1); /* survives the seek */
+    assert_int_equal(connection_status(clients[1])->paused, 1); /* the pause survives the seek */
     assert_int_equal(connection_control(clients[0], CONTROL_STEP, -3.0), 0);
     until_all_show(&rig, clients, 2, 357.0);
-    clients[2] = join_rig_connect(&rig, &line, &line); /* late */
+    clients[2] = join_rig_connect(&rig, &line, &line); /* joins late */
     until_all_show(&rig, clients, VIEWERS, 357.0);
 
     assert_int_equal(connection_control(clients[0], CONTROL_SPEED, -1.0), 0);
@@ -138,10 +139,10 @@ static void test_in_step(void **state)
         run(&rig, clients, VIEWERS, 20);
     }
     run(&rig, clients, VIEWERS, 1000);
-    f64 stopped = round(recorded_tick(clients[0])); /* all but there */
+    f64 stopped = round(recorded_tick(clients[0])); /* almost stopped */
     assert_true(stopped <= 340.0);
     until_all_show(&rig, clients, VIEWERS, stopped);
-    /* No seek, step or turn began another stream. */
+    /* No seek, step or reversal began a new epoch. */
     assert_int_equal(connection_worlds(clients[1]), worlds);
     assert_int_equal(connection_epoch(clients[1]), epoch);
 

@@ -1,5 +1,5 @@
-/* test_session.c: sessions over real loopback sockets: join, limits, refusals, leaving, resuming.
- */
+/* test_session.c: sessions over real loopback sockets: joining, limits, refusals, leaving,
+ * resuming. */
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/version.h"
@@ -33,7 +33,7 @@ static void test_join(void **state)
         assert_int_equal(stats.malformed, 0);
         connection_entities(clients[i], &count, NULL);
         assert_int_equal(count, FAKE_SPHERES);
-        assert_int_equal(connection_role(clients[i]), ROLE_OPERATOR); /* from loopback */
+        assert_int_equal(connection_role(clients[i]), ROLE_OPERATOR); /* loopback client */
         assert_int_equal(connection_tick_rate(clients[i]), 60);
     }
     const UserInfo *users = connection_users(clients[0], &count);
@@ -44,12 +44,12 @@ static void test_join(void **state)
             assert_int_not_equal(users[i].id, users[k].id);
         }
     }
-    /* Leaving is seen by those who stay. */
+    /* The remaining clients see that one left. */
     connection_destroy(clients[2]);
     rig_poll(clients, 2, 0.5);
     connection_users(clients[0], &count);
     assert_int_equal(count, 2);
-    /* The server's end is told, and the host exits with 0. */
+    /* Clients are notified when the server ends, and the host exits with 0. */
     host_stop(rig.host);
     assert_true(rig_until(clients, 2, CONNECTION_CLOSED));
     assert_int_equal(rig_wait(&rig), 0);
@@ -77,7 +77,7 @@ static void test_full_and_late(void **state)
     rig_stop(&rig);
 }
 
-/* The code of the first input of the client that was refused; 0: none was. */
+/* The code of the client's first refused input; 0: none. */
 static i32 refusal(Connection *client)
 {
     ConnectionNews news;
@@ -88,7 +88,7 @@ static i32 refusal(Connection *client)
     return code;
 }
 
-/* At the limit of memory who is there stays, but nobody joins and nothing is spawned. */
+/* At the memory limit present users stay, but nobody joins and nothing is spawned. */
 static void test_memory(void **state)
 {
     enum {
@@ -117,7 +117,7 @@ static void test_memory(void **state)
     assert_int_equal(connection_state(first), CONNECTION_LIVE);
     assert_int_equal(more[CAPACITY], 1);
     free(more);
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* they keep what is freed */
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) /* they keep freed memory */
     rig_poll(&first, 1, 1.2);
     second = rig_connect(&rig, "second");
     assert_true(rig_until(&second, 1, CONNECTION_LIVE));
@@ -127,8 +127,7 @@ static void test_memory(void **state)
     rig_stop(&rig);
 }
 
-/* Sends one HELLO by hand and returns the first message that comes back, or the one after the
- * WELCOME. */
+/* Sends a HELLO by hand and returns the first reply, or the one after the WELCOME. */
 static Message hello(Rig *rig, const MessageHello *hello_message, bool after)
 {
     ErrorText error = {0};
@@ -161,7 +160,7 @@ static Message hello(Rig *rig, const MessageHello *hello_message, bool after)
     return in;
 }
 
-/* Programs of different versions that speak the same protocol go together, and people are told. */
+/* Programs of different versions with the same protocol work together, and the user is notified. */
 static void test_versions(void **state)
 {
     PL_UNUSED(state);
@@ -196,7 +195,7 @@ static void test_refusals(void **state)
     assert_int_equal(answer.refuse.reason, REFUSE_VERSION);
     assert_non_null(strstr(answer.refuse.text, "the server is Plenum " PLENUM_VERSION));
     assert_non_null(strstr(answer.refuse.text, "you are Plenum 0.1 "));
-    /* No token, a token of another key, an expired one, a good one. */
+    /* No token, a token signed by another key, an expired one, a valid one. */
     greeting.major = PROTOCOL_MAJOR;
     answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.kind, MESSAGE_REFUSE);
@@ -215,14 +214,14 @@ static void test_refusals(void **state)
     answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.kind, MESSAGE_WELCOME);
     assert_int_equal(answer.welcome.role, ROLE_ADMIN);
-    /* The same user again with the secret of the welcome, another without. */
+    /* The same user again with the secret of the WELCOME; another user without. */
     u32 user = answer.welcome.user;
     greeting.resume = answer.welcome.resume;
     answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.kind, MESSAGE_WELCOME);
     assert_int_equal(answer.welcome.user, user);
     assert_true(answer.welcome.resume != greeting.resume);
-    /* A secret is good for one return, a token for one connection at a time. */
+    /* A secret is valid for one return, a token for one connection at a time. */
     answer = hello(&rig, &greeting, false);
     assert_int_equal(answer.kind, MESSAGE_REFUSE);
     assert_int_equal(answer.refuse.reason, REFUSE_TOKEN);
@@ -234,7 +233,7 @@ static void test_refusals(void **state)
     rig_stop(&rig);
 }
 
-/* Inputs of a kind that the source took. */
+/* Number of inputs of a kind that reached the source; *last is the newest. */
 static u32 inputs_of(Rig *rig, u32 kind, Input *last)
 {
     static Input inputs[FAKE_INPUTS_MAX];
@@ -275,13 +274,14 @@ static void test_inputs(void **state)
     assert_int_equal(inputs_of(&rig, INPUT_GRAB, &last), 1);
     assert_int_equal(last.user, connection_user(clients[0]));
     assert_true(fabsf(last.local.x - 0.1f) < 0.01f && fabsf(last.local.z - 0.387f) < 0.01f);
-    /* Others see the hand. */
+    /* Others see the grab. */
     u32 count = 0;
     const Presence *presences = connection_presences(clients[1], &count);
     assert_int_equal(count, 1);
     assert_int_equal(presences[0].user, connection_user(clients[0]));
     assert_int_equal(presences[0].grabbed, 1);
-    /* A ray that misses, a thing that is not, a kind that the role may not: refused and told. */
+    /* A ray that misses, an unknown entity, a kind that the role may not send: each is refused, and
+     * the client notified. */
     Input miss = grab_of(clients[1], 1, vec3(3.0f, 1.0f, 0.0f));
     Input nothing = grab_of(clients[1], 9999, vec3(0.0f, 1.0f, 0.0f));
     Input reset = {.kind = INPUT_RESET, .rotation = quat_identity()};
@@ -297,7 +297,7 @@ static void test_inputs(void **state)
     assert_int_equal(stats.refused, 0);
     assert_int_equal(inputs_of(&rig, INPUT_GRAB, &last), 1);
     assert_int_equal(inputs_of(&rig, INPUT_RESET, &last), 0);
-    /* However often the redundancy repeats them, inputs act once. */
+    /* Inputs are sent redundantly but act once. */
     Input push = {.kind = INPUT_PUSH, .entity = 2, .rotation = quat_identity()};
     push.ray.direction = vec3(0.0f, 0.0f, 1.0f);
     push.vector = vec3(0.0f, 1.0f, 0.0f);
@@ -307,7 +307,7 @@ static void test_inputs(void **state)
     }
     rig_poll(clients, 2, 0.3);
     assert_int_equal(inputs_of(&rig, INPUT_PUSH, &last), 20);
-    /* Who leaves lets go. */
+    /* When a user leaves, its grab is released. */
     connection_destroy(clients[0]);
     rig_poll(&clients[1], 1, 0.4);
     assert_int_equal(inputs_of(&rig, INPUT_RELEASE, &last), 1);
@@ -315,7 +315,7 @@ static void test_inputs(void **state)
     rig_stop(&rig);
 }
 
-/* A seek backwards: another epoch, and everything still fits. */
+/* After a seek backwards the stream continues in a new epoch. */
 static void test_epoch_and_end(void **state)
 {
     PL_UNUSED(state);
@@ -332,7 +332,7 @@ static void test_epoch_and_end(void **state)
     assert_true(after.tick_last < before.tick_last);
     assert_true(after.snapshots > before.snapshots);
     assert_int_equal(after.desyncs + after.malformed, 0);
-    /* Operators control world time; all are told. */
+    /* Operators control world time; all clients are notified. */
     assert_false(connection_status(client)->paused);
     assert_int_equal(connection_control(client, CONTROL_PAUSE, 0.0), 0);
     rig_poll(&client, 1, 0.4);

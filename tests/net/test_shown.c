@@ -1,7 +1,7 @@
 /*
- * test_shown.c: what real worlds look like where the stream is bad: a server that stands for a
- * while, a line that is new or narrow. Figures stay in one piece, cloth keeps its edges, nothing is
- * drawn inside cloth or jelly that was not there. In virtual time.
+ * test_shown.c: how real worlds look when the stream is bad: a server that stalls, a line that is
+ * new or narrow. Figures stay in one piece, cloth keeps its edges, and no ball is drawn inside
+ * cloth or jelly that was not there in the simulation. In virtual time.
  */
 #include "client/link/strain.h"
 #include "client/link/timeline.h"
@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-/* Sanitizers make worlds ten to forty times slower: fewer of the cases. */
+/* Sanitizers make worlds ten to forty times slower: fewer cases. */
 #if defined(__SANITIZE_THREAD__)
 #define STRIDE 9
 #elif defined(__SANITIZE_ADDRESS__)
@@ -32,16 +32,16 @@
 
 typedef struct Line {
     f64 delay_ms;
-    u32 kbit_s; /* 0: as wide as may be */
+    u32 kbit_s; /* 0: unlimited */
 } Line;
 
-/* The worst of all pictures. */
+/* The worst over all pictures. */
 typedef struct Shown {
-    f64 gap_m;   /* between the anchors of a joint */
-    f64 edge;    /* of a cloth, as a share of the longest that one had at rest */
-    f64 depth_m; /* of a point in a ball */
-    f64 step_m;  /* that a body moved between two pictures */
-    bool pieces; /* some points of a body were there and some were not */
+    f64 gap_m;   /* distance between the anchors of a joint */
+    f64 edge;    /* longest edge of a cloth, as a share of the longest one at rest */
+    f64 depth_m; /* depth of a point inside a ball */
+    f64 step_m;  /* motion of a body between two pictures */
+    bool pieces; /* only some points of a body were known */
 } Shown;
 
 typedef struct Watch {
@@ -111,7 +111,7 @@ static void watch_balls(Watch *w, const ShownPoint *points, u32 count)
     }
 }
 
-/* As the window draws them. */
+/* As drawn by the window. */
 static bool fetch_points(Watch *w)
 {
     const FieldSet *fields = connection_fields(w->client);
@@ -179,7 +179,7 @@ static void watch_steps(Watch *w)
     w->was_count = n;
 }
 
-/* As programs do with each picture: the server hears of its client in time. */
+/* As client programs do for each picture: the server hears from its client in time. */
 static void appearance(Connection *client)
 {
     const SceneCamera *camera = &connection_scene(client)->camera;
@@ -189,7 +189,7 @@ static void appearance(Connection *client)
     connection_view(client, &view, (Ray){camera->eye, forward}, false);
 }
 
-/* Seconds of the world; the server stands from `stall_s` on, < 0: never. */
+/* Runs seconds of the world; the server stalls from `stall_s` on, < 0: never. */
 static Shown watch(const char *name, Line line, f64 stall_s, f64 end_s)
 {
     Watch *w = calloc(1, sizeof *w);
@@ -242,7 +242,7 @@ static Shown watch(const char *name, Line line, f64 stall_s, f64 end_s)
 
 static const Line lan = {0.0, 0};
 
-/* Figures fall down stairs while the server stands. */
+/* Figures fall down stairs while the server stalls. */
 static void test_figures(void **state)
 {
     PL_UNUSED(state);

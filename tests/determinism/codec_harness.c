@@ -1,6 +1,6 @@
-/* codec_harness.c: prints one hash of what the codecs make of random worlds with fields of every
- * kind, of a sheet that waves and of a stream that turns; each code is decoded again, too.
- * test_builds.c compiles it, with the codecs, in several ways. */
+/* codec_harness.c: prints one hash of the codes of random worlds with fields of every kind, of a
+ * waving sheet and of a rotating stream; each code is also decoded. test_builds.c compiles it, with
+ * the codecs, in several ways. */
 #include "protocol/codec/span.h"
 #include "shared/base/hash.h"
 #include "tests/unit/protocol/random_world.h"
@@ -13,7 +13,7 @@ enum {
     FRAMES = 4,
     WORLDS = 6,
     STATE_BYTES = 1 << 18,
-    SIDE = 48, /* of the sheet, and the cube root of the stream is a quarter */
+    SIDE = 48, /* points along a side of the sheet */
 };
 
 typedef struct Harness {
@@ -28,7 +28,7 @@ static _Noreturn void stop(const char *text)
     exit(1);
 }
 
-/* One field of the newest frame, in spans, out of `known` frames before it. */
+/* One field of the newest frame, in spans, against the `known` frames before it. */
 static void code_field(Harness *h, const FieldDesc *field, Frame *const *frames, u32 known)
 {
     u16 chunks[SPAN_CHUNKS_MAX];
@@ -85,7 +85,7 @@ static void code_random_world(Harness *h, u64 seed)
     field_set_release(fields);
 }
 
-/* Codes, a little shaken. */
+/* Random codes with small changes. */
 static void put_points(Dice *dice, QPoint *points, u32 count, i32 time, bool sheet)
 {
     for (i32 i = 0; i < (i32)count; i++) {

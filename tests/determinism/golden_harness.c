@@ -1,5 +1,5 @@
-/* golden_harness.c: prints one hash of all that golden.h keeps of the first ticks of its scenes.
- * test_builds.c compiles it, with the simulation, in several ways. */
+/* golden_harness.c: prints one hash of all that golden.h computes for the first ticks of its
+ * scenes. test_builds.c compiles it, with the simulation, in several ways. */
 #include "tests/determinism/golden.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* rigid_harness.c: prints the hash of a pile with a hand in it after 120 ticks. test_builds.c
- * compiles it, with the solver, in several ways; argument "time" prints ms a tick of a big pile. */
+/* rigid_harness.c: prints the hash of a pile after 120 ticks with a grab. test_builds.c compiles
+ * it, with the solver, in several ways; argument "time" prints ms a tick of a large pile. */
 #include "server/physics/rigid/rigid.h"
 #include "shared/base/clock.h"
 #include "shared/math/random.h"

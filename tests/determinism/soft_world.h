@@ -1,5 +1,5 @@
-/* soft_world.h: a world of soft bodies with every kind of constraint, every method, gases,
- * matching, contact among themselves and with rigid bodies, wind and a hand. */
+/* soft_world.h: a world of soft bodies with every kind of constraint, every method, gases, shape
+ * matching, self-collision, contact with rigid bodies, wind and a grab. */
 #ifndef PLENUM_TESTS_DETERMINISM_SOFT_WORLD_H
 #define PLENUM_TESTS_DETERMINISM_SOFT_WORLD_H
 
@@ -52,7 +52,7 @@ static inline BodyId soft_world_rigid(SoftWorld *world, ShapeKind kind, Vec3 at,
     return rigid_add(world->rigid, &def);
 }
 
-/* Cloths of each sort of bending; the first is cut into slabs. */
+/* A cloth of each bending model; the first is cut into slabs. */
 static inline void soft_world_cloths(SoftWorld *world, BodyId box)
 {
     static const SoftBend bends[] = {SOFT_BEND_DISTANCE, SOFT_BEND_DIHEDRAL, SOFT_BEND_ISOMETRIC};
@@ -125,7 +125,7 @@ static inline void soft_world_balls(SoftWorld *world)
     }
 }
 
-/* A rope of each method, end to end with nothing, over the boxes. */
+/* A rope of each method, free at both ends, over the boxes. */
 static inline void soft_world_ropes(SoftWorld *world)
 {
     for (u32 i = 0; i < SOFT_METHOD_COUNT; i++) {
@@ -173,7 +173,7 @@ static inline void soft_world_destroy(SoftWorld *world)
     rigid_collider_finish(&world->bodies);
 }
 
-/* A hand swings a corner of the first cloth from tick 5 on. */
+/* A grab swings a corner of the first cloth from tick 5 on. */
 static inline void soft_world_tick(SoftWorld *world, u32 tick, Jobs *jobs)
 {
     if (tick == 5) {

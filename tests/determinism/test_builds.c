@@ -1,8 +1,7 @@
 /* test_builds.c: the simulation compiled by gcc and clang, at -O1 and -O3, with SSE2 and AVX2,
- * gives the same bits: rigid bodies alone, soft bodies beside them, whole worlds with scenes and
- * hands; and what the codecs write. Every file is compiled once for each build, on all cores, and
- * five harnesses are linked to it; the release build that this program is a part of is one of them,
- * as it lies there. */
+ * gives the same bits: rigid bodies alone, soft bodies with them, whole worlds with scenes and
+ * users; and the codecs. Every file is compiled once for each build, on all cores, and linked to
+ * five harnesses; the release build that this program belongs to is one of the builds, as it is. */
 #include "shared/base/base.h"
 #include "tests/support/process.h"
 
@@ -21,12 +20,12 @@
 #define SANITIZED 0
 #endif
 
-/* The same for all: what ARCHITECTURE.md demands for determinism. */
+/* The same for all builds: the flags that ARCHITECTURE.md requires for determinism. */
 #define RULES                                                                                      \
     "-I. -Ibuild/gen -D_GNU_SOURCE -ffp-contract=off -fno-math-errno -fno-trapping-math "          \
     "-Wno-psabi -pthread"
 
-/* What this program was built as, if it is one of the builds below. */
+/* How this program was built, if it is one of the builds below. */
 #if defined(__AVX2__) && !defined(PL_VALIDATE) && defined(__clang__)
 #define THIS_BUILD "clang-avx2"
 #elif defined(__AVX2__) && !defined(PL_VALIDATE)
@@ -39,7 +38,7 @@ typedef struct Build {
     const char *name, *compiler, *flags;
 } Build;
 
-/* Those that take longest come first, so that no core waits for the last one. */
+/* The slowest to compile come first, so that no core waits at the end. */
 static const Build builds[] = {{"gcc-avx2", "gcc", "-O3 -march=x86-64-v3 -mno-fma"},
                                {"clang-avx2", "clang", "-O3 -march=x86-64-v3 -mno-fma"},
                                {"gcc-sse2", "gcc", "-O1 -march=x86-64"},
@@ -74,7 +73,8 @@ static void shell(const char *command)
     }
 }
 
-/* Adds a line that compiles it for each build; its object is named after its path, with dots. */
+/* Adds a line that compiles the file for each build; the object is named after its path, with
+ * dots. */
 static void list_source(FILE *list, const char *path)
 {
     char object[256];
@@ -157,8 +157,7 @@ static int compile_all(void **unused)
     return 0;
 }
 
-/* The FlatBuffers readers take long to compile and only parse: those of this program are for all.
- */
+/* The FlatBuffers readers are slow to compile and only parse: all builds share this program's. */
 static void link_and_run(const Build *build, const char *harness, char hash[32])
 {
     char own[256], command[4096];
@@ -186,7 +185,7 @@ static void link_and_run(const Build *build, const char *harness, char hash[32])
 static void expect_one_hash(const char *harness)
 {
     if (SANITIZED) {
-        skip(); /* it would test other builds than this one, once more */
+        skip(); /* it would repeat the builds of the release test */
     }
     char first[32] = "", hash[32];
     for (u32 i = 0; i < PL_COUNT(builds); i++) {
@@ -219,7 +218,7 @@ static void builds_agree_on_worlds(void **unused)
     expect_one_hash("world_harness");
 }
 
-/* The first ticks of what golden/hashes.txt keeps, packets included. */
+/* The first ticks of golden/hashes.txt, packets included. */
 static void builds_agree_on_golden_scenes(void **unused)
 {
     PL_UNUSED(unused);

@@ -1,7 +1,7 @@
 /*
- * test_geometry.c: geometries have the same bits whatever compiler and flags they were made with:
- * everything that moves on them stands on that. Checked against hashes written down here; a change
- * of method changes them, a change of compiler must not.
+ * test_geometry.c: geometries have the same bits for any compiler and flags: everything that moves
+ * on them depends on that. Compared with the hashes below; a change of algorithm changes them, a
+ * change of compiler must not.
  */
 #include "server/author/convex_parts.h"
 #include "shared/base/hash.h"
@@ -11,7 +11,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-// cmocka wants the three above first
+// cmocka.h needs the three headers above
 #include <cmocka.h>
 
 #define BYTES(array, count) (array), (count) * sizeof *(array)
@@ -22,7 +22,7 @@ static Vec3 random_in_cube(u64 seed, u64 i)
                 random_range(seed, 3 * i + 2, -1, 1));
 }
 
-/* Field by field: structs have holes. */
+/* Field by field: structs have padding. */
 static u64 hash_mass(const Geometry *geometry, u64 hash)
 {
     const f32 numbers[] = {geometry->volume,       geometry->centre.x,    geometry->centre.y,

@@ -1,6 +1,6 @@
 /* test_scenes.c: shipped scenes with joints, meshes, terrain, fast bodies, sensors, moving
  * surfaces, liquids and grains, and both methods give the same bits for 1, 2, 4 and 8 threads, and
- * go on bit for bit from an image. */
+ * continue bit for bit from an image. */
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "shared/base/jobs.h"
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#ifdef __SANITIZE_THREAD__ /* twenty times slower, and only threads are new to it */
+#ifdef __SANITIZE_THREAD__ /* twenty times slower; only the threads are of interest */
 #define SLOW 1
 #else
 #define SLOW 0
@@ -73,13 +73,13 @@ static void threads_do_not_matter(void **unused)
     }
 }
 
-static void images_go_on(void **unused)
+static void images_continue_identically(void **unused)
 {
     PL_UNUSED(unused);
     for (u32 s = 0; s < PL_COUNT(scenes); s++) {
         Scene *scene = load(scenes[s]);
         ErrorText error;
-        Jobs *jobs = jobs_create(2); /* loads and goes on with two threads */
+        Jobs *jobs = jobs_create(2); /* the loaded world runs with two threads */
         World *world = world_create(scene, NULL, &error),
               *other = world_create(scene, jobs, &error);
         assert_non_null(world);
@@ -112,7 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(images_go_on),
+        cmocka_unit_test(images_continue_identically),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

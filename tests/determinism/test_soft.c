@@ -1,5 +1,5 @@
-/* test_soft.c: soft bodies of every kind go the same way, bit for bit, with any number of threads,
- * and from an image taken in mid-run. */
+/* test_soft.c: soft bodies of every kind evolve bit for bit alike with any number of threads, and
+ * from an image taken in mid-run. */
 #include "tests/determinism/soft_world.h"
 
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static void expect_same(const u64 a[TICKS], const u64 b[TICKS], u32 first)
 {
     for (u32 i = first; i < TICKS; i++) {
         if (a[i] != b[i]) {
-            fail_msg("other bits from tick %u on", i);
+            fail_msg("states differ from tick %u on", i);
         }
     }
 }
@@ -58,7 +58,7 @@ static void threads_do_not_matter(void **unused)
     }
 }
 
-static void image_goes_on_bit_for_bit(void **unused)
+static void image_continues_bit_for_bit(void **unused)
 {
     PL_UNUSED(unused);
     u64 whole[TICKS], rest[TICKS];
@@ -74,7 +74,7 @@ static void image_goes_on_bit_for_bit(void **unused)
     soft_world_serialize(&world, &save);
     assert_false(save.failed);
     run(&world, SAVED_AT, NULL, whole);
-    /* Into a fresh world, and back in time in the first. */
+    /* Into a new world, and back in time in the first. */
     SoftWorld other = soft_world_create();
     SoftWorld *const worlds[] = {&other, &world};
     for (u32 i = 0; i < PL_COUNT(worlds); i++) {
@@ -92,6 +92,6 @@ static void image_goes_on_bit_for_bit(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_do_not_matter),
-                                       cmocka_unit_test(image_goes_on_bit_for_bit)};
+                                       cmocka_unit_test(image_continues_bit_for_bit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

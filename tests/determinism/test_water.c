@@ -1,4 +1,4 @@
-/* test_water.c: waves and shallow water go the same way, bit for bit, for any number of threads. */
+/* test_water.c: waves and shallow water evolve bit for bit alike for any number of threads. */
 #include "server/physics/grid/shallow.h"
 #include "server/physics/grid/wave.h"
 
@@ -16,7 +16,7 @@ enum {
     TICKS = 90
 };
 
-/* A dam break over bumps and through dry land, much of it asleep at first. */
+/* A dam break over bumps and dry ground, much of it asleep at first. */
 static u64 shallow_hash(u32 threads)
 {
     static f32 bed[NX * NZ];

@@ -1,5 +1,5 @@
-/* test_world.c: a world with hands in it gives the same bits for any number of threads, and goes on
- * bit for bit from an image of it; damaged images do no harm. */
+/* test_world.c: a world with users gives the same bits for any number of threads, and continues bit
+ * for bit from an image of it; damaged images are harmless. */
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "shared/base/clock.h"
@@ -18,7 +18,7 @@
 #include "tests/support/near.h"
 
 enum {
-#ifdef __SANITIZE_THREAD__ /* twenty times slower, and only threads are new to it */
+#ifdef __SANITIZE_THREAD__ /* twenty times slower; only the threads are of interest */
     TICKS = 75,
     SAVED_AT = 50,
     FORGERIES = 20,
@@ -80,7 +80,7 @@ static void threads_do_not_matter(void **unused)
         world_destroy(world);
         jobs_destroy(jobs);
     }
-    /* The script does something at all. */
+    /* The script has an effect. */
     World *world = fresh(NULL);
     for (u32 i = 0; i < TICKS; i++) {
         world_tick(world, NULL, 0);
@@ -89,7 +89,7 @@ static void threads_do_not_matter(void **unused)
     world_destroy(world);
 }
 
-static void image_goes_on_bit_for_bit(void **unused)
+static void image_continues_bit_for_bit(void **unused)
 {
     PL_UNUSED(unused);
     u64 whole[TICKS], rest[TICKS];
@@ -113,7 +113,7 @@ static void image_goes_on_bit_for_bit(void **unused)
     assert_int_equal(world_hash(other), whole[SAVED_AT - 1]);
     run(other, SAVED_AT, TICKS, rest);
     expect_equal(whole, rest, SAVED_AT);
-    /* And the first world goes back in time. */
+    /* The first world goes back in time, too. */
     assert_int_equal(world_load(world, image, bytes, &error), 0);
     run(world, SAVED_AT, TICKS, rest);
     expect_equal(whole, rest, SAVED_AT);
@@ -127,8 +127,8 @@ static void image_goes_on_bit_for_bit(void **unused)
     world_destroy(other);
 }
 
-/* Loads into a world, of this hash, that must be as it was if the image is refused. Returns true if
- * it was loaded; the hash is then that of the new state. */
+/* Loads an image into a world of this hash, which must be unchanged if the image is refused.
+ * Returns true if it was loaded; *hash is then that of the new state. */
 static bool try_image(World *world, const u8 *image, size_t bytes, u64 *hash)
 {
     ErrorText error;
@@ -167,7 +167,7 @@ static void damaged_images_are_refused(void **unused)
     world_destroy(world);
 }
 
-/* The checksum lies after magic, version, hashes of scene and layout; the body after it. */
+/* The checksum follows magic, version, hashes of scene and layout; the body follows it. */
 enum {
     CHECKSUM_AT = 24,
     BODY_AT = 32
@@ -183,7 +183,7 @@ static bool is_saved_as(const World *world, const u8 *image, size_t bytes)
     return same;
 }
 
-/* Images that somebody made: the checksum is right, the state is not. */
+/* Forged images: the checksum is correct, the state is not. */
 static void forged_images_do_no_harm(void **unused)
 {
     PL_UNUSED(unused);
@@ -195,11 +195,11 @@ static void forged_images_do_no_harm(void **unused)
     assert_int_equal(world_save(world, &image, &bytes), 0);
     u8 *forged = malloc(bytes);
     assert_non_null(forged);
-    u32 loaded[2] = {0, 0}, changed = 0; /* of edits anywhere, and of those of counts and ids */
+    u32 loaded[2] = {0, 0}, changed = 0; /* of edits anywhere, and of edits of counts and ids */
     u64 hash = world_hash(world);
     for (u32 i = 0; i < FORGERIES; i++) {
         memcpy(forged, image, bytes);
-        /* The first 2 KiB hold the counts and ids: half of the damage goes there. */
+        /* The first 2 KiB contain the counts and ids: half of the edits go there. */
         size_t range = i % 2 == 0 ? bytes - BODY_AT : 2048;
         forged[BODY_AT + (u32)random_u64(13, i) % range] ^= (u8)(1 + (u32)random_u64(14, i) % 255);
         u64 sum = hash_bytes(forged + BODY_AT, bytes - BODY_AT, 0);
@@ -209,7 +209,8 @@ static void forged_images_do_no_harm(void **unused)
             if (hash != hashes[SAVED_AT - 1]) {
                 changed++;
             } else {
-                /* What the damage changed means nothing, or the hash would miss it. */
+                /* A loaded image whose hash did not change was damaged where bytes have no
+                 * meaning. */
                 assert_true(is_saved_as(world, image, bytes));
             }
             u32 many = i % 50 == 0 ? 5 : 1;
@@ -224,8 +225,8 @@ static void forged_images_do_no_harm(void **unused)
     printf("of %u forged images each %u were loaded with damage anywhere, %u with counts or ids "
            "damaged; %u were another world\n",
            FORGERIES / 2, loaded[0], loaded[1], changed);
-    /* Were all refused, only the checksum would have been tried; were all loaded, no check. Most of
-     * an image is numbers that may be anything in range. */
+    /* If all were refused, only the checksum would be tested; if all were loaded, no check. Most
+     * bytes of an image belong to numbers with wide ranges. */
     if (FORGERIES >= 300) {
         f64 each = FORGERIES / 2.0;
         expect_within("share loaded, damage anywhere", loaded[0] / each, 0.6, 0.99);
@@ -259,7 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(image_goes_on_bit_for_bit),
+        cmocka_unit_test(image_continues_bit_for_bit),
         cmocka_unit_test(damaged_images_are_refused),
         cmocka_unit_test(forged_images_do_no_harm),
     };

@@ -1,6 +1,6 @@
-/* world_harness.c: prints one hash of the playground with three users in it after 240 ticks and of
- * scenes with every shape, joints, swept bodies and both methods after 100.
- * test_builds.c compiles it, with the simulation, in several ways. */
+/* world_harness.c: prints one hash of the playground with three users after 240 ticks and of scenes
+ * with every shape, joints, swept bodies and both methods after 100. test_builds.c compiles it,
+ * with the simulation, in several ways. */
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "shared/base/hash.h"

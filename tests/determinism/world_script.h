@@ -1,4 +1,4 @@
-/* world_script.h: three users at work in shared/scenes/playground.json: the inputs of each tick. */
+/* world_script.h: inputs of three users in shared/scenes/playground.json for each tick. */
 #ifndef PLENUM_TESTS_DETERMINISM_WORLD_SCRIPT_H
 #define PLENUM_TESTS_DETERMINISM_WORLD_SCRIPT_H
 

@@ -1,6 +1,6 @@
 /*
- * test_admin.c: plenum-tool admin, files that survive the server, and what a server does when the
- * system gives it no more room: the real programs.
+ * test_admin.c: plenum-tool admin, files that survive a restart, and a server at the limits of the
+ * system, with the real programs.
  */
 #include "shared/base/clock.h"
 #include "tests/support/process.h"
@@ -80,7 +80,8 @@ static void test_console(void **state)
     assert_non_null(strstr(text, "\"what\":\"ban\",\"user\":0,\"name\":\"console uid "));
     assert_non_null(strstr(text, "\"detail\":\"ban 10.1.2.0/24 2h\",\"result\":\"ok\"}\n"));
     assert_non_null(strstr(text, "\"what\":\"kick\""));
-    /* They outlive the server; a hand-written line counts after SIGHUP, a wrong file does not. */
+    /* The lists survive a restart; a hand-written line takes effect after SIGHUP, an invalid file
+     * does not. */
     server_start(&server, "--config", ini, source_path(SCENE), NULL);
     assert_int_equal(admin(console, "bans", NULL, NULL, out), 0);
     assert_non_null(strstr(out, "ban 10.1.2.0/24"));
@@ -98,7 +99,7 @@ static void test_console(void **state)
         write_file(bans, "nonsense\n");
     }
     assert_int_equal(process_stop(&server), 0);
-    /* A server does not start with a list that it cannot read. */
+    /* A server does not start with a list that it cannot parse. */
     process_start(&server, "plenum-server", "--config", ini, source_path(SCENE), NULL);
     assert_int_equal(process_wait(&server, 10.0), 3);
     free(console);
@@ -173,7 +174,7 @@ static u32 limited_start(Process *server, const char *limit, const char *options
     return port;
 }
 
-/* The recording ends at the limit; the server goes on and says so. */
+/* The recording ends at the limit; the server continues and logs it. */
 static void test_file_size(void **state)
 {
     PL_UNUSED(state);
@@ -197,7 +198,7 @@ static void test_descriptors(void **state)
     int fds[LEFT];
     u32 port = limited_start(&server, "-n 24", "");
     assert_true(page_says(port, "/healthz", "200 OK"));
-    /* At most 16 from one address are served: they come from two. */
+    /* At most 16 connections from one address are served, so two addresses are used. */
     for (u32 i = 0; i < LEFT; i++) {
         struct sockaddr_in from = {.sin_family = AF_INET};
         struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((u16)port)};

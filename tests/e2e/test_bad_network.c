@@ -1,6 +1,6 @@
 /*
- * test_bad_network.c: 20 % loss, 100 ms of jitter (so packets overtake each other), duplicates: two
- * clients join, one carries the box, and everything still converges to the same frame.
+ * test_bad_network.c: 20 % loss, 100 ms of jitter (so that packets are reordered), duplicates: two
+ * clients join, one carries the box, and all end on the same frame.
  */
 #include "tests/support/process.h"
 #include "tests/support/udp_proxy.h"
@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 /*
- * What is held moves with the cursor, not when the server's answer is shown. How much earlier, and
- * how near it stays to the target, the unit test of client/hand/drag.h measures in simulated time:
- * here a loaded machine has its say.
+ * A dragged body follows the cursor before the server's answer is displayed. How much earlier, and
+ * how close it stays to the target, is measured in simulated time by the unit test of
+ * client/hand/drag.h: here the load of the machine has an influence.
  */
 static void check_hand(const char *report)
 {
@@ -24,8 +24,9 @@ static void check_hand(const char *report)
     f64 server_ms = json_number(report, "\"hand\"", "server_moves_ms", 0);
     f64 shown_m = json_number(report, "\"hand\"", "shown_from_target_m", 0);
     f64 server_m = json_number(report, "\"hand\"", "server_from_target_m", 0);
-    printf("held thing moves after %.0f ms (server's answer %.0f), %.3f m from the target (%.3f)\n",
-           shown_ms, server_ms, shown_m, server_m);
+    printf(
+        "dragged box moves after %.0f ms (server's answer %.0f), %.3f m from the target (%.3f)\n",
+        shown_ms, server_ms, shown_m, server_m);
     if (!(server_ms > 80.0 && shown_ms < server_ms)) {
         fail_msg("%s", report);
     }
@@ -46,7 +47,7 @@ static void play(const NetsimOptions *options, f64 drag_s, f64 loss_min)
                        "{\"t\":6.5,\"release\":true}\n");
     char duration[2][16];
     snprintf(duration[0], sizeof duration[0], "%g", drag_s);
-    /* The watcher may be in much earlier than the hand, and must see the end. */
+    /* The watcher may join much earlier than the hand, and must see the end. */
     snprintf(duration[1], sizeof duration[1], "%g", drag_s + 6.0);
     const char *reports[3] = {test_path("hand.json"), test_path("eyes.json"),
                               test_path("direct.json")};

@@ -88,7 +88,8 @@ static void test_scene_errors(void **state)
     assert_int_equal(process_wait(&server, 20.0), 3);
 }
 
-/* The limit is said at the start; what needs more by its numbers is refused and told how much. */
+/* The limit is logged at the start; a scene estimated to need more is refused, with the
+ * estimate. */
 static void test_memory(void **state)
 {
     PL_UNUSED(state);
@@ -134,8 +135,8 @@ static void write_text(const char *path, const char *text)
     fclose(file);
 }
 
-/* Options of every kind come from a file; the command line wins. Files that are none, that exist or
- * that lie outside the scene's folder are refused with a text. */
+/* Options of every kind can come from a file; the command line takes precedence. Files that are
+ * invalid, that exist already, or that lie outside the scene's folder are refused with a text. */
 static void test_files(void **state)
 {
     PL_UNUSED(state);
@@ -160,7 +161,7 @@ static void test_files(void **state)
     assert_non_null(strstr(said, "hash 5 "));
     free(said);
     assert_int_equal(access(record, R_OK), 0);
-    /* A recording is never overwritten, unless that is asked for. */
+    /* Without --force a recording is never overwritten. */
     process_start(&server, "plenum-server", "-c", config, empty, NULL);
     said = text_of(&server, 0, true, 20.0);
     assert_non_null(strstr(said, "a-2.plrec"));
@@ -213,11 +214,11 @@ static void test_network_errors(void **state)
     assert_int_equal(process_stop(&first), 0); /* SIGTERM drains and exits 0 */
     process_start(&client, "plenum-client", server_address(port), "--headless", "--duration", "1",
                   NULL);
-    assert_int_equal(process_wait(&client, 60.0), 4); /* nobody there any more */
+    assert_int_equal(process_wait(&client, 60.0), 4); /* the server is gone */
 }
 
-/* The codec measures a trace of points at any delay of the acknowledgements: the newest states that
- * the other end has may be one frame apart. */
+/* The codec measures a trace of points for any delay of the acknowledgements: the newest states
+ * that the receiver has may be one frame apart. */
 static void test_codec_delays(void **state)
 {
     PL_UNUSED(state);
@@ -246,7 +247,7 @@ static void test_codec_delays(void **state)
     }
 }
 
-/* A scene file as the client's source: a private server, gone afterwards. */
+/* The client starts a private server for a scene file, which ends with the client. */
 static void test_private_server(void **state)
 {
     PL_UNUSED(state);

@@ -1,8 +1,8 @@
 /*
- * test_export.c: what plenum-tool export writes is what the world did. A world is recorded with
- * something of everything; the same frames, as the world made them, and the entities of each tick
- * go to files beside it. check_export.py reads every format by its specification alone and
- * compares. Then the options: ranges, choice, files that exist, and recordings that are damaged.
+ * test_export.c: files written by plenum-tool export match the world. A world with something of
+ * everything is recorded; the same frames and the entities of each tick are written beside the
+ * recording. check_export.py reads every format by its specification alone and compares. Then the
+ * options: ranges, selection, existing files, damaged recordings.
  */
 #include "protocol/record/recording.h"
 #include "protocol/stream/entity_list.h"
@@ -29,7 +29,7 @@ enum {
 
 static char recording[PATH_BYTES_MAX];
 
-/* ---- the recording and the truth ---- */
+/* ---- the recording and the expected data ---- */
 
 static void print_text(FILE *file, const char *text)
 {
@@ -151,7 +151,7 @@ static int setup(void **state)
 
 /* ---- formats ---- */
 
-/* Runs export with up to eight arguments after the recording; the text of stderr (free). */
+/* Runs export with up to eight arguments after the recording; returns the text of stderr (free). */
 static char *export_to(int expected, const char *out, const char *const options[8])
 {
     Process tool;
@@ -185,7 +185,7 @@ static void check(const char *how, const char *out, const char *every, const cha
 
 static const char *const none[8] = {NULL};
 
-/* A path that later calls of test_path leave alone. */
+/* A path that later calls of test_path do not overwrite. */
 static const char *path_of(char path[PATH_BYTES_MAX], const char *name)
 {
     snprintf(path, PATH_BYTES_MAX, "%s", test_path(name));
@@ -273,7 +273,7 @@ static void test_range(void **state)
 {
     PL_UNUSED(state);
     char path[PATH_BYTES_MAX];
-    /* Ticks 35 to 65, while the crate is there and after it. */
+    /* Ticks 35 to 65, while the crate exists and after it. */
     static const char *const range[8] = {"--from", "0.5833", "--to", "1.0834", "--every", "3"};
     static const char *const late[8] = {"--from", "100"};
     const char *out = path_of(path, "range.csv");
@@ -299,7 +299,7 @@ static void test_only(void **state)
     assert_false(exists(test_path("missing.csv.part")));
 }
 
-/* What is there stays, unless it is to be replaced; nothing else is left behind. */
+/* Existing files stay without --force; no temporary files are left. */
 static void test_files(void **state)
 {
     PL_UNUSED(state);
@@ -331,7 +331,7 @@ static void test_files(void **state)
     expect_text(EXIT_INPUT, "/dev/full", device, "no plain file");
 }
 
-/* Cut off anywhere, a recording ends there; with a changed byte it is refused or ends before. */
+/* A truncated recording ends at the cut; with a changed byte it is refused or ends earlier. */
 static void test_damaged(void **state)
 {
     PL_UNUSED(state);

@@ -1,6 +1,6 @@
 /*
- * test_probes.c: --probe prints each probe at its rate, as text or as a table, the same from a
- * world and from its recording; names with an @ of their own are not taken for rates.
+ * test_probes.c: --probe prints each probe at its rate, as text or as a table, equally from a world
+ * and from its recording; an @ in a probe's name is not taken for a rate.
  */
 #include "tests/support/process.h"
 
@@ -54,9 +54,9 @@ static void test_rates(void **state)
     snprintf(record, sizeof record, "%s", test_path("rates.plrec"));
     char *text = run_world(record, options);
     assert_int_equal(count_of(text, " speed "), 121);  /* each tick, and the start */
-    assert_int_equal(count_of(text, " speed@2 "), 3);  /* its whole name: once a second */
+    assert_int_equal(count_of(text, " speed@2 "), 3);  /* its full name: once a second */
     assert_int_equal(count_of(text, " a, high "), 15); /* 7 a second, and the start */
-    /* g t of free fall, and g t (t + h) / 2 at most. */
+    /* g t in free fall; the distance is at most g t (t + h) / 2. */
     f64 speed = 0.0, high = 0.0;
     assert_int_equal(sscanf(strstr(text, "probe 120 speed "), "probe 120 speed %lf", &speed), 1);
     assert_int_equal(sscanf(strstr(text, "probe 60 a, high "), "probe 60 a, high %lf", &high), 1);
@@ -65,7 +65,7 @@ static void test_rates(void **state)
     assert_non_null(strstr(text, "ready "));
     assert_non_null(strstr(text, "hash 120 "));
     free(text);
-    /* The recording has it as a field of the frame. */
+    /* The recording stores it as a field of the frame. */
     Process server;
     char line[128];
     f64 played = 0.0;

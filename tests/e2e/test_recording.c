@@ -1,5 +1,5 @@
 /*
- * test_recording.c: what is recorded can be replayed, verified and survives a killed server.
+ * test_recording.c: recordings can be replayed and verified, and survive a killed server.
  */
 #include "protocol/record/recording.h"
 #include "tests/support/process.h"
@@ -25,7 +25,7 @@ static void write_play(const char *path)
                      "{\"t\":2.8,\"set\":\"gravity\",\"value\":[0,-5,0]}\n");
 }
 
-/* Records a short session with inputs; ends the server with `number`. */
+/* Records a short session with inputs; ends the server with the signal `number`. */
 static void record(const char *recording, int number)
 {
     Process server, client;
@@ -42,7 +42,7 @@ static void record(const char *recording, int number)
     assert_int_equal(code, number == SIGKILL ? 128 + SIGKILL : 0);
 }
 
-/* The exit code of --verify; *text (may be NULL) is what it printed (free). */
+/* The exit code of --verify; *text (may be NULL) is its output (free). */
 static int verify(const char *recording, char **text)
 {
     Process server;
@@ -72,8 +72,8 @@ static f64 replay_ticks(const char *recording)
     return snapshots;
 }
 
-/* What `plenum-tool dump` prints of a file (free), form "--json" or NULL; fails the test where its
- * exit code is another. */
+/* Output of `plenum-tool dump` for a file (free), form "--json" or NULL; fails the test if its exit
+ * code differs. */
 static char *dump(const char *file, const char *tick, const char *form, int code)
 {
     Process tool;
@@ -96,7 +96,7 @@ static u32 lines_of(const char *text)
     return count;
 }
 
-/* The world that is dumped is the one that was recorded: its hash, and where box-1 is. */
+/* The dumped world equals the recorded one: its hash, and the position of box-1. */
 static void dump_agrees(const char *recording)
 {
     ErrorText error;
@@ -122,7 +122,7 @@ static void dump_agrees(const char *recording)
         assert_float_equal(at, recorded, 0.51 * (f64)field->quantum);
         moved += fabs(json_number(box, NULL, "velocity", i));
     }
-    assert_true(moved > 0.0); /* a hand has it */
+    assert_true(moved > 0.0); /* a hand carried it */
     assert_non_null(strstr(text, "{\"record\":\"grab\",\"user\":1,"));
     char *plain = dump(recording, tick, NULL, EXIT_OK);
     assert_int_equal(lines_of(plain), lines_of(text));
@@ -136,7 +136,7 @@ static void dump_agrees(const char *recording)
     recording_reader_destroy(reader);
 }
 
-/* In the middle of the file; twice is as never. */
+/* In the middle of the file; the same twice. */
 static void flip_byte(const char *path)
 {
     FILE *file = fopen(path, "r+b");
@@ -163,7 +163,7 @@ static void test_clean(void **state)
     assert_int_equal(process_wait(&tool, 20.0), 0);
     char *text = file_text(tool.out);
     assert_non_null(strstr(text, "drag"));
-    assert_non_null(strstr(text, "notes       3\n")); /* one joined, said something, left */
+    assert_non_null(strstr(text, "notes       3\n")); /* one joined, one chat message, one left */
     free(text);
     flip_byte(recording);
     process_start(&tool, "plenum-tool", "info", recording, NULL);
@@ -192,7 +192,7 @@ static void test_no_recording(void **state)
     file_write(recording, "this is no recording");
     assert_int_equal(verify(recording, NULL), EXIT_INPUT);
     free(dump(recording, "0", "--json", EXIT_INPUT));
-    /* A scene runs without hands: half a second of free fall is known. */
+    /* A scene runs without users: half a second of free fall has a closed form. */
     const char *scene = test_path("fall.json");
     file_write(scene, "{\"name\":\"fall\",\"bodies\":[{\"name\":\"ball\",\"position\":[0,100,0],"
                       "\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]}");
@@ -201,7 +201,7 @@ static void test_no_recording(void **state)
     free(text);
 }
 
-/* Somebody who changes a recording and makes all its checksums right again. */
+/* A forger changes inputs of a recording and corrects all its checksums. */
 typedef bool Forge(Frame *frame, Input *inputs, u32 count);
 
 static bool forge_nothing(Frame *frame, Input *inputs, u32 count)
@@ -231,7 +231,7 @@ static bool forge_hash(Frame *frame, Input *inputs, u32 count)
     return frame->tick == 30;
 }
 
-/* Copies the recording tick by tick; returns the first tick that was forged, 0 if none. */
+/* Copies the recording tick by tick; returns the first forged tick, 0 if none. */
 static u64 forge(const char *from, const char *to, Forge *change)
 {
     enum {
@@ -266,8 +266,8 @@ static u64 forge(const char *from, const char *to, Forge *change)
     return forged;
 }
 
-/* The tick from which on --verify says that the recording differs; 0 where it finds all equal. Any
- * other end fails the test. */
+/* The first tick at which --verify reports a difference; 0 if it reports none. Any other result
+ * fails the test. */
 static u64 differs_from(const char *recording)
 {
     char *text;
@@ -282,7 +282,7 @@ static u64 differs_from(const char *recording)
     return (u64)tick;
 }
 
-/* The file is whole and every checksum right: only the hashes of the world can tell. */
+/* The file is complete and every checksum correct: only the hashes of the world reveal it. */
 static void test_altered_fails(void **state)
 {
     PL_UNUSED(state);
@@ -298,7 +298,7 @@ static void test_altered_fails(void **state)
     char tick[24];
     snprintf(tick, sizeof tick, "%llu", (unsigned long long)pushed);
     char *text = dump(altered, tick, NULL, EXIT_CHECK_FAILED);
-    assert_non_null(strstr(text, "something else of the inputs than was recorded"));
+    assert_non_null(strstr(text, "other inputs than were recorded"));
     free(text);
     assert_int_equal(forge(honest, altered, forge_hash), 30);
     assert_int_equal(differs_from(altered), 30);

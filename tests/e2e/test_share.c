@@ -1,6 +1,6 @@
 /*
- * test_share.c: the point of it all: one server, three clients, one of them a window; one hand
- * carries a box from A to B and everybody sees it arrive, at the same place to the last bit shown.
+ * test_share.c: the purpose of the project: one server, three clients, one of them with a window;
+ * one user carries a box from A to B and all see it arrive, at bit-identical displayed positions.
  */
 #include "client/view/view.h"
 #include "tests/support/process.h"
@@ -46,8 +46,8 @@ static void check_report(const char *path, const char *who)
     free(report);
 }
 
-/* Mean difference and the share of pixels that differ visibly: robust against a different rounding
- * of edges, not against a missing body, shadow or cloth. */
+/* Mean difference and the share of pixels that differ visibly: tolerates rounding at edges, but not
+ * a missing body, shadow or cloth. */
 static void compare_pictures(const char *got_path, const char *expected_path)
 {
     ErrorText error = {0};
@@ -115,7 +115,7 @@ static void test_three_clients(void **state)
     check_report(reports[0], "dragger");
     check_report(reports[1], "watcher");
     check_report(reports[2], "window");
-    /* Everybody ends on the same frame of a resting box: equal numbers, not close ones. */
+    /* All end on the same frame of a resting box: equal numbers, not approximately equal ones. */
     char *a = file_text(reports[0]), *b = file_text(reports[1]), *c = file_text(reports[2]);
     for (u32 i = 0; i < 3; i++) {
         f64 x = json_number(a, "\"box-1\"", "position", i);

@@ -1,6 +1,6 @@
 /*
- * test_soft.c: a soft body is shared as everything is: one client takes a vertex of a cube of jelly
- * and pulls it up, the probe of its height answers, and who joins later sees the same.
+ * test_soft.c: soft bodies are shared like bodies: one client grabs a vertex of a cube of jelly and
+ * pulls it up, the probe of its height follows, and a client that joins later sees the same.
  */
 #include "tests/support/process.h"
 
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* Mean height of its points, and the number of the probe. */
+/* Mean height of its points by the report, and by the probe. */
 typedef struct Seen {
     f64 position[3], probe;
 } Seen;
@@ -46,7 +46,7 @@ static void test_a_vertex_is_pulled_and_everybody_sees_it(void **state)
     const char *script = test_path("pull.jsonl");
     const char *reports[3] = {test_path("before.json"), test_path("puller.json"),
                               test_path("late.json")};
-    /* From above onto the cube, near a corner of its top; held there until the end. */
+    /* From above onto the cube, near a corner of its top; held until the end. */
     file_write(script, "{\"t\":0.5,\"grab\":{\"origin\":[0.35,3,0.35],\"direction\":[0,-1,0]}}\n"
                        "{\"t\":0.7,\"move\":[0.4,0.8,0.4]}\n"
                        "{\"t\":2.0,\"move\":[0.4,1.3,0.4]}\n");
@@ -55,7 +55,7 @@ static void test_a_vertex_is_pulled_and_everybody_sees_it(void **state)
     assert_int_equal(process_wait(&before, 60.0), 0);
     process_start(&puller, "plenum-client", address, "--name", "puller", "--headless", "--duration",
                   "9", "--do", script, "--report", reports[1], NULL);
-    /* The late one comes when all is done, and leaves while the hand still holds. */
+    /* The late client joins after the pull, and leaves while the grab lasts. */
     struct timespec pause = {.tv_sec = 5};
     nanosleep(&pause, NULL);
     process_start(&late, "plenum-client", address, "--name", "late", "--headless", "--duration",
@@ -66,7 +66,7 @@ static void test_a_vertex_is_pulled_and_everybody_sees_it(void **state)
     Seen first = seen_by(reports[0], "before"), pulled = seen_by(reports[1], "puller");
     Seen last = seen_by(reports[2], "late");
     assert_true(fabs(first.position[1] - 0.41) < 0.03);
-    /* One corner of it: the mean of all points rises by a little more than a centimetre. */
+    /* A single corner: the mean of all points rises by a little more than a centimetre. */
     assert_true(pulled.position[1] > first.position[1] + 0.008);
     assert_true(pulled.position[0] > 0.001 && pulled.position[2] > 0.001);
     assert_true(fabs(pulled.probe - pulled.position[1]) < 0.005);

@@ -1,6 +1,5 @@
 /* test_inputs.c: effects of user inputs on a world, and refused inputs. */
-#include "server/author/scene_load.h"
-#include "server/world/world.h"
+#include "tests/support/stage.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -44,51 +43,7 @@ static const char scene_text[] =
     "    { \"name\": \"speed\", \"kind\": \"speed\", \"of\": \"box\" } ],\n"
     "  \"hands\": { \"force_max\": 2000, \"impulse_max\": 50, \"reach\": 20, \"spawn_max\": 2 } }";
 
-typedef struct Fixture {
-    Scene *scene;
-    World *world;
-    Frame *frame; /* of the last tick */
-} Fixture;
-
-static Fixture *begin(void **state)
-{
-    Fixture *f = calloc(1, sizeof *f);
-    assert_non_null(f);
-    ErrorText error;
-    f->scene = scene_parse(scene_text, strlen(scene_text), "inputs", &error);
-    if (f->scene == NULL) {
-        fail_msg("%s", error.text);
-    }
-    f->world = world_create(f->scene, NULL, &error);
-    assert_non_null(f->world);
-    *state = f;
-    return f;
-}
-
-static void end(Fixture *f)
-{
-    frame_release(f->frame);
-    world_destroy(f->world);
-    scene_destroy(f->scene);
-    free(f);
-}
-
-static void tick(Fixture *f, const Input *inputs, u32 count)
-{
-    world_tick(f->world, inputs, count);
-    frame_release(f->frame);
-    f->frame = world_frame(f->world);
-    assert_non_null(f->frame);
-}
-
-static void ticks(Fixture *f, u32 count)
-{
-    for (u32 i = 0; i < count; i++) {
-        tick(f, NULL, 0);
-    }
-}
-
-static u32 count_events(const Fixture *f, EventKind kind)
+static u32 count_events(const Stage *f, EventKind kind)
 {
     u32 count = 0;
     for (u32 i = 0; i < f->frame->event_count; i++) {
@@ -98,7 +53,7 @@ static u32 count_events(const Fixture *f, EventKind kind)
 }
 
 /* The first event of a kind in the last tick. */
-static const Event *event_of(const Fixture *f, EventKind kind)
+static const Event *event_of(const Stage *f, EventKind kind)
 {
     for (u32 i = 0; i < f->frame->event_count; i++) {
         if (f->frame->events[i].kind == kind) {
@@ -118,9 +73,9 @@ static Input input_of(InputKind kind, u32 user, u32 sequence)
     return input;
 }
 
-static void expect_refused(Fixture *f, Input input, int code)
+static void expect_refused(Stage *f, Input input, int code)
 {
-    tick(f, &input, 1);
+    stage_tick(f, &input, 1);
     assert_int_equal(count_events(f, EVENT_REFUSED), 1);
     const Event *event = event_of(f, EVENT_REFUSED);
     assert_int_equal(event->code, code);
@@ -128,32 +83,25 @@ static void expect_refused(Fixture *f, Input input, int code)
     assert_int_equal(event->sequence, input.sequence);
 }
 
-static void expect_done(Fixture *f, Input input)
+static void expect_done(Stage *f, Input input)
 {
-    tick(f, &input, 1);
+    stage_tick(f, &input, 1);
     assert_int_equal(count_events(f, EVENT_REFUSED), 0);
 }
 
-static f64 probe(const Fixture *f, const char *name)
-{
-    f64 value = -1e9;
-    assert_true(world_probe(f->world, name, &value));
-    return value;
-}
-
-static Vec3 body_position(const Fixture *f, u32 slot)
+static Vec3 body_position(const Stage *f, u32 slot)
 {
     const i32 *p = frame_poses(f->frame, 0)[slot].position;
     return vec3_scale(vec3((f32)p[0], (f32)p[1], (f32)p[2]), f->frame->fields->fields[0].quantum);
 }
 
-static Vec3 point_position(const Fixture *f, u32 point)
+static Vec3 point_position(const Stage *f, u32 point)
 {
     const i32 *p = frame_points(f->frame, 3)[point].position;
     return vec3_scale(vec3((f32)p[0], (f32)p[1], (f32)p[2]), f->frame->fields->fields[3].quantum);
 }
 
-static bool entity_is_there(Fixture *f, u32 id)
+static bool entity_is_there(Stage *f, u32 id)
 {
     MessageWorld world;
     world_describe(f->world, &world);
@@ -167,7 +115,8 @@ static bool entity_is_there(Fixture *f, u32 id)
 
 static void hand_carries_a_body(void **state)
 {
-    Fixture *f = begin(state);
+    PL_UNUSED(state);
+    Stage *f = stage_create(scene_text);
     Input grab = input_of(INPUT_GRAB, 7, 1);
     grab.entity = BOX;
     expect_done(f, grab);
@@ -180,7 +129,7 @@ static void hand_carries_a_body(void **state)
     Input move = input_of(INPUT_MOVE, 7, 2);
     move.target = vec3(1.0f, 3.0f, -1.0f);
     expect_done(f, move);
-    ticks(f, 180);
+    stage_run(f, 180);
     /* The grab spring yields under the weight: g / (2 pi 5 Hz)² = 10 mm. */
     Vec3 p = body_position(f, 1);
     assert_float_equal(p.x, 1.0f, 0.005f);
@@ -191,15 +140,16 @@ static void hand_carries_a_body(void **state)
     assert_non_null(hold);
     assert_int_equal(hold->a, 0);
     assert_int_equal(hold->sequence, 3);
-    ticks(f, 120);
+    stage_run(f, 120);
     assert_float_equal(body_position(f, 1).y, 0.5f, 0.02f);
     expect_done(f, input_of(INPUT_RELEASE, 7, 4)); /* releasing nothing is no error */
-    end(f);
+    stage_destroy(f);
 }
 
 static void hand_carries_a_cloth(void **state)
 {
-    Fixture *f = begin(state);
+    PL_UNUSED(state);
+    Stage *f = stage_create(scene_text);
     Input grab = input_of(INPUT_GRAB, 7, 1);
     grab.entity = TOWEL;
     grab.element = 60;
@@ -208,58 +158,61 @@ static void hand_carries_a_cloth(void **state)
     Input move = input_of(INPUT_MOVE, 7, 2);
     move.target = vec3(-4.5f, 2.0f, 0.5f);
     expect_done(f, move);
-    ticks(f, 240);
+    stage_run(f, 240);
     Vec3 at = point_position(f, 60);
     printf("cloth point %.3f %.3f %.3f\n", (double)at.x, (double)at.y, (double)at.z);
     assert_true(vec3_distance(at, move.target) < 0.05f);
     assert_true(point_position(f, 0).y > 0.5f);
     expect_done(f, input_of(INPUT_RELEASE, 7, 3));
-    ticks(f, 240);
+    stage_run(f, 240);
     assert_true(point_position(f, 60).y < 0.2f);
     grab.element = 121; /* the cloth has 121 */
     expect_refused(f, grab, ERROR_RANGE);
-    end(f);
+    stage_destroy(f);
 }
 
 static void hand_changes_its_hold(void **state)
 {
-    Fixture *f = begin(state);
+    PL_UNUSED(state);
+    Stage *f = stage_create(scene_text);
     Input grabs[2] = {input_of(INPUT_GRAB, 7, 1), input_of(INPUT_GRAB, 7, 2)};
     grabs[0].entity = BOX;
     grabs[1].entity = TOWEL;
-    tick(f, grabs, 2);
+    stage_tick(f, grabs, 2);
     assert_int_equal(count_events(f, EVENT_REFUSED), 0);
     assert_int_equal(count_events(f, EVENT_GRAB), 3); /* box, nothing, towel */
     Input move = input_of(INPUT_MOVE, 7, 3);
     move.target = vec3(-5.0f, 3.0f, 0.0f);
     expect_done(f, move);
-    ticks(f, 60);
+    stage_run(f, 60);
     assert_float_equal(body_position(f, 1).y, 0.5f, 0.01f);
     assert_true(point_position(f, 0).y > 2.0f);
-    end(f);
+    stage_destroy(f);
 }
 
 static void push_changes_speed_by_impulse_over_mass(void **state)
 {
-    Fixture *f = begin(state);
+    PL_UNUSED(state);
+    Stage *f = stage_create(scene_text);
     Input set = input_of(INPUT_SET, 7, 1); /* parameter 0: gravity; 4: friction */
     expect_done(f, set);
-    f64 before = probe(f, "speed");
+    f64 before = stage_probe(f, "speed");
     Input push = input_of(INPUT_PUSH, 7, 2);
     push.entity = BOX;
     push.vector = vec3(0.0f, 30.0f, 0.0f);
     expect_done(f, push);
-    assert_float_equal(probe(f, "speed") - before, 3.0, 1e-4); /* 30 N s / 10 kg */
+    assert_float_equal(stage_probe(f, "speed") - before, 3.0, 1e-4); /* 30 N s / 10 kg */
     push.sequence = 3;
     push.vector = vec3(0.0f, 5000.0f, 0.0f); /* limited to 50 N s */
     expect_done(f, push);
-    assert_float_equal(probe(f, "speed") - before, 8.0, 1e-3);
-    end(f);
+    assert_float_equal(stage_probe(f, "speed") - before, 8.0, 1e-3);
+    stage_destroy(f);
 }
 
 static void spawn_makes_an_entity_until_the_limit(void **state)
 {
-    Fixture *f = begin(state);
+    PL_UNUSED(state);
+    Stage *f = stage_create(scene_text);
     Input spawn = input_of(INPUT_SPAWN, 7, 1);
     spawn.target = vec3(2.0f, 5.0f, 2.0f);
     spawn.vector = vec3(0.0f, 1.0f, 0.0f);
@@ -273,7 +226,7 @@ static void spawn_makes_an_entity_until_the_limit(void **state)
     assert_int_equal(event->entity.movable, 1);
     assert_true(entity_is_there(f, id));
     u32 slot = event->entity.first;
-    ticks(f, 59);
+    stage_run(f, 59);
     /* 1 m/s up for a second: 5 + 1 − 4.905 m. */
     assert_float_equal(body_position(f, slot).y, 1.095f, 0.03f);
     spawn.sequence = 2;
@@ -293,12 +246,13 @@ static void spawn_makes_an_entity_until_the_limit(void **state)
     spawn.user = 7; /* and one can be spawned again */
     spawn.target = vec3(2.0f, 5.0f, -2.0f);
     expect_done(f, spawn);
-    end(f);
+    stage_destroy(f);
 }
 
 static void remove_takes_it_out_of_every_hand(void **state)
 {
-    Fixture *f = begin(state);
+    PL_UNUSED(state);
+    Stage *f = stage_create(scene_text);
     Input grab = input_of(INPUT_GRAB, 7, 1);
     grab.entity = BOX;
     expect_done(f, grab);
@@ -329,12 +283,13 @@ static void remove_takes_it_out_of_every_hand(void **state)
     expect_done(f, spawn);
     assert_int_equal(event_of(f, EVENT_SPAWN)->entity.first, 1);
     assert_int_equal(event_of(f, EVENT_SPAWN)->entity.generation, 2);
-    end(f);
+    stage_destroy(f);
 }
 
 static void wrong_inputs_are_refused(void **state)
 {
-    Fixture *f = begin(state);
+    PL_UNUSED(state);
+    Stage *f = stage_create(scene_text);
     u64 id = 99;
     static const u32 touching[] = {INPUT_GRAB, INPUT_PUSH, INPUT_REMOVE};
     for (u32 i = 0; i < PL_COUNT(touching); i++) {
@@ -364,13 +319,14 @@ static void wrong_inputs_are_refused(void **state)
     expect_refused(f, input_of(INPUT_NONE, 7, 23), ERROR_FORMAT);
     expect_refused(f, input_of(INPUT_KIND_COUNT, 7, 24), ERROR_FORMAT);
     /* None of them had an effect. */
-    assert_float_equal(probe(f, "height"), 0.5, 1e-3);
-    end(f);
+    assert_float_equal(stage_probe(f, "height"), 0.5, 1e-3);
+    stage_destroy(f);
 }
 
 static void parameters_stay_in_range(void **state)
 {
-    Fixture *f = begin(state);
+    PL_UNUSED(state);
+    Stage *f = stage_create(scene_text);
     MessageWorld world;
     world_describe(f->world, &world);
     for (u32 i = 0; i < world.parameter_count; i++) {
@@ -391,12 +347,13 @@ static void parameters_stay_in_range(void **state)
     Input set = input_of(INPUT_SET, 7, 100);
     set.index = world.parameter_count;
     expect_refused(f, set, ERROR_NOT_FOUND);
-    end(f);
+    stage_destroy(f);
 }
 
 static void reset_starts_again(void **state)
 {
-    Fixture *f = begin(state);
+    PL_UNUSED(state);
+    Stage *f = stage_create(scene_text);
     f->frame = world_frame(f->world);
     FieldSet *fields = world_fields(f->world);
     QPose start[4];
@@ -409,8 +366,8 @@ static void reset_starts_again(void **state)
     inputs[2].target = vec3(0.0f, 5.0f, 0.0f);
     inputs[3].index = 4;
     inputs[3].values[0] = 0.25f;
-    tick(f, inputs, 4);
-    ticks(f, 60);
+    stage_tick(f, inputs, 4);
+    stage_run(f, 60);
     /* The tick of the reset advances by 1/60 s; the box is at rest, so its pose does not change. */
     expect_done(f, input_of(INPUT_RESET, 8, 1));
     assert_ptr_equal(world_fields(f->world), fields);
@@ -437,16 +394,17 @@ static void reset_starts_again(void **state)
     assert_int_equal(poses[4].flags, 0); /* the spawned ball is gone */
     assert_true(vec3_distance(point_position(f, 0), corner) < 0.01f);
     assert_float_equal(((f32 *)frame_field(f->frame, 1))[3 + 3 + 1 + 1], 1.0f, 0.0f);
-    ticks(f, 60);
+    stage_run(f, 60);
     assert_float_equal(body_position(f, 1).y, 0.5f, 0.01f); /* not grabbed by anybody */
-    end(f);
+    stage_destroy(f);
 }
 
 static void order_of_arrival_does_not_matter(void **state)
 {
+    PL_UNUSED(state);
     u64 hashes[2];
     for (u32 pass = 0; pass < 2; pass++) {
-        Fixture *f = begin(state);
+        Stage *f = stage_create(scene_text);
         Input inputs[12];
         for (u32 i = 0; i < 12; i++) {
             u32 at = pass == 0 ? i : (i * 5 + 3) % 12;
@@ -461,45 +419,47 @@ static void order_of_arrival_does_not_matter(void **state)
             input->target = vec3((f32)user, 2.0f, (f32)user);
             input->vector = vec3((f32)user, 1.0f, 0.0f);
         }
-        tick(f, inputs, 12);
-        ticks(f, 30);
+        stage_tick(f, inputs, 12);
+        stage_run(f, 30);
         hashes[pass] = world_hash(f->world);
-        end(f);
+        stage_destroy(f);
     }
     assert_int_equal(hashes[0], hashes[1]);
 }
 
 static void what_is_out_of_bounds_is_removed(void **state)
 {
-    Fixture *f = begin(state);
+    PL_UNUSED(state);
+    Stage *f = stage_create(scene_text);
     /* From y = 0 it falls 20 m: 2.02 s. */
-    ticks(f, 118);
+    stage_run(f, 118);
     assert_true(entity_is_there(f, FALLER));
     u32 despawned = 0;
     for (u32 i = 0; i < 8; i++) {
-        tick(f, NULL, 0);
+        stage_tick(f, NULL, 0);
         despawned += count_events(f, EVENT_DESPAWN);
     }
     assert_int_equal(despawned, 1);
     assert_false(entity_is_there(f, FALLER));
     assert_true(entity_is_there(f, BOX));
-    end(f);
+    stage_destroy(f);
 }
 
 static void surplus_inputs_are_refused(void **state)
 {
-    Fixture *f = begin(state);
+    PL_UNUSED(state);
+    Stage *f = stage_create(scene_text);
     u32 count = INPUTS_PER_TICK_MAX + 10;
     Input *inputs = calloc(count, sizeof *inputs);
     assert_non_null(inputs);
     for (u32 i = 0; i < count; i++) {
         inputs[i] = input_of(INPUT_MOVE, 1, i + 1);
     }
-    tick(f, inputs, count);
+    stage_tick(f, inputs, count);
     assert_int_equal(count_events(f, EVENT_REFUSED), 10);
     assert_int_equal(event_of(f, EVENT_REFUSED)->code, ERROR_LIMIT);
     free(inputs);
-    end(f);
+    stage_destroy(f);
 }
 
 int main(void)

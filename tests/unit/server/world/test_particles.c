@@ -8,6 +8,7 @@
 #include "server/world/world_internal.h"
 #include "shared/base/jobs.h"
 #include "tests/determinism/world_script.h"
+#include "tests/support/stage.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -20,70 +21,9 @@
 
 #include "tests/support/near.h"
 
-typedef struct Stage {
-    Scene *scene;
-    World *world;
-    Particles *particles;
-} Stage;
-
-static Stage stage_of(const char *rest)
+static Particles *particles_in(const Stage *stage)
 {
-    char json[4096];
-    ErrorText error = {0};
-    Stage stage;
-    snprintf(json, sizeof json, "{\"name\":\"t\",%s}", rest);
-    stage.scene = scene_parse(json, strlen(json), "t.json", &error);
-    if (stage.scene == NULL) {
-        fail_msg("%s", error.text);
-    }
-    stage.world = world_create(stage.scene, NULL, &error);
-    if (stage.world == NULL) {
-        fail_msg("%s", error.text);
-    }
-    stage.particles = NULL;
-    for (u32 i = 0; stage.particles == NULL; i++) {
-        Matter *matter = world_matter_at(stage.world, i);
-        if (matter->ops == &matter_particles) {
-            stage.particles = particles_of(matter)->particles;
-        }
-    }
-    return stage;
-}
-
-static void stage_end(Stage *stage)
-{
-    world_destroy(stage->world);
-    scene_destroy(stage->scene);
-}
-
-static void run(Stage *stage, u32 ticks)
-{
-    for (u32 i = 0; i < ticks; i++) {
-        world_tick(stage->world, NULL, 0);
-    }
-}
-
-static f64 probe(const Stage *stage, const char *name)
-{
-    f64 value = NAN;
-    assert_true(world_probe(stage->world, name, &value));
-    return value;
-}
-
-static void set(Stage *stage, const char *name, f32 value)
-{
-    MessageWorld about;
-    world_describe(stage->world, &about);
-    for (u32 i = 0; i < about.parameter_count; i++) {
-        if (strcmp(about.parameters[i].name, name) == 0) {
-            Input input = script_input(INPUT_SET, 1, 0);
-            input.index = i;
-            input.values[0] = value;
-            world_tick(stage->world, &input, 1);
-            return;
-        }
-    }
-    fail_msg("no parameter \"%s\"", name);
+    return particles_of(stage_matter(stage, &matter_particles))->particles;
 }
 
 /* ---- momentum ---- */
@@ -110,14 +50,14 @@ static void what_is_hit_takes_the_momentum(void **unused)
                  "{\"name\":\"p\",\"kind\":\"momentum\"},{\"name\":\"s\",\"kind\":\"speed\",\"of\":"
                  "\"b\"}]",
                  targets[i], 0.3 * i);
-        Stage stage = stage_of(json);
-        set(&stage, "air density", 0.0f); /* air would brake soft bodies */
-        f64 begin = probe(&stage, "p");
-        assert_true(begin > 40.0 && probe(&stage, "s") < 1e-3);
-        run(&stage, 120);
-        assert_true(probe(&stage, "s") > 0.5); /* it was hit */
-        expect_near(targets[i], probe(&stage, "p"), begin, 1e-4 * begin);
-        stage_end(&stage);
+        Stage *stage = stage_of(json);
+        stage_set(stage, "air density", 0.0f); /* air would brake soft bodies */
+        f64 begin = stage_probe(stage, "p");
+        assert_true(begin > 40.0 && stage_probe(stage, "s") < 1e-3);
+        stage_run(stage, 120);
+        assert_true(stage_probe(stage, "s") > 0.5); /* it was hit */
+        expect_near(targets[i], stage_probe(stage, "p"), begin, 1e-4 * begin);
+        stage_destroy(stage);
     }
 }
 
@@ -136,16 +76,16 @@ static void bodies_carry_the_weight_of_particles(void **unused)
             "\"lifetime\":-1,\"restitution\":%g,\"friction\":0.2}],\"probes\":[{\"name\":\"p\","
             "\"kind\":\"momentum\"},{\"name\":\"v\",\"kind\":\"speed\",\"of\":\"b\"}]",
             hz, hz == 60 ? 0.5 : 0.0);
-        Stage stage = stage_of(json);
+        Stage *stage = stage_of(json);
         for (u32 i = 1; i <= 2 * hz; i++) {
-            run(&stage, 1);
+            stage_run(stage, 1);
             f64 weight = 200 * 0.5 * 9.81 * i / hz;
             /* 200 small impulses a substep, each rounded when added to the body's velocity. */
-            expect_near("momentum of all", probe(&stage, "p"), weight, 5e-4 * weight + 1e-3);
+            expect_near("momentum of all", stage_probe(stage, "p"), weight, 5e-4 * weight + 1e-3);
         }
         /* Soon they move together: 500 kg pulled by the weight of 100 kg. */
-        expect_near("speed of the body", probe(&stage, "v"), 2.0 * 9.81 * 100.0 / 500.0, 0.3);
-        stage_end(&stage);
+        expect_near("speed of the body", stage_probe(stage, "v"), 2.0 * 9.81 * 100.0 / 500.0, 0.3);
+        stage_destroy(stage);
     }
 }
 
@@ -154,42 +94,43 @@ static void bodies_carry_the_weight_of_particles(void **unused)
 static void hands_hold_and_push_single_particles(void **unused)
 {
     PL_UNUSED(unused);
-    Stage stage = stage_of("\"particle_systems\":[{\"name\":\"p\",\"count\":9,\"lifetime\":2,"
-                           "\"particles\":[{\"position\":[0,2,0]},{\"position\":[1,2,0]}]}]");
+    Stage *stage = stage_of("\"particle_systems\":[{\"name\":\"p\",\"count\":9,\"lifetime\":2,"
+                            "\"particles\":[{\"position\":[0,2,0]},{\"position\":[1,2,0]}]}]");
     Input push = script_input(INPUT_PUSH, 2, 0);
     push.entity = 1;
     push.element = 1;
     push.vector = vec3(3.0f, 0.0f, 0.0f);
-    world_tick(stage.world, &push, 1);
-    expect_near("speed after a push", (f64)particles_velocity(stage.particles, 1).x, 3.0, 1e-4);
+    stage_tick(stage, &push, 1);
+    expect_near("speed after a push", (f64)particles_velocity(particles_in(stage), 1).x, 3.0, 1e-4);
     Input input = script_input(INPUT_GRAB, 1, 0);
     input.entity = 1;
     input.element = 0;
-    world_tick(stage.world, &input, 1);
+    stage_tick(stage, &input, 1);
     input.kind = INPUT_MOVE;
     input.target = vec3(0.0f, 3.0f, 1.0f);
     for (u32 i = 1; i < 200; i++) { /* longer than its lifetime */
         input.sequence = i + 1;
-        world_tick(stage.world, &input, 1);
+        stage_tick(stage, &input, 1);
     }
     expect_at_most("distance to the hand",
-                   (f64)vec3_distance(particles_position(stage.particles, 0), input.target), 0.05);
-    assert_false(particles_is_alive(stage.particles, 1)); /* its lifetime was over */
+                   (f64)vec3_distance(particles_position(particles_in(stage), 0), input.target),
+                   0.05);
+    assert_false(particles_is_alive(particles_in(stage), 1)); /* its lifetime was over */
     input.kind = INPUT_RELEASE;
     input.sequence++;
-    world_tick(stage.world, &input, 1);
-    world_tick(stage.world, NULL, 0);
-    assert_false(particles_is_alive(stage.particles, 0));
+    stage_tick(stage, &input, 1);
+    stage_tick(stage, NULL, 0);
+    assert_false(particles_is_alive(particles_in(stage), 0));
     /* A free slot cannot be grabbed. */
     input.kind = INPUT_GRAB;
     input.sequence++;
-    world_tick(stage.world, &input, 1);
+    stage_tick(stage, &input, 1);
     u32 count = 0;
     for (u32 i = 0; i < 8; i++) {
-        count += particles_is_alive(stage.particles, i);
+        count += particles_is_alive(particles_in(stage), i);
     }
     assert_int_equal(count, 0);
-    stage_end(&stage);
+    stage_destroy(stage);
 }
 
 /* ---- parameters ---- */
@@ -197,24 +138,24 @@ static void hands_hold_and_push_single_particles(void **unused)
 static void parameters_act(void **unused)
 {
     PL_UNUSED(unused);
-    Stage stage = stage_of(
+    Stage *stage = stage_of(
         "\"particle_systems\":[{\"name\":\"p\",\"count\":1000,\"rate\":120,\"lifetime\":5},"
         "{\"name\":\"s\",\"behavior\":\"swarm\",\"count\":50,\"iterations\":60}]");
-    run(&stage, 60);
-    expect_near("particles", probe(&stage, "p particles"), 120.0, 1.0);
-    set(&stage, "particle rate", 0.0f);
-    f64 held = probe(&stage, "p particles");
-    run(&stage, 60);
-    expect_near("none come", probe(&stage, "p particles"), held, 0.0);
-    expect_near("iterations", probe(&stage, "s iterations"), 121.0, 1.0);
-    f64 best = probe(&stage, "s best");
+    stage_run(stage, 60);
+    expect_near("particles", stage_probe(stage, "p particles"), 120.0, 1.0);
+    stage_set(stage, "particle rate", 0.0f);
+    f64 held = stage_probe(stage, "p particles");
+    stage_run(stage, 60);
+    expect_near("none come", stage_probe(stage, "p particles"), held, 0.0);
+    expect_near("iterations", stage_probe(stage, "s iterations"), 121.0, 1.0);
+    f64 best = stage_probe(stage, "s best");
     assert_true(best < 1.0);
-    set(&stage, "objective", 4.0f); /* Ackley: the search restarts */
-    expect_at_most("iterations", probe(&stage, "s iterations"), 2.0);
-    assert_int_equal(particles_swarm_objective(stage.particles, 1), SWARM_ACKLEY);
-    set(&stage, "objective", 0.0f);
-    assert_int_equal(particles_swarm_objective(stage.particles, 1), SWARM_RASTRIGIN);
-    stage_end(&stage);
+    stage_set(stage, "objective", 4.0f); /* Ackley: the search restarts */
+    expect_at_most("iterations", stage_probe(stage, "s iterations"), 2.0);
+    assert_int_equal(particles_swarm_objective(particles_in(stage), 1), SWARM_ACKLEY);
+    stage_set(stage, "objective", 0.0f);
+    assert_int_equal(particles_swarm_objective(particles_in(stage), 1), SWARM_RASTRIGIN);
+    stage_destroy(stage);
 }
 
 static void nothing_is_declared_without_systems(void **unused)
@@ -243,22 +184,22 @@ static void nothing_is_declared_without_systems(void **unused)
 static void emitters_inside_walls_stay_bounded(void **unused)
 {
     PL_UNUSED(unused);
-    Stage stage = stage_of(
+    Stage *stage = stage_of(
         "\"bodies\":[{\"name\":\"wall\",\"shape\":{\"kind\":\"box\",\"half\":[2,2,2]},\"motion\":"
         "\"static\"},{\"name\":\"ground\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\","
         "\"position\":[0,-2,0]}],\"particle_systems\":[{\"name\":\"p\",\"count\":2000,\"rate\":"
         "5000,\"shape\":{\"kind\":\"sphere\",\"radius\":1.5},\"speed\":100,\"spread\":180,"
         "\"lifetime\":3,\"restitution\":1,\"mass\":1000}]");
     for (u32 i = 0; i < 240; i++) {
-        world_tick(stage.world, NULL, 0);
+        stage_tick(stage, NULL, 0);
         for (u32 k = 0; k < 2000; k++) {
-            Vec3 v = particles_velocity(stage.particles, k);
-            assert_true(vec3_is_finite(particles_position(stage.particles, k)));
+            Vec3 v = particles_velocity(particles_in(stage), k);
+            assert_true(vec3_is_finite(particles_position(particles_in(stage), k)));
             expect_at_most("speed", (f64)vec3_length(v), 250.0);
         }
-        assert_true(particles_validate(stage.particles));
+        assert_true(particles_validate(particles_in(stage)));
     }
-    stage_end(&stage);
+    stage_destroy(stage);
 }
 
 /* ---- images ---- */
@@ -275,17 +216,17 @@ static const char *const lively =
 static void images_go_on_and_forged_ones_do_no_harm(void **unused)
 {
     PL_UNUSED(unused);
-    Stage stage = stage_of(lively), other = stage_of(lively);
-    run(&stage, 100);
+    Stage *stage = stage_of(lively), *other = stage_of(lively);
+    stage_run(stage, 100);
     u8 *image;
     size_t bytes;
     ErrorText error;
-    assert_int_equal(world_save(stage.world, &image, &bytes), 0);
-    assert_int_equal(world_load(other.world, image, bytes, &error), 0);
+    assert_int_equal(world_save(stage->world, &image, &bytes), 0);
+    assert_int_equal(world_load(other->world, image, bytes, &error), 0);
     for (u32 i = 0; i < 60; i++) {
-        run(&stage, 1);
-        run(&other, 1);
-        expect_bits("hash", world_hash(other.world), world_hash(stage.world));
+        stage_run(stage, 1);
+        stage_run(other, 1);
+        expect_bits("hash", world_hash(other->world), world_hash(stage->world));
     }
     /* Each 4-byte word set to NaN, to a huge number or to all ones, with a correct checksum. */
     size_t head = 32, loaded = 0, refused = 0;
@@ -297,10 +238,10 @@ static void images_go_on_and_forged_ones_do_no_harm(void **unused)
         memcpy(forged + at, &evil[at / 4 % 3], 4);
         u64 sum = hash_bytes(forged + head, bytes - head, 0);
         memcpy(forged + head - sizeof sum, &sum, sizeof sum);
-        if (world_load(other.world, forged, bytes, &error) == 0) {
+        if (world_load(other->world, forged, bytes, &error) == 0) {
             loaded++;
-            run(&other, 3);
-            assert_true(particles_validate(other.particles));
+            stage_run(other, 3);
+            assert_true(particles_validate(particles_in(other)));
         } else {
             refused++;
         }
@@ -308,8 +249,8 @@ static void images_go_on_and_forged_ones_do_no_harm(void **unused)
     }
     assert_true(refused > 50 && loaded > 10);
     free(image);
-    stage_end(&stage);
-    stage_end(&other);
+    stage_destroy(stage);
+    stage_destroy(other);
 }
 
 /* Rubble on a floor and on a sleeping crate: it sleeps, a world loaded from its image continues bit
@@ -327,54 +268,47 @@ static void images_of_what_sleeps_go_on(void **unused)
     for (u32 c = 0; c < 2; c++) { /* the second set expires meanwhile */
         char text[1024];
         snprintf(text, sizeof text, json, c == 0 ? "-1" : "5,\"lifetime_spread\":2");
-        Stage stage = stage_of(text), other = stage_of(text);
+        Stage *stage = stage_of(text), *other = stage_of(text);
         u32 ticks = 0;
-        for (; ticks < 420 && !particles_asleep(stage.particles, 0); ticks++) {
-            world_tick(stage.world, NULL, 0);
+        for (; ticks < 420 && !particles_asleep(particles_in(stage), 0); ticks++) {
+            stage_tick(stage, NULL, 0);
         }
         assert_in_range(ticks, 30, 419);
         u8 *image;
         size_t bytes;
         ErrorText error;
-        assert_int_equal(world_save(stage.world, &image, &bytes), 0);
-        assert_int_equal(world_load(other.world, image, bytes, &error), 0);
+        assert_int_equal(world_save(stage->world, &image, &bytes), 0);
+        assert_int_equal(world_load(other->world, image, bytes, &error), 0);
         free(image);
         for (u32 i = 0; i < 150; i++) {
             Input push = script_input(INPUT_PUSH, 1, 0);
             push.entity = 2; /* the crate */
             push.vector = vec3(900.0f, 0.0f, 0.0f);
-            world_tick(stage.world, &push, i == 60);
-            world_tick(other.world, &push, i == 60);
-            expect_bits("hash", world_hash(other.world), world_hash(stage.world));
-            assert_false(i > 60 && i < 70 && particles_asleep(stage.particles, 0));
-            assert_false(i < 10 && c == 0 && !particles_asleep(stage.particles, 0));
+            stage_tick(stage, &push, i == 60);
+            stage_tick(other, &push, i == 60);
+            expect_bits("hash", world_hash(other->world), world_hash(stage->world));
+            assert_false(i > 60 && i < 70 && particles_asleep(particles_in(stage), 0));
+            assert_false(i < 10 && c == 0 && !particles_asleep(particles_in(stage), 0));
         }
-        stage_end(&stage);
-        stage_end(&other);
+        stage_destroy(stage);
+        stage_destroy(other);
     }
 }
 
 static void a_reset_begins_anew(void **unused)
 {
     PL_UNUSED(unused);
-    Stage stage = stage_of(lively);
-    run(&stage, 40);
-    u64 first = world_hash(stage.world);
-    Vec3 place = particles_position(stage.particles, 3);
-    run(&stage, 40);
-    assert_int_equal(world_rebuild(stage.world, true), 0);
-    for (u32 i = 0; stage.particles != NULL && i < 8; i++) {
-        Matter *matter = world_matter_at(stage.world, i);
-        if (matter->ops == &matter_particles) {
-            stage.particles = particles_of(matter)->particles;
-            break;
-        }
-    }
-    run(&stage, 40);
-    Vec3 again = particles_position(stage.particles, 3);
+    Stage *stage = stage_of(lively);
+    stage_run(stage, 40);
+    u64 first = world_hash(stage->world);
+    Vec3 place = particles_position(particles_in(stage), 3);
+    stage_run(stage, 40);
+    assert_int_equal(world_rebuild(stage->world, true), 0);
+    stage_run(stage, 40);
+    Vec3 again = particles_position(particles_in(stage), 3);
     expect_at_most("offset after a reset", (f64)vec3_distance(place, again), 0.0);
     PL_UNUSED(first);
-    stage_end(&stage);
+    stage_destroy(stage);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "tests/support/process.h"
+#include "tests/support/stage.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,65 +20,11 @@
     "}"
 #define FLOOR "{\"name\":\"floor\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"}"
 
-typedef struct Fixture {
-    Scene *scene;
-    World *world;
-    Frame *frame;
-    u32 events[EVENT_KIND_COUNT]; /* since the fixture began */
-    Event last[EVENT_KIND_COUNT];
-} Fixture;
-
-static Fixture *begin(const char *json)
-{
-    Fixture *f = calloc(1, sizeof *f);
-    assert_non_null(f);
-    ErrorText error;
-    f->scene = scene_parse(json, strlen(json), "parts", &error);
-    if (f->scene == NULL) {
-        fail_msg("%s", error.text);
-    }
-    f->world = world_create(f->scene, NULL, &error);
-    if (f->world == NULL) {
-        fail_msg("%s", error.text);
-    }
-    return f;
-}
-
-static void end(Fixture *f)
-{
-    frame_release(f->frame);
-    world_destroy(f->world);
-    scene_destroy(f->scene);
-    free(f);
-}
-
-static void ticks(Fixture *f, u32 count)
-{
-    for (u32 i = 0; i < count; i++) {
-        world_tick(f->world, NULL, 0);
-        frame_release(f->frame);
-        f->frame = world_frame(f->world);
-        assert_non_null(f->frame);
-        for (u32 k = 0; k < f->frame->event_count; k++) {
-            const Event *event = &f->frame->events[k];
-            f->events[event->kind]++;
-            f->last[event->kind] = *event;
-        }
-    }
-}
-
-static f64 probe(const Fixture *f, const char *name)
-{
-    f64 value = NAN;
-    assert_true(world_probe(f->world, name, &value));
-    return value;
-}
-
 /* A hinged arm falls against its limit. */
 static void test_a_limit_in_degrees(void **state)
 {
     (void)state;
-    Fixture *f = begin(
+    Stage *f = stage_create(
         "{\"name\":\"t\",\"bodies\":[{\"name\":\"arm\",\"shape\":{\"kind\":\"box\",\"half\":[0.5,0."
         "05,"
         "0.05]},\"position\":[0.5,2,0]}],\"joints\":[{\"name\":\"h\",\"kind\":\"hinge\",\"b\":"
@@ -86,16 +33,16 @@ static void test_a_limit_in_degrees(void **state)
         "\"kind\":\"joint_value\",\"of\":\"h\"},{\"name\":\"force\",\"kind\":\"joint_force\","
         "\"of\":\"h\"},"
         "{\"name\":\"tilt\",\"kind\":\"tilt\",\"of\":\"arm\"}]}");
-    ticks(f, 240);
-    assert_float_equal(probe(f, "angle"), -30.0, 0.5);
-    assert_float_equal(probe(f, "tilt"), 30.0, 0.5);
+    stage_run(f, 240);
+    assert_float_equal(stage_probe(f, "angle"), -30.0, 0.5);
+    assert_float_equal(stage_probe(f, "tilt"), 30.0, 0.5);
     /* At rest the anchor carries the weight: 10 kg. The limit applies a pure couple. */
-    assert_float_equal(probe(f, "force"), 98.1, 2.0);
-    end(f);
+    assert_float_equal(stage_probe(f, "force"), 98.1, 2.0);
+    stage_destroy(f);
 }
 
 /* What late joiners and recordings are told about the joints. */
-static void check_whole(const Fixture *f, f32 first, f32 second)
+static void check_whole(const Stage *f, f32 first, f32 second)
 {
     Frame *frame = world_frame(f->world);
     assert_non_null(frame);
@@ -110,74 +57,76 @@ static void check_whole(const Fixture *f, f32 first, f32 second)
 static void test_a_break_is_reported_once(void **state)
 {
     (void)state;
-    Fixture *f = begin("{\"name\":\"t\",\"bodies\":[" BALL("b", "[0,5,0]", ",\"mass\":10") "," BALL(
-        "c", "[3,5,0]",
-        ",\"mass\":10") "],"
-                        "\"joints\":[{\"name\":\"j\",\"kind\":\"ball\",\"b\":\"b\",\"anchor\":[0,5,"
-                        "0],"
-                        "\"break_force\":50},{\"name\":\"k\",\"kind\":\"ball\",\"b\":\"c\","
-                        "\"anchor\":[3,5,0]}],"
-                        "\"probes\":[{\"name\":\"y\",\"kind\":\"height\",\"of\":\"b\"},"
-                        "{\"name\":\"force\",\"kind\":\"joint_force\",\"of\":\"j\"}]}");
+    Stage *f =
+        stage_create("{\"name\":\"t\",\"bodies\":[" BALL("b", "[0,5,0]", ",\"mass\":10") "," BALL(
+            "c", "[3,5,0]",
+            ",\"mass\":10") "],"
+                            "\"joints\":[{\"name\":\"j\",\"kind\":\"ball\",\"b\":\"b\",\"anchor\":["
+                            "0,5,"
+                            "0],"
+                            "\"break_force\":50},{\"name\":\"k\",\"kind\":\"ball\",\"b\":\"c\","
+                            "\"anchor\":[3,5,0]}],"
+                            "\"probes\":[{\"name\":\"y\",\"kind\":\"height\",\"of\":\"b\"},"
+                            "{\"name\":\"force\",\"kind\":\"joint_force\",\"of\":\"j\"}]}");
     check_whole(f, 1.0f, 1.0f);
-    ticks(f, 60);
+    stage_run(f, 60);
     check_whole(f, 0.0f, 1.0f);
     assert_int_equal(f->events[EVENT_BREAK], 1);
     assert_int_equal(f->last[EVENT_BREAK].a, 0); /* the world */
     assert_int_equal(f->last[EVENT_BREAK].b, 1);
     assert_true(f->last[EVENT_BREAK].impulse > 50.0f);
     assert_float_equal(f->last[EVENT_BREAK].position.y, 5.0f, 0.1f);
-    assert_true(probe(f, "y") < 1.0);
-    assert_float_equal(probe(f, "force"), 0.0, 0.0);
+    assert_true(stage_probe(f, "y") < 1.0);
+    assert_float_equal(stage_probe(f, "force"), 0.0, 0.0);
     /* A reset restores the joint. */
     Input reset = {.kind = INPUT_RESET, .user = 1, .rotation = {1, 0, 0, 0}};
     world_tick(f->world, &reset, 1);
-    assert_true(probe(f, "y") > 4.9);
-    end(f);
+    assert_true(stage_probe(f, "y") > 4.9);
+    stage_destroy(f);
 }
 
 static void test_a_path_is_followed(void **state)
 {
     (void)state;
-    Fixture *f =
-        begin("{\"name\":\"t\",\"bodies\":[{\"name\":\"lift\",\"motion\":\"kinematic\",\"shape\":{"
-              "\"kind\":\"box\",\"half\":[1,0.1,1]},\"position\":[0,1,0],\"path\":{\"points\":"
-              "[[0,0,0],[0,2,0]],\"period\":4}}," BALL(
-                  "b", "[0.3,1.32,0]",
-                  ",\"friction\":1") "],\"probes\":[{\"name\":\"lift\",\"kind\":\"height\",\"of\":"
-                                     "\"lift\"},"
-                                     "{\"name\":\"ball\",\"kind\":\"height\",\"of\":\"b\"}]}");
-    ticks(f, 60); /* halfway up */
-    assert_float_equal(probe(f, "lift"), 2.0, 1e-3);
-    ticks(f, 60);
-    assert_float_equal(probe(f, "lift"), 3.0, 1e-3);
-    assert_float_equal(probe(f, "ball"), 3.3, 0.02); /* it carried the ball on it */
-    ticks(f, 120 + 240 * 9);
-    assert_float_equal(probe(f, "lift"), 1.0, 1e-3); /* no drift accumulates */
-    end(f);
+    Stage *f = stage_create(
+        "{\"name\":\"t\",\"bodies\":[{\"name\":\"lift\",\"motion\":\"kinematic\",\"shape\":{"
+        "\"kind\":\"box\",\"half\":[1,0.1,1]},\"position\":[0,1,0],\"path\":{\"points\":"
+        "[[0,0,0],[0,2,0]],\"period\":4}}," BALL(
+            "b", "[0.3,1.32,0]",
+            ",\"friction\":1") "],\"probes\":[{\"name\":\"lift\",\"kind\":\"height\",\"of\":"
+                               "\"lift\"},"
+                               "{\"name\":\"ball\",\"kind\":\"height\",\"of\":\"b\"}]}");
+    stage_run(f, 60); /* halfway up */
+    assert_float_equal(stage_probe(f, "lift"), 2.0, 1e-3);
+    stage_run(f, 60);
+    assert_float_equal(stage_probe(f, "lift"), 3.0, 1e-3);
+    assert_float_equal(stage_probe(f, "ball"), 3.3, 0.02); /* it carried the ball on it */
+    stage_run(f, 120 + 240 * 9);
+    assert_float_equal(stage_probe(f, "lift"), 1.0, 1e-3); /* no drift accumulates */
+    stage_destroy(f);
 }
 
 static void test_a_sensor_notices(void **state)
 {
     (void)state;
-    Fixture *f = begin(
+    Stage *f = stage_create(
         "{\"name\":\"t\",\"bodies\":[{\"name\":\"gate\",\"motion\":\"static\",\"sensor\":true,"
         "\"shape\":{\"kind\":\"box\",\"half\":[1,0.2,1]},\"position\":[0,3,0]}," BALL(
             "b", "[0,5,0]", "") "]}");
-    ticks(f, 90);
+    stage_run(f, 90);
     assert_int_equal(f->events[EVENT_ENTER], 1);
     assert_int_equal(f->events[EVENT_LEAVE], 1);
     assert_int_equal(f->last[EVENT_ENTER].a, 1);
     assert_int_equal(f->last[EVENT_ENTER].b, 2);
     assert_int_equal(f->events[EVENT_IMPACT], 0); /* it touched nothing */
-    end(f);
+    stage_destroy(f);
 }
 
 static void test_energy_and_momenta(void **state)
 {
     (void)state;
     /* I = 0.4 m r²: 4 kg, 0.5 m; speed 3 m/s, 5 rad/s. */
-    Fixture *f = begin(
+    Stage *f = stage_create(
         "{\"name\":\"t\",\"gravity\":[0,-2,0],\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":"
         "\"sphere\",\"radius\":0.5},\"mass\":4,\"position\":[0,10,0],\"velocity\":[3,0,0],"
         "\"angular_velocity\":[0,5,0]}],\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"},{\"name\":"
@@ -186,13 +135,13 @@ static void test_energy_and_momenta(void **state)
         "\"of\":"
         "\"b\"}]}");
     f64 expected = 0.5 * 4 * 9 + 0.5 * 0.4 * 25 + 4 * 2 * 10;
-    assert_float_equal(probe(f, "e"), expected, 1e-3);
-    assert_float_equal(probe(f, "l"), 0.4 * 5, 1e-5);
-    assert_float_equal(probe(f, "w"), 5.0, 1e-5);
-    ticks(f, 60);
-    assert_float_equal(probe(f, "e"), expected, 0.02 * expected);
-    assert_float_equal(probe(f, "l"), 0.4 * 5, 1e-4);
-    end(f);
+    assert_float_equal(stage_probe(f, "e"), expected, 1e-3);
+    assert_float_equal(stage_probe(f, "l"), 0.4 * 5, 1e-5);
+    assert_float_equal(stage_probe(f, "w"), 5.0, 1e-5);
+    stage_run(f, 60);
+    assert_float_equal(stage_probe(f, "e"), expected, 0.02 * expected);
+    assert_float_equal(stage_probe(f, "l"), 0.4 * 5, 1e-4);
+    stage_destroy(f);
 }
 
 /* Two stacks of two on a floor and a jointed pair: three islands. */
@@ -202,15 +151,15 @@ static void test_the_debug_picture(void **state)
 #define BOX(name, at)                                                                              \
     "{\"name\":\"" name "\",\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.5,0.5]},\"position\":" at  \
     "}"
-    Fixture *f =
-        begin("{\"name\":\"t\",\"bodies\":[" FLOOR
-              "," BOX("a", "[0,0.5,0]") "," BOX("b", "[0,1.5,0]") "," BOX("c", "[5,0.5,0]") "," BOX(
-                  "d", "[5,1.5,0]") "," BALL("p", "[9,6,0]",
-                                             "") "," BALL("q", "[9,8,0]",
-                                                          "") "],\"joints\":[{\"name\":\"j\","
-                                                              "\"kind\":\"hinge\",\"a\":\"p\","
-                                                              "\"b\":\"q\",\"axis\":[0,0,1]}]}");
-    ticks(f, 10);
+    Stage *f = stage_create(
+        "{\"name\":\"t\",\"bodies\":[" FLOOR
+        "," BOX("a", "[0,0.5,0]") "," BOX("b", "[0,1.5,0]") "," BOX("c", "[5,0.5,0]") "," BOX(
+            "d", "[5,1.5,0]") "," BALL("p", "[9,6,0]",
+                                       "") "," BALL("q", "[9,8,0]",
+                                                    "") "],\"joints\":[{\"name\":\"j\","
+                                                        "\"kind\":\"hinge\",\"a\":\"p\","
+                                                        "\"b\":\"q\",\"axis\":[0,0,1]}]}");
+    stage_run(f, 10);
     DebugPicture picture;
     assert_int_equal(world_debug(f->world, DEBUG_ALL, &picture), 0);
     assert_true(picture.tick == 10);
@@ -243,7 +192,7 @@ static void test_the_debug_picture(void **state)
     assert_true(of[2] != of[4] && of[4] != of[6] && of[2] != of[6]);
     assert_int_equal(world_debug(f->world, DEBUG_ISLANDS, &picture), 0);
     assert_int_equal(picture.line_count, 0);
-    end(f);
+    stage_destroy(f);
 }
 
 /* Queries have no side effects. */
@@ -254,16 +203,16 @@ static void test_debug_pictures_have_no_side_effects(void **state)
         "{\"name\":\"t\",\"bodies\":[" FLOOR
         ",{\"name\":\"b\",\"shape\":{\"kind\":\"box\",\"half\":[0.3,0.3,0.3]},\"position\":[0,1,0],"
         "\"rotation\":[20,30,10],\"repeat\":{\"count\":[2,3,2],\"spacing\":[0.7,0.9,0.7]}}]}";
-    Fixture *f = begin(json), *g = begin(json);
+    Stage *f = stage_create(json), *g = stage_create(json);
     DebugPicture picture;
     for (u32 i = 0; i < 60; i++) {
-        ticks(f, 1);
-        ticks(g, 1);
+        stage_run(f, 1);
+        stage_run(g, 1);
         assert_int_equal(world_debug(f->world, DEBUG_ALL, &picture), 0);
     }
     assert_true(world_hash(f->world) == world_hash(g->world));
-    end(f);
-    end(g);
+    stage_destroy(f);
+    stage_destroy(g);
 }
 
 static const char many_parts[] =
@@ -288,10 +237,10 @@ static const char many_parts[] =
 static void test_images_of_all_parts(void **state)
 {
     (void)state;
-    Fixture *f = begin(many_parts), *g = begin(many_parts);
+    Stage *f = stage_create(many_parts), *g = stage_create(many_parts);
     assert_true(world_hash(f->world) == world_hash(g->world)); /* independent of memory addresses */
-    ticks(f, 40);
-    ticks(g, 3);
+    stage_run(f, 40);
+    stage_run(g, 3);
     u8 *image;
     size_t bytes;
     ErrorText error;
@@ -300,8 +249,8 @@ static void test_images_of_all_parts(void **state)
         fail_msg("%s", error.text);
     }
     assert_true(world_hash(f->world) == world_hash(g->world));
-    ticks(f, 60);
-    ticks(g, 60);
+    stage_run(f, 60);
+    stage_run(g, 60);
     assert_true(world_hash(f->world) == world_hash(g->world));
     /* The entities refer to their geometries again. */
     MessageWorld world;
@@ -315,12 +264,12 @@ static void test_images_of_all_parts(void **state)
         }
     }
     free(image);
-    end(f);
-    end(g);
+    stage_destroy(f);
+    stage_destroy(g);
 }
 
 /* What clients and recordings are told about the sleep of soft bodies. */
-static f32 first_soft_awake(const Fixture *f)
+static f32 first_soft_awake(const Stage *f)
 {
     u32 last = f->frame->fields->count - 1;
     assert_string_equal(f->frame->fields->fields[last].name, "softs");
@@ -331,15 +280,16 @@ static f32 first_soft_awake(const Fixture *f)
 static void test_the_sleep_of_soft_bodies_is_reported(void **state)
 {
     (void)state;
-    Fixture *f = begin("{\"name\":\"t\",\"bodies\":[{\"name\":\"ground\",\"motion\":\"static\","
-                       "\"shape\":{\"kind\":\"plane\"}}],\"cloths\":[{\"name\":\"rag\","
-                       "\"points\":[6,6],\"size\":[0.5,0.5],\"position\":[0,0.1,0],"
-                       "\"rotation\":[90,0,0],\"thickness\":0.02}]}");
-    ticks(f, 1);
+    Stage *f =
+        stage_create("{\"name\":\"t\",\"bodies\":[{\"name\":\"ground\",\"motion\":\"static\","
+                     "\"shape\":{\"kind\":\"plane\"}}],\"cloths\":[{\"name\":\"rag\","
+                     "\"points\":[6,6],\"size\":[0.5,0.5],\"position\":[0,0.1,0],"
+                     "\"rotation\":[90,0,0],\"thickness\":0.02}]}");
+    stage_run(f, 1);
     assert_true(first_soft_awake(f) == 1.0f);
-    ticks(f, 1200);
+    stage_run(f, 1200);
     assert_true(first_soft_awake(f) == 0.0f);
-    end(f);
+    stage_destroy(f);
 }
 
 /* The estimate before anything is built: at least the memory of the parts, and less than ten times

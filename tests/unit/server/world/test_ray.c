@@ -1,8 +1,8 @@
 /* test_ray.c: rays through a world hit bodies, cloth, ropes and particles alike, and report
  * which. */
-#include "server/author/scene_load.h"
 #include "server/world/matter_soft.h"
 #include "tests/support/cloud.h"
+#include "tests/support/stage.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -32,19 +32,11 @@ static const char scene_text[] =
     "5},"
     "{\"name\":\"floor\",\"kind\":\"range\",\"from\":[40,8,0],\"direction\":[0,-1,0]}]}";
 
-static World *world_of(Scene **scene)
+static Stage *begin(void)
 {
-    ErrorText error = {0};
-    *scene = scene_parse(scene_text, strlen(scene_text), "rays", &error);
-    if (*scene == NULL) {
-        fail_msg("%s", error.text);
-    }
-    World *world = world_create_with(*scene, &cloud_kinds, NULL, &error);
-    if (world == NULL) {
-        fail_msg("%s", error.text);
-    }
-    world_tick(world, NULL, 0);
-    return world;
+    Stage *stage = stage_create_with(scene_text, &cloud_kinds);
+    stage_run(stage, 1);
+    return stage;
 }
 
 static void hits(const World *world, Vec3 from, Vec3 way, const char *name, f64 distance)
@@ -64,8 +56,8 @@ static void hits(const World *world, Vec3 from, Vec3 way, const char *name, f64 
 static void everything_is_hit(void **state)
 {
     (void)state;
-    Scene *scene;
-    World *world = world_of(&scene);
+    Stage *stage = begin();
+    const World *world = stage->world;
     const Vec3 down = vec3(0, -1, 0);
     hits(world, vec3(10, 8, 0), down, "box", 7.5); /* through the sensor */
     hits(world, vec3(40, 8, 0), down, "floor", 11.0);
@@ -81,26 +73,21 @@ static void everything_is_hit(void **state)
     WorldHit hit;
     Ray up = {vec3(40, 8, 0), vec3(0, 1, 0)};
     assert_false(world_ray(world, up, 50.0f, &hit));
-    world_destroy(world);
-    scene_destroy(scene);
+    stage_destroy(stage);
 }
 
 static void range_probes_measure(void **state)
 {
     (void)state;
-    Scene *scene;
-    World *world = world_of(&scene);
+    Stage *stage = begin();
     static const struct {
         const char *name;
         f64 value;
     } rows[] = {{"down", 7.5}, {"cloth", 7.75}, {"short", 5.0}, {"floor", 11.0}};
     for (u32 i = 0; i < PL_COUNT(rows); i++) {
-        f64 value = NAN;
-        assert_true(world_probe(world, rows[i].name, &value));
-        expect_near(rows[i].name, value, rows[i].value, 2e-3);
+        expect_near(rows[i].name, stage_probe(stage, rows[i].name), rows[i].value, 2e-3);
     }
-    world_destroy(world);
-    scene_destroy(scene);
+    stage_destroy(stage);
 }
 
 /* A block of water 1 m high on a floor: a ray from above ends at its surface, within a spacing; a
@@ -118,46 +105,31 @@ static void water_is_hit_and_detected(void **state)
         "[0.5,0.5,0.5]},\"position\":[0,0.5,0]}]}],"
         "\"probes\":[{\"name\":\"depth\",\"kind\":\"range\",\"from\":[0,4,0],\"direction\":[0,-1,0]"
         "}]}";
-    ErrorText error = {0};
-    Scene *scene = scene_parse(text, strlen(text), "water", &error);
-    if (scene == NULL) {
-        fail_msg("%s", error.text);
-    }
-    World *world = world_create(scene, NULL, &error);
-    if (world == NULL) {
-        fail_msg("%s", error.text);
-    }
-    world_tick(world, NULL, 0);
-    Frame *frame = world_frame(world);
-    assert_non_null(frame);
+    Stage *stage = stage_create(text);
+    stage_run(stage, 1);
     u32 entered = 0;
-    for (u32 i = 0; i < frame->event_count; i++) {
-        const Event *event = &frame->events[i];
+    for (u32 i = 0; i < stage->frame->event_count; i++) {
+        const Event *event = &stage->frame->events[i];
         if (event->kind == EVENT_ENTER) {
             assert_int_equal(event->a, 1);
-            assert_string_equal(world_entity(world, event->b)->name, "pool");
+            assert_string_equal(world_entity(stage->world, event->b)->name, "pool");
             entered++;
         }
     }
-    frame_release(frame);
     assert_int_equal(entered, 1);
-    f64 depth = NAN;
-    assert_true(world_probe(world, "depth", &depth));
-    expect_within("m to the water", depth, 2.9, 3.15);
-    world_destroy(world);
-    scene_destroy(scene);
+    expect_within("m to the water", stage_probe(stage, "depth"), 2.9, 3.15);
+    stage_destroy(stage);
 }
 
 /* A ray query between ticks has no effect on later ticks. */
 static void rays_have_no_side_effects(void **state)
 {
     (void)state;
-    Scene *scene, *other_scene;
-    World *world = world_of(&scene), *other = world_of(&other_scene);
+    Stage *stage = begin(), *other = begin();
     for (u32 t = 0; t < 60; t++) {
         WorldHit hit;
         Ray ray = {vec3(20, 8, 0.1f * (f32)(t % 9)), vec3(0, -1, 0)};
-        world_ray(world, ray, 50.0f, &hit);
+        world_ray(stage->world, ray, 50.0f, &hit);
         Input push = {.kind = INPUT_PUSH,
                       .user = 1,
                       .sequence = t + 1,
@@ -166,14 +138,12 @@ static void rays_have_no_side_effects(void **state)
                       .vector = vec3(0.02f, 0.05f, 0),
                       .rotation = {1, 0, 0, 0},
                       .ray = {vec3(20, 1, 0), vec3(0, -1, 0)}};
-        world_tick(world, &push, 1);
-        world_tick(other, &push, 1);
-        assert_true(world_hash(world) == world_hash(other));
+        stage_tick(stage, &push, 1);
+        stage_tick(other, &push, 1);
+        assert_true(world_hash(stage->world) == world_hash(other->world));
     }
-    world_destroy(world);
-    world_destroy(other);
-    scene_destroy(scene);
-    scene_destroy(other_scene);
+    stage_destroy(stage);
+    stage_destroy(other);
 }
 
 int main(void)

@@ -2,8 +2,8 @@
  * scene without waters declares no fields or parameters of water. */
 #include "server/author/scene_load.h"
 #include "server/world/matter_water.h"
-#include "server/world/world_internal.h"
 #include "tests/determinism/world_script.h"
+#include "tests/support/stage.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,62 +16,27 @@
 
 #include "tests/support/near.h"
 
-typedef struct Stage {
-    Scene *scene;
-    World *world;
-    MatterWater *water;
-} Stage;
-
-static Stage stage_of(const char *rest)
+static MatterWater *water_in(const Stage *stage)
 {
-    char json[4096];
-    ErrorText error = {0};
-    Stage stage = {0};
-    snprintf(json, sizeof json, "{\"name\":\"t\",%s}", rest);
-    stage.scene = scene_parse(json, strlen(json), "t.json", &error);
-    if (stage.scene == NULL) {
-        fail_msg("%s", error.text);
-    }
-    stage.world = world_create(stage.scene, NULL, &error);
-    if (stage.world == NULL) {
-        fail_msg("%s", error.text);
-    }
-    for (u32 i = 0; stage.water == NULL; i++) {
-        Matter *matter = world_matter_at(stage.world, i);
-        stage.water = matter->ops == &matter_water ? water_of(matter) : NULL;
-    }
-    return stage;
+    return water_of(stage_matter(stage, &matter_water));
 }
 
-static void stage_end(Stage *stage)
-{
-    world_destroy(stage->world);
-    scene_destroy(stage->scene);
-}
-
+/* Runs ticks, then validates the pools. */
 static void run(Stage *stage, u32 ticks)
 {
-    for (u32 t = 0; t < ticks; t++) {
-        world_tick(stage->world, NULL, 0);
-    }
-    for (u32 w = 0; w < stage->water->count; w++) {
-        const char *wrong = pool_validate(stage->water->pools[w]);
+    MatterWater *water = water_in(stage);
+    stage_run(stage, ticks);
+    for (u32 w = 0; w < water->count; w++) {
+        const char *wrong = pool_validate(water->pools[w]);
         if (wrong != NULL) {
             fail_msg("%s", wrong);
         }
     }
 }
 
-static f64 probe(const Stage *stage, const char *name)
-{
-    f64 value = NAN;
-    assert_true(world_probe(stage->world, name, &value));
-    return value;
-}
-
 static PoolSums sums_of(const Stage *stage)
 {
-    return pool_sums(stage->water->pools[0], 9.81f);
+    return pool_sums(water_in(stage)->pools[0], 9.81f);
 }
 
 /* The draught of a box is its density ratio, within 5 %; the volume of water is unchanged. */
@@ -89,20 +54,20 @@ static void boxes_float_at_their_draught(void **state)
                      "\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.3,0.5]}}],"
                      "\"probes\":[{\"name\":\"h\",\"kind\":\"height\",\"of\":\"b\"}]",
                      method ? "wave" : "shallow", 0.6 * densities[d]);
-            Stage stage = stage_of(json);
-            f64 before = sums_of(&stage).volume, ratio = densities[d] / 1000.0;
-            run(&stage, 900);
-            f64 height = probe(&stage, "h"),
-                level = method ? sums_of(&stage).displaced / 64.0
-                               : (before + sums_of(&stage).displaced) / 64.0 - 1.5;
+            Stage *stage = stage_of(json);
+            f64 before = sums_of(stage).volume, ratio = densities[d] / 1000.0;
+            run(stage, 900);
+            f64 height = stage_probe(stage, "h"),
+                level = method ? sums_of(stage).displaced / 64.0
+                               : (before + sums_of(stage).displaced) / 64.0 - 1.5;
             f64 draught = level - (height - 0.3);
             print_message("%s, density %.1f: draught %.3f of %.3f m, displaced %.4f m^3\n",
                           method ? "wave" : "shallow", ratio, draught, 0.6 * ratio,
-                          sums_of(&stage).displaced);
+                          sums_of(stage).displaced);
             expect_near("draught", draught, 0.6 * ratio, 0.03 * ratio);
-            expect_near("displaced", sums_of(&stage).displaced, 0.6 * ratio, 0.03 * ratio);
-            assert_true(fabs(sums_of(&stage).volume - before) < 1e-5 * 64.0);
-            stage_end(&stage);
+            expect_near("displaced", sums_of(stage).displaced, 0.6 * ratio, 0.03 * ratio);
+            assert_true(fabs(sums_of(stage).volume - before) < 1e-5 * 64.0);
+            stage_destroy(stage);
         }
     }
 }
@@ -122,11 +87,11 @@ static void energy_of_water_and_bodies_does_not_grow(void **state)
                  "\"shape\":{\"kind\":\"box\",\"half\":[0.4,0.2,0.3]}}],"
                  "\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"}]",
                  n % 2 ? "wave" : "shallow", mass);
-        Stage stage = stage_of(json);
-        f64 start = probe(&stage, "e"), least = start, rise = 0.0, above = 0.0;
+        Stage *stage = stage_of(json);
+        f64 start = stage_probe(stage, "e"), least = start, rise = 0.0, above = 0.0;
         for (u32 t = 0; t < 600; t++) {
-            run(&stage, 1);
-            f64 now = probe(&stage, "e");
+            run(stage, 1);
+            f64 now = stage_probe(stage, "e");
             least = fmin(least, now);
             rise = fmax(rise, now - least);
             above = fmax(above, now - start);
@@ -139,7 +104,7 @@ static void energy_of_water_and_bodies_does_not_grow(void **state)
         if (n % 2 == 0) {
             expect_at_most("rise", rise, 2e-3 * (start - least));
         }
-        stage_end(&stage);
+        stage_destroy(stage);
     }
 }
 
@@ -147,18 +112,18 @@ static void energy_of_water_and_bodies_does_not_grow(void **state)
 static void momentum_is_exchanged(void **state)
 {
     PL_UNUSED(state);
-    Stage stage = stage_of("\"waters\":[{\"name\":\"w\",\"width\":12,\"length\":12,\"cell\":0.2,"
-                           "\"border_x\":\"periodic\",\"border_z\":\"periodic\",\"friction\":0}],"
-                           "\"bodies\":[{\"name\":\"b\",\"position\":[-2,0,0.5],\"mass\":250,"
-                           "\"velocity\":[3,0,-1],"
-                           "\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.25,0.5]}}]");
+    Stage *stage = stage_of("\"waters\":[{\"name\":\"w\",\"width\":12,\"length\":12,\"cell\":0.2,"
+                            "\"border_x\":\"periodic\",\"border_z\":\"periodic\",\"friction\":0}],"
+                            "\"bodies\":[{\"name\":\"b\",\"position\":[-2,0,0.5],\"mass\":250,"
+                            "\"velocity\":[3,0,-1],"
+                            "\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.25,0.5]}}]");
     MatterSums before = {0}, after = {0};
-    const Rigid *rigid = world_rigid(stage.world);
+    const Rigid *rigid = world_rigid(stage->world);
     Vec3 v = rigid_velocity(rigid, 0);
     f64 mass = (f64)rigid_mass(rigid, 0);
-    matter_water_sums(&stage.water->base, &before);
-    run(&stage, 90);
-    matter_water_sums(&stage.water->base, &after);
+    matter_water_sums(&water_in(stage)->base, &before);
+    run(stage, 90);
+    matter_water_sums(&water_in(stage)->base, &after);
     Vec3 now = rigid_velocity(rigid, 0);
     f64 x = after.momentum[0] - before.momentum[0] + mass * ((f64)now.x - (f64)v.x);
     f64 z = after.momentum[2] - before.momentum[2] + mass * ((f64)now.z - (f64)v.z);
@@ -166,7 +131,7 @@ static void momentum_is_exchanged(void **state)
                   (f64)now.x, x, z, mass * (f64)v.x);
     assert_true((f64)now.x < 0.8 * (f64)v.x);
     assert_true(fabs(x) < 1e-3 * mass && fabs(z) < 1e-3 * mass);
-    stage_end(&stage);
+    stage_destroy(stage);
 }
 
 static const char dam_json[] =
@@ -180,16 +145,16 @@ static const char dam_json[] =
 static void dams_hold_until_they_go(void **state)
 {
     PL_UNUSED(state);
-    Stage stage = stage_of(dam_json);
-    f64 volume = sums_of(&stage).volume;
+    Stage *stage = stage_of(dam_json);
+    f64 volume = sums_of(stage).volume;
     assert_true(volume > 10.0);
-    run(&stage, 60);
-    assert_true(probe(&stage, "far") < -0.499);
-    world_remove_entity(stage.world, 1);
-    run(&stage, 300);
-    assert_true(probe(&stage, "far") > -0.3);
-    assert_true(fabs(sums_of(&stage).volume / volume - 1.0) < 1e-5);
-    stage_end(&stage);
+    run(stage, 60);
+    assert_true(stage_probe(stage, "far") < -0.499);
+    world_remove_entity(stage->world, 1);
+    run(stage, 300);
+    assert_true(stage_probe(stage, "far") > -0.3);
+    assert_true(fabs(sums_of(stage).volume / volume - 1.0) < 1e-5);
+    stage_destroy(stage);
 }
 
 /* A gate acts as bed while it stands on the bed; lifted, it lets water through. */
@@ -207,26 +172,27 @@ static void lifted_gates_let_water_through(void **state)
                  "\"position\":[-1.8,0.5,0],\"velocity\":[0,%g,0],"
                  "\"shape\":{\"kind\":\"box\",\"half\":[0.21,1,3]}}]",
                  n == 0 ? 0.0 : 0.3);
-        Stage stage = stage_of(json);
-        f64 volume = sums_of(&stage).volume;
+        Stage *stage = stage_of(json);
+        f64 volume = sums_of(stage).volume;
         assert_true(volume > 10.0);
-        run(&stage, 300);
-        assert_true(n == 0 ? probe(&stage, "far") < -0.499 : probe(&stage, "far") > -0.35);
-        assert_true(fabs(sums_of(&stage).volume / volume - 1.0) < 1e-5);
-        stage_end(&stage);
+        run(stage, 300);
+        assert_true(n == 0 ? stage_probe(stage, "far") < -0.499
+                           : stage_probe(stage, "far") > -0.35);
+        assert_true(fabs(sums_of(stage).volume / volume - 1.0) < 1e-5);
+        stage_destroy(stage);
     }
 }
 
 static void springs_and_drains_keep_account(void **state)
 {
     PL_UNUSED(state);
-    Stage stage = stage_of("\"waters\":[{\"name\":\"w\",\"width\":6,\"length\":6,"
-                           "\"sources\":[{\"position\":[1,0,1],\"rate\":0.5,\"stop\":2},"
-                           "{\"position\":[-1,0,-1],\"rate\":-0.2,\"start\":1,\"stop\":2}]}]");
-    f64 before = sums_of(&stage).volume;
-    run(&stage, 180);
-    expect_near("volume", sums_of(&stage).volume - before, 1.0 - 0.2, 1e-3);
-    stage_end(&stage);
+    Stage *stage = stage_of("\"waters\":[{\"name\":\"w\",\"width\":6,\"length\":6,"
+                            "\"sources\":[{\"position\":[1,0,1],\"rate\":0.5,\"stop\":2},"
+                            "{\"position\":[-1,0,-1],\"rate\":-0.2,\"start\":1,\"stop\":2}]}]");
+    f64 before = sums_of(stage).volume;
+    run(stage, 180);
+    expect_near("volume", sums_of(stage).volume - before, 1.0 - 0.2, 1e-3);
+    stage_destroy(stage);
 }
 
 /* A channel that ends at an edge, 1 m above a basin; its water becomes spray there. */
@@ -261,10 +227,10 @@ static const char bore_json[] =
 /* Mass in kg and momentum in kg m/s along x and z, of water and spray. */
 static void all_of(const Stage *stage, f64 sum[3])
 {
-    Matter *liquid = stage->water->sprays[0].of;
+    Matter *liquid = water_in(stage)->sprays[0].of;
     MatterSums both = {0};
     u32 parcels = 0;
-    matter_water_sums(&stage->water->base, &both);
+    matter_water_sums(&water_in(stage)->base, &both);
     liquid->ops->sums(liquid, &both);
     WorldStats stats;
     world_stats(stage->world, &stats);
@@ -278,27 +244,27 @@ static void all_of(const Stage *stage, f64 sum[3])
  * lost. */
 static void hand_over(const char *json, u32 least_shed, u32 ticks, bool closed)
 {
-    Stage stage = stage_of(json);
-    f64 before[3], after[3], start[3], energy = probe(&stage, "e"), least = energy, rise = 0.0;
+    Stage *stage = stage_of(json);
+    f64 before[3], after[3], start[3], energy = stage_probe(stage, "e"), least = energy, rise = 0.0;
     u32 shed = 0, caught = 0, most = 0;
-    all_of(&stage, start);
+    all_of(stage, start);
     for (u32 t = 0; t < ticks; t++) {
-        run(&stage, 1);
-        PoolStats stats = pool_stats(stage.water->pools[0]);
+        run(stage, 1);
+        PoolStats stats = pool_stats(water_in(stage)->pools[0]);
         shed += stats.shed;
         caught += stats.caught;
         most = u32_max(most, shed - caught);
-        least = fmin(least, probe(&stage, "e"));
-        rise = fmax(rise, probe(&stage, "e") - least);
-        all_of(&stage, after);
+        least = fmin(least, stage_probe(stage, "e"));
+        rise = fmax(rise, stage_probe(stage, "e") - least);
+        all_of(stage, after);
         if (t % 32 == 0) { /* one exchange more than the tick made */
             memcpy(before, after, sizeof before);
-            matter_water_exchange(stage.water);
-            all_of(&stage, after);
+            matter_water_exchange(water_in(stage));
+            all_of(stage, after);
             expect_near("momentum along x", after[1], before[1], 1e-2);
             expect_near("momentum along z", after[2], before[2], 1e-2);
-            shed += pool_stats(stage.water->pools[0]).shed;
-            caught += pool_stats(stage.water->pools[0]).caught - stats.caught;
+            shed += pool_stats(water_in(stage)->pools[0]).shed;
+            caught += pool_stats(water_in(stage)->pools[0]).caught - stats.caught;
         }
         expect_near("mass", after[0], start[0], 1e-5 * start[0]);
         if (closed) { /* periodic in both directions, without walls and friction */
@@ -312,7 +278,7 @@ static void hand_over(const char *json, u32 least_shed, u32 ticks, bool closed)
     assert_true(shed > least_shed && caught > shed / 2 && most < 2000);
     assert_true(energy - least > 100.0);
     expect_at_most("rise", rise, 0.01 * (energy - least));
-    stage_end(&stage);
+    stage_destroy(stage);
 }
 
 static void spray_keeps_mass_and_momentum(void **state)
@@ -330,18 +296,18 @@ static void hands_stir_within_bounds(void **state)
         char json[256];
         snprintf(json, sizeof json, "\"waters\":[{\"name\":\"w\",\"method\":\"%s\"}]",
                  method ? "wave" : "shallow");
-        Stage stage = stage_of(json);
-        Pool *pool = stage.water->pools[0];
+        Stage *stage = stage_of(json);
+        Pool *pool = water_in(stage)->pools[0];
         assert_true(pool_hand_grab(pool, 0, vec3(0.0f, 0.0f, 0.0f), 0.3f));
         for (u32 t = 0; t < 120; t++) {
             pool_hand_drag(pool, 0, vec3(t % 2 ? 1.7f : -1.7f, 0.0f, 0.1f));
             pool_push(pool, vec3(1.0f, 0.0f, 1.0f), 0.5f, vec3(1e9f, t % 3 ? -1e9f : 1e9f, NAN));
             pool_push(pool, vec3(1.0f, 0.0f, 1.0f), 0.5f, vec3(1e5f, t % 3 ? -1e5f : 1e5f, 0.0f));
-            run(&stage, 1);
+            run(stage, 1);
         }
         pool_hand_release(pool, 0);
-        run(&stage, 60);
-        stage_end(&stage);
+        run(stage, 60);
+        stage_destroy(stage);
     }
 }
 
@@ -355,23 +321,23 @@ static const char floating_json[] =
 
 static void goes_on_alike(const char *json)
 {
-    Stage first = stage_of(json), second = stage_of(json);
-    run(&first, 50);
+    Stage *first = stage_of(json), *second = stage_of(json);
+    run(first, 50);
     u8 *image;
     size_t bytes;
-    assert_int_equal(world_save(first.world, &image, &bytes), ERROR_OK);
+    assert_int_equal(world_save(first->world, &image, &bytes), ERROR_OK);
     ErrorText error = {0};
-    if (world_load(second.world, image, bytes, &error) != ERROR_OK) {
+    if (world_load(second->world, image, bytes, &error) != ERROR_OK) {
         fail_msg("%s", error.text);
     }
     free(image);
     for (u32 t = 0; t < 60; t++) {
-        run(&first, 1);
-        run(&second, 1);
-        expect_bits("hash", world_hash(second.world), world_hash(first.world));
+        run(first, 1);
+        run(second, 1);
+        expect_bits("hash", world_hash(second->world), world_hash(first->world));
     }
-    stage_end(&first);
-    stage_end(&second);
+    stage_destroy(first);
+    stage_destroy(second);
 }
 
 static void a_loaded_world_goes_on_alike(void **state)
@@ -394,35 +360,35 @@ static void floating_bodies_fall_asleep(void **state)
                  "\"bodies\":[{\"name\":\"b\",\"position\":[0.03,0.3,0.02],\"mass\":%g,"
                  "\"shape\":{\"kind\":\"box\",\"half\":[0.4,0.2,0.3]}}]",
                  0.4 * 0.8 * 0.6 * densities[n]);
-        Stage stage = stage_of(json);
+        Stage *stage = stage_of(json);
         u32 ticks = 0;
-        while (ticks < 1800 && (ticks < 60 || rigid_awake(world_rigid(stage.world), 0))) {
-            run(&stage, 1);
+        while (ticks < 1800 && (ticks < 60 || rigid_awake(world_rigid(stage->world), 0))) {
+            run(stage, 1);
             ticks++;
         }
         print_message("density %g: asleep after %.1f s\n", densities[n], ticks / 60.0);
         expect_at_most("asleep after", ticks / 60.0, 29.0);
         /* A rising level lifts it. */
-        f32 before = rigid_position(world_rigid(stage.world), 0).y;
+        f32 before = rigid_position(world_rigid(stage->world), 0).y;
         f32 added = 0.1f * 36.0f;
-        pool_pour(stage.water->pools[0], vec3(0.0f, 0.0f, 0.0f), 9.0f, added);
-        run(&stage, 120);
-        assert_true(rigid_position(world_rigid(stage.world), 0).y > before + 0.02f);
-        stage_end(&stage);
+        pool_pour(water_in(stage)->pools[0], vec3(0.0f, 0.0f, 0.0f), 9.0f, added);
+        run(stage, 120);
+        assert_true(rigid_position(world_rigid(stage->world), 0).y > before + 0.02f);
+        stage_destroy(stage);
     }
 }
 
 static void a_scene_without_waters_declares_nothing(void **state)
 {
     PL_UNUSED(state);
-    Stage stage = stage_of("\"bodies\":[]");
+    Stage *stage = stage_of("\"bodies\":[]");
     MessageWorld about;
-    world_describe(stage.world, &about);
+    world_describe(stage->world, &about);
     for (u32 i = 0; i < about.parameter_count; i++) {
         assert_null(strstr(about.parameters[i].name, "water"));
     }
-    assert_int_equal(stage.water->count, 0);
-    stage_end(&stage);
+    assert_int_equal(water_in(stage)->count, 0);
+    stage_destroy(stage);
 }
 
 static void bad_waters_are_refused_by_place(void **state)

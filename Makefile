@@ -7,6 +7,7 @@
 #   make bench   plenum-bench        make fuzz   60 s of each fuzz target
 #   make bench-peers               the rigid and soft scenes beside Bullet and ODE
 #   make golden  keep the hashes of today's worlds: tests/determinism/golden/hashes.txt
+#   make check-deploy              deploy/ with the tools of operators (installs them)
 #   make lint    formatting, static analysis, include directions
 #   make compile_commands.json     the flags of every file, for editors
 #   make install PREFIX=/usr/local DESTDIR=
@@ -260,6 +261,11 @@ install: all
 		sed '1s/@VERSION@/$(VERSION)/' $$page > $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/} || exit 1; done
 clean:
 	rm -rf build
+# Needs promtool; CI checks the same without it.
+DEPLOY_PACKAGES := prometheus
+check-deploy: test-deps
+	$(call install_packages,$(DEPLOY_PACKAGES))
+	@$(MAKE) --no-print-directory TESTS=e2e/test_observe test
 compile_commands.json: export CC := $(CC)
 compile_commands.json: export CXX := $(CXX)
 compile_commands.json: export CPPFLAGS := $(CPPFLAGS)
@@ -270,4 +276,4 @@ compile_commands.json: $(GENERATED) FORCE
 FORCE:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
-.PHONY: FORCE help check docs golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean
+.PHONY: FORCE help check check-deploy docs golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean

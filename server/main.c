@@ -125,6 +125,8 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
     out->audit = options->audit;
     out->audit_json = options->audit_json;
     out->console = options->console;
+    out->record = options->record;
+    out->checkpoint = options->checkpoint;
     out->hangup_ends = isatty(STDIN_FILENO) != 0;
     out->limits = (AdmitLimits){options->per_address, options->per_site, options->joins_minute,
                                 options->limit_local};

@@ -192,8 +192,11 @@ void audit_write(Audit *audit, const AuditLine *line, u64 unix_ms, u64 now_ms)
         text.bytes[used++] = '}';
     }
     text.bytes[used++] = '\n';
-    if (write(audit->fd, text.bytes, used) != (ssize_t)used) {
+    ssize_t wrote = write(audit->fd, text.bytes, used);
+    audit->failing = wrote != (ssize_t)used;
+    if (audit->failing) {
         audit->failures++;
+        audit->skipped++;
     } else {
         audit->skipped = 0;
     }

@@ -33,6 +33,7 @@ typedef struct Audit {
     TokenBucket rate;
     u64 skipped; /* lines since the last one written */
     u64 failures;
+    bool failing; /* the last line could not be written */
 } Audit;
 
 /* Appends to `path`, a file or what does not exist yet. path NULL: audit_write does nothing. 0 or a

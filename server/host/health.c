@@ -1,15 +1,22 @@
 /* health.c: what a server runs out of: memory, file descriptors, room on the disk. It goes on
  * without, says so, and refuses what it has no room for. */
 #include "server/host/session.h"
+#include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/memory.h"
 
 #include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum {
-    CHECK_MS = 500
+    CHECK_MS = 500,
+    RETRY_MS = 2000
 };
+
+/* Less slowing than this is seen by nobody. */
+#define BEHIND_SHARE 0.05
 
 /* At the memory limit nothing is added; somewhat below it normal operation resumes. */
 static void memory_check(Host *host)
@@ -50,12 +57,32 @@ static void descriptors_check(Host *host)
     }
 }
 
+/* What could not be written is tried again unasked. */
+static void writes_retry(Host *host)
+{
+    if (host->now_ms < host->health.retry_ms) {
+        return;
+    }
+    host->health.retry_ms = host->now_ms + RETRY_MS;
+    if (host->health.bans_failing) {
+        moderate_save(host);
+    }
+    if (host->audit.failing) {
+        AuditLine line = {.name = "server", .what = "log", .detail = "lines could not be written"};
+        audit_write(&host->audit, &line, clock_unix_ms(), host->now_ms);
+    }
+}
+
 void health_check(Host *host)
 {
-    if (host->now_ms >= host->health_ms) {
-        host->health_ms = host->now_ms + CHECK_MS;
+    Health *health = &host->health;
+    if (host->now_ms >= health->check_ms) {
+        health->check_ms = host->now_ms + CHECK_MS;
         memory_check(host);
         descriptors_check(host);
+        writes_retry(host);
+        health->dropped_s[health->samples % HEALTH_SAMPLES] = host->status.dropped_s;
+        health->samples++;
     }
 }
 
@@ -67,16 +94,50 @@ void health_spare(Host *host)
     }
 }
 
-const char *health_text(const Host *host)
+/* The share of the last seconds by which the world fell behind: more than a moment's. */
+static bool falls_behind(Host *host)
 {
-    if (host->status.error != ERROR_OK) {
-        return error_name(host->status.error);
+    Health *health = &host->health;
+    u32 spans = u32_min(health->samples, HEALTH_SAMPLES);
+    if (spans < HEALTH_SAMPLES) {
+        return false;
     }
-    if (host->status.recording_lost) {
+    f64 newest = health->dropped_s[(health->samples - 1) % HEALTH_SAMPLES];
+    f64 oldest = health->dropped_s[health->samples % HEALTH_SAMPLES];
+    f64 window_s = (HEALTH_SAMPLES - 1) * CHECK_MS * 1e-3;
+    f64 share = (newest - oldest) / window_s;
+    if (share < BEHIND_SHARE) {
+        return false;
+    }
+    snprintf(health->text, sizeof health->text,
+             "the world cannot keep up: it ran at %.0f %% of its speed in the last %.0f s",
+             100.0 * fmax(1.0 - share, 0.0), window_s);
+    return true;
+}
+
+const char *health_text(Host *host)
+{
+    const SourceStatus *status = &host->status;
+    if (status->error != ERROR_OK) {
+        return error_name(status->error);
+    }
+    if (status->recording_ended) {
         return "the recording could not be written and has ended";
     }
-    if (host->stats.write_failures > 0 || host->audit.failures > 0) {
-        return "the audit log or the list of bans could not be written";
+    if (status->recording_lost) {
+        return "the recording could not be written and waits for room on the disk";
+    }
+    if (status->checkpoint_failing) {
+        return "the last checkpoint could not be written";
+    }
+    if (host->audit.failing) {
+        return "the audit log could not be written";
+    }
+    if (host->health.bans_failing) {
+        return "the list of bans could not be written";
+    }
+    if (falls_behind(host)) {
+        return host->health.text;
     }
     return host->descriptors_short ? "no file descriptors are left" : NULL;
 }

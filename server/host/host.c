@@ -101,6 +101,7 @@ void host_iterate(Host *host, u64 now_ns)
     host->now_ns = now_ns;
     host->now_ms = now_ns / 1000000;
     health_check(host);
+    metrics_sample(host);
     link_service(host);
     if (!host->draining) {
         replicate_frames(host);
@@ -130,7 +131,9 @@ void host_iterate(Host *host, u64 now_ns)
 
 static void turn(Host *host)
 {
-    host_iterate(host, clock_now_ns());
+    u64 began_ns = clock_now_ns();
+    host_iterate(host, began_ns);
+    buckets_add(&host->measures.turn, &BOUNDS_SECONDS, (f64)(clock_now_ns() - began_ns) * 1e-9);
 }
 
 static void on_socket(uv_poll_t *handle, int status, int events)
@@ -192,92 +195,7 @@ static void source_wake(void *context)
     uv_async_send(&host->loop->wake);
 }
 
-/* ---- metrics ---- */
-
-typedef struct Page {
-    char *text;
-    size_t bytes, used;
-} Page;
-
-static void metric(Page *page, const char *name, const char *type, const char *labels,
-                   const char *help, f64 value)
-{
-    if (page->used >= page->bytes) {
-        return;
-    }
-    int written;
-    if (help != NULL) {
-        written = snprintf(page->text + page->used, page->bytes - page->used,
-                           "# HELP plenum_%s %s\n# TYPE plenum_%s %s\nplenum_%s%s %.17g\n", name,
-                           help, name, type, name, labels, value);
-    } else {
-        written = snprintf(page->text + page->used, page->bytes - page->used, "plenum_%s%s %.17g\n",
-                           name, labels, value);
-    }
-    page->used += written > 0 ? (size_t)written : 0;
-}
-
-static size_t metrics_write(void *context, char *text, size_t bytes)
-{
-    Host *host = context;
-    const HostStats *s = &host->stats;
-    const char *tick_help = "Cost of a tick.";
-    u64 encoded = 0, served = 0;
-    Page page = {text, bytes, 0};
-    chunk_cache_stats(host->cache, &encoded, &served);
-    metric(&page, "tick", "counter", "", "Newest world tick.", (f64)host->status.tick);
-    metric(&page, "tick_late_total", "counter", "", "Ticks that started late.",
-           (f64)host->status.late_ticks);
-    metric(&page, "checkpoints_total", "counter", "", "Checkpoints written.",
-           (f64)host->status.checkpoints);
-    metric(&page, "checkpoints_failed_total", "counter", "", "Checkpoints that were not.",
-           (f64)host->status.checkpoints_failed);
-    metric(&page, "checkpoint_tick", "gauge", "", "World tick of the newest checkpoint; 0: none.",
-           (f64)host->status.checkpoint_tick);
-    metric(&page, "tick_seconds", "summary", "{quantile=\"0.5\"}", tick_help,
-           (f64)histogram_quantile(&host->tick_us, 0.5) * 1e-6);
-    metric(&page, "tick_seconds", "", "{quantile=\"0.99\"}", NULL,
-           (f64)histogram_quantile(&host->tick_us, 0.99) * 1e-6);
-    metric(&page, "tick_seconds_sum", "", "", NULL, host->tick_us.sum * 1e-6);
-    metric(&page, "tick_seconds_count", "", "", NULL, (f64)host->tick_us.count);
-    metric(&page, "memory_bytes", "gauge", "", "Resident memory of the server.",
-           (f64)s->memory_bytes);
-    metric(&page, "write_failures_total", "counter", "",
-           "Failures to write the recording, the audit log or the list of bans.",
-           (f64)(s->write_failures + host->audit.failures + host->status.recording_lost));
-    metric(&page, "descriptor_shortages_total", "counter", "",
-           "Times when no file descriptor was left.", (f64)s->descriptor_shortages);
-    metric(&page, "hangups_total", "counter", "", "SIGHUP received.", (f64)s->hangups);
-    metric(&page, "bans", "gauge", "", "Bans, mutes and freezes.", host->bans.count);
-    metric(&page, "memory_limit_bytes", "gauge", "",
-           "Memory limit above which joins and spawns are refused; 0: no limit.",
-           (f64)host->options.memory_max_bytes);
-    metric(&page, "clients", "gauge", "", "Connected clients.", s->clients);
-    metric(&page, "clients_waiting", "gauge", "", "Clients that wait for a place.", s->waiting);
-    metric(&page, "clients_max", "gauge", "", "Places.", host->options.clients_max);
-    metric(&page, "joined_total", "counter", "", "Clients welcomed.", (f64)s->joined);
-    metric(&page, "worlds_packed_total", "counter", "", "Worlds packed for joins.",
-           (f64)s->worlds_packed);
-    metric(&page, "refused_total", "counter", "", "Clients refused.", (f64)s->refused);
-    metric(&page, "timed_out_total", "counter", "", "Clients lost.", (f64)s->timed_out);
-    metric(&page, "flooded_total", "counter", "", "Clients disconnected for flooding.",
-           (f64)s->flooded);
-    metric(&page, "bytes_out_total", "counter", "", "Bytes of payloads sent.", (f64)s->bytes_out);
-    metric(&page, "snapshots_total", "counter", "", "Snapshots sent.", (f64)s->snapshots);
-    metric(&page, "blocks_total", "counter", "", "Blocks of bulk transfers sent.", (f64)s->blocks);
-    metric(&page, "events_total", "counter", "", "Events told.", (f64)s->events);
-    metric(&page, "inputs_total", "counter", "", "Inputs passed to the world.", (f64)s->inputs);
-    metric(&page, "inputs_refused_total", "counter", "", "Inputs refused.", (f64)s->inputs_refused);
-    metric(&page, "malformed_total", "counter", "", "Malformed packets and messages.",
-           (f64)s->malformed);
-    metric(&page, "forged_total", "counter", "", "Datagrams that failed authentication.",
-           (f64)s->forged);
-    metric(&page, "chunks_encoded_total", "counter", "", "Chunks encoded.", (f64)encoded);
-    metric(&page, "chunks_served_total", "counter", "", "Chunk codes sent, encoded once or more.",
-           (f64)served);
-    metric(&page, "entities", "gauge", "", "Entities in the world.", host->entities.count);
-    return page.used < bytes ? page.used : bytes;
-}
+/* ---- pages ---- */
 
 static const char *why_unhealthy(void *context)
 {
@@ -287,7 +205,7 @@ static const char *why_unhealthy(void *context)
 static bool is_ready(void *context)
 {
     const Host *host = context;
-    return !host->draining && host->history.newest != NULL;
+    return !host->draining && !host->memory_short && host->history.newest != NULL;
 }
 
 /* ---- life ---- */
@@ -413,6 +331,7 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
     host->audit.fd = -1;
     clock_read(host);
     host->snapshot_ns = host->now_ns;
+    host->measures.started_unix_s = clock_unix_s();
     if (options->identity != NULL) {
         host->identity = *options->identity;
         host->options.identity = &host->identity;

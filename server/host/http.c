@@ -31,7 +31,7 @@ static enum MHD_Result reply(struct MHD_Connection *connection, unsigned int sta
 static enum MHD_Result reply_text(struct MHD_Connection *connection, unsigned int status,
                                   const char *text)
 {
-    char copy[64];
+    char copy[256];
     snprintf(copy, sizeof copy, "%s\n", text);
     return reply(connection, status, "text/plain; charset=utf-8", copy, strlen(copy));
 }
@@ -60,8 +60,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         return result;
     }
     bool health = strcmp(url, "/healthz") == 0, ready = strcmp(url, "/readyz") == 0;
+    if (strcmp(url, "/livez") == 0) {
+        return reply_text(connection, MHD_HTTP_OK, "ok");
+    }
     if (!health && !ready) {
-        return reply_text(connection, MHD_HTTP_NOT_FOUND, "/metrics /healthz /readyz");
+        return reply_text(connection, MHD_HTTP_NOT_FOUND, "/metrics /healthz /readyz /livez");
     }
     const char *why = health ? http->pages.unhealthy(http->pages.context) : NULL;
     if (why != NULL) {

@@ -1,6 +1,7 @@
 /*
- * http.h: serves /metrics (Prometheus text), /healthz and /readyz with libmicrohttpd, without its
- * own thread: the host's loop watches one file descriptor and calls http_run.
+ * http.h: serves /metrics (Prometheus text), /healthz, /readyz and /livez (the loop turns) with
+ * libmicrohttpd, without its own thread: the host's loop watches one file descriptor and calls
+ * http_run.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_HTTP_H
@@ -9,7 +10,7 @@
 #include "shared/base/error.h"
 
 enum {
-    HTTP_PAGE_BYTES_MAX = 32 << 10
+    HTTP_PAGE_BYTES_MAX = 64 << 10
 };
 
 typedef struct HttpPages {

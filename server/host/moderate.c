@@ -85,12 +85,16 @@ void moderate_hold_back(Host *host, Session *session, BanKind kind, u64 seconds)
     }
 }
 
-static void list_save(Host *host)
+void moderate_save(Host *host)
 {
     ErrorText error = {0};
-    if (ban_list_save(&host->bans, &error) != 0) {
-        host->stats.write_failures++;
+    bool was = host->health.bans_failing;
+    host->health.bans_failing = ban_list_save(&host->bans, &error) != 0;
+    host->stats.write_failures += host->health.bans_failing;
+    if (host->health.bans_failing && !was) {
         log_error("%s", error.text);
+    } else if (was && !host->health.bans_failing) {
+        log_info("the list of bans could be written again");
     }
 }
 
@@ -117,7 +121,7 @@ int moderate_ban(Host *host, const Ban *ban, Role role)
     if (result != 0) {
         return result;
     }
-    list_save(host);
+    moderate_save(host);
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         bool here = session->state == SESSION_LIVE || session->state == SESSION_WAITING;
@@ -138,7 +142,7 @@ bool moderate_unban(Host *host, BanKind kind, const BanTarget *target)
     if (!ban_list_remove(&host->bans, kind, target)) {
         return false;
     }
-    list_save(host);
+    moderate_save(host);
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         if (session->state == SESSION_LIVE && ban_target_matches(target, &session->identity)) {
@@ -170,7 +174,7 @@ void moderate_remove(Host *host, Session *session, u64 seconds, const char *by, 
     moderate_kick(host, session, REFUSE_KICKED, reason);
     if (known && !covers_local(host, &ban.target) &&
         ban_list_add(&host->bans, &ban, clock_unix_s()) == 0) {
-        list_save(host);
+        moderate_save(host);
     }
 }
 

@@ -141,6 +141,7 @@ void recorder_stats(Recorder *r, RecorderStats *out)
     pthread_mutex_lock(&r->mutex);
     *out = r->stats;
     out->waiting = r->count;
+    out->ended = r->dead;
     pthread_mutex_unlock(&r->mutex);
 }
 

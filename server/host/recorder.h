@@ -32,6 +32,7 @@ typedef struct RecorderStats {
     u64 ticks_lost; /* that are in no file */
     u64 waiting;    /* in the queue */
     bool stuck;     /* the last write failed */
+    bool ended;     /* nothing more is written */
 } RecorderStats;
 
 typedef struct Recorder Recorder;

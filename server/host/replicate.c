@@ -6,6 +6,7 @@
 #include "server/host/session.h"
 
 #include "shared/base/check.h"
+#include "shared/base/clock.h"
 #include "shared/base/log.h"
 
 #include <math.h>
@@ -201,12 +202,15 @@ static void worlds_send(Host *host)
 typedef struct Emit {
     Host *host;
     Session *session;
+    u64 send_ns; /* spent on sending */
 } Emit;
 
 static void packet_emit(void *context, const u8 *packet, u32 bytes)
 {
     Emit *emit = context;
+    u64 began_ns = clock_now_ns();
     (void)session_send(emit->host, emit->session, CHANNEL_STATE, packet, bytes);
+    emit->send_ns += clock_now_ns() - began_ns;
     budget_sent(&emit->session->budget, bytes);
     emit->session->early_bytes += emit->session->world_here ? 0 : bytes + BUDGET_HEAD_BYTES;
 }
@@ -232,15 +236,20 @@ static void snapshot_send(Host *host, Session *session)
         u64 held_ms = u64_min(host->now_ms - session->echo_at_ms, 30000);
         header.echo_ms = (u16)(session->echo_ms + held_ms);
     }
-    Emit emit = {host, session};
+    Emit emit = {host, session, 0};
+    u64 began_ns = clock_now_ns();
     u32 rtt_ms = session->rtt_ms > 0.0 ? (u32)session->rtt_ms : 100;
     snapshot_sender_build(session->sender, host->cache, &session->view, &header,
                           (SnapshotLine){allowed, host->now_ms, rtt_ms}, packet_emit, &emit);
+    u64 cost_ns = clock_now_ns() - began_ns;
+    buckets_add(&host->measures.encode, &BOUNDS_SECONDS, (f64)(cost_ns - emit.send_ns) * 1e-9);
+    buckets_add(&host->measures.send, &BOUNDS_SECONDS, (f64)emit.send_ns * 1e-9);
     SnapshotSenderStats stats;
     snapshot_sender_stats(session->sender, &stats);
     session->limited = stats.limited;
     if (stats.limited) {
         budget_limited(&session->budget);
+        host->measures.limited++;
     }
     host->stats.snapshots++;
 }
@@ -257,6 +266,11 @@ static bool states_wanted(Host *host, Session *session)
         bool near;
         f64 rtt_ms, bytes_s = transfer_bytes_s(session, &rtt_ms, &near);
         session->world_here = true;
+        if (!session->joined) {
+            buckets_add(&host->measures.join, &BOUNDS_SECONDS,
+                        (f64)(host->now_ms - session->opened_ms) * 1e-3);
+        }
+        session->joined = true;
         session->rtt_ms = session->rtt_ms > 0.0 ? session->rtt_ms : rtt_ms;
         if (session->early_bytes > 0) {
             budget_begin(&session->budget, bytes_s, rtt_ms, host->now_ms);
@@ -318,6 +332,7 @@ void replicate_frames(Host *host)
     while ((frame = host->source->ops->take(host->source)) != NULL) {
         frame_apply(host, frame);
         frame_release(frame);
+        host->measures.frames++;
         any = true;
         VALIDATE_STORE(stream_validate(host));
     }
@@ -327,7 +342,6 @@ void replicate_frames(Host *host)
     if (!any) {
         return;
     }
-    histogram_add(&host->tick_us, (u64)(f32_max(host->status.status.tick_ms, 0.0f) * 1000.0f));
     /* A snapshot is sent with the frame that makes it due: newer data than by a timer. */
     if (host->now_ns + 2000000 >= host->snapshot_ns) {
         snapshots_send(host);

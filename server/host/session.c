@@ -101,6 +101,10 @@ void session_close(Host *host, Session *session, u32 reason, const char *text)
     log_info("%s%s%s: %s%s%s", session->state == SESSION_LIVE ? "user \"" : "peer", session->name,
              session->state == SESSION_LIVE ? "\"" : "", refuse_reason_text(reason),
              text[0] != '\0' ? ": " : "", text);
+    if (reason < REFUSE_COUNT) {
+        bool live = session->state == SESSION_LIVE;
+        (live ? host->measures.ended : host->measures.refused)[reason]++;
+    }
     host->stats.refused += session->state == SESSION_HELLO;
     host->stats.flooded += reason == REFUSE_FLOOD;
     session_end(host, session);
@@ -115,6 +119,7 @@ void session_gone(Host *host, u32 peer, u32 reason)
     Session *session = &host->sessions[peer];
     if (session->state == SESSION_LIVE) {
         host->stats.timed_out += reason == REFUSE_NONE;
+        host->measures.ended[reason < REFUSE_COUNT ? reason : REFUSE_LEFT]++;
         log_info("user \"%s\" %s", session->name,
                  reason == REFUSE_NONE ? "lost the connection" : "left");
     }
@@ -559,6 +564,7 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
         break;
     case MESSAGE_GOODBYE:
         log_info("user \"%s\" left", session->name);
+        host->measures.ended[REFUSE_LEFT] += session->state == SESSION_LIVE;
         session_end(host, session);
         session->state = SESSION_CLOSING;
         host->link->ops->disconnect(host->link, session->peer, REFUSE_LEFT);

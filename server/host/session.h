@@ -14,6 +14,7 @@
 #include "server/host/authorize.h"
 #include "server/host/budget.h"
 #include "server/host/host.h"
+#include "server/host/metrics.h"
 #include "server/host/moderate.h"
 #include "server/host/names.h"
 #include "server/host/spawns.h"
@@ -78,6 +79,7 @@ typedef struct Session {
     u32 bulk_first;     /* transfers before it are void */
     u32 world_transfer; /* id of the world's transfer */
     bool world_here;    /* the world was received completely */
+    bool joined;        /* it was here once */
     u32 early_bytes;    /* bytes of states sent before that */
     bool welcomed;
     Permissions permissions;
@@ -120,6 +122,19 @@ typedef struct PendingRelease {
     u32 user, sequence;
 } PendingRelease;
 
+enum {
+    HEALTH_SAMPLES = 20
+};
+
+/* What health.c remembers. */
+typedef struct Health {
+    u64 check_ms, retry_ms;        /* when the next look, and the next try of a write, are due */
+    bool bans_failing;             /* the list of bans is not on the disk as it is here */
+    f64 dropped_s[HEALTH_SAMPLES]; /* world time given up since the start, at the last checks */
+    u32 samples;                   /* taken so far */
+    char text[128];
+} Health;
+
 struct Host {
     HostOptions options;
     Link *link;
@@ -151,8 +166,7 @@ struct Host {
     bool roster_dirty, draining;
     bool memory_short; /* at the memory limit: sessions continue, nothing is added */
     bool descriptors_short;
-    int spare_fd;  /* kept for /healthz; −1: none */
-    u64 health_ms; /* time of the next check */
+    int spare_fd; /* kept for /healthz; −1: none */
 
     /* The world as replicated to clients. */
     History history;
@@ -182,7 +196,8 @@ struct Host {
     u8 *scratch;                           /* encoded payloads */
     u32 scratch_bytes;
     HostStats stats;
-    Histogram tick_us; /* cost of ticks as reported by the source */
+    HostMeasures measures;
+    Health health;
     struct HostLoop *loop;
 };
 
@@ -229,12 +244,12 @@ bool session_token_use(Host *host, Session *session);
 void sessions_token_check(Host *host);
 /* ---- health.c ---- */
 
-/* Looks for what the server has run out of. */
+/* Looks for what the server has run out of, and tries again what failed for that reason. */
 void health_check(Host *host);
 /* Gives the last descriptor away, for a connection to /healthz. */
 void health_spare(Host *host);
-/* What is wrong, or NULL. */
-const char *health_text(const Host *host);
+/* What is wrong, or NULL; borrowed until the next call. */
+const char *health_text(Host *host);
 
 /* ---- hands.c ---- */
 
@@ -279,6 +294,8 @@ void moderate_remove(Host *host, Session *session, u64 seconds, const char *by, 
 /* A vote for a user's removal; the first begins it, tells all, and the last one needed removes.
  * ERROR_DENIED: not about this user; ERROR_STATE: voted already; ERROR_LIMIT: too soon. */
 int moderate_vote(Host *host, Session *voter, Session *target);
+/* Writes the list of bans again after a failure. */
+void moderate_save(Host *host);
 /* Reads the lists and opens the audit log again; a list that cannot be read stays as it is. */
 void moderate_reload(Host *host);
 /* Ends votes. */

@@ -10,6 +10,7 @@
 #include "protocol/field/frame.h"
 #include "protocol/session/input.h"
 #include "protocol/session/message.h"
+#include "shared/base/stats.h"
 
 struct RecordingNote; /* recording.h */
 
@@ -23,7 +24,29 @@ typedef struct SourceStatus {
     u64 checkpoints, checkpoints_failed; /* written, and not, since the start */
     u64 checkpoint_tick;                 /* of the newest; 0: none */
     bool checkpoint_failing;             /* the last one could not be written */
+    bool recording;                      /* there is one */
+    bool recording_ended;                /* before the session: nothing more is written */
+    u64 ticks_recorded, ticks_unrecorded, ticks_unwritten; /* in the file, lost, in the queue */
+    f64 dropped_s; /* world time that was given up since the start, since ticks cost too much */
 } SourceStatus;
+
+/* What a tick's time goes into, in order. The first are those of WorldPhase. */
+typedef enum TickPhase {
+    TICK_INPUTS,
+    TICK_CONTACTS,
+    TICK_SUBSTEPS,
+    TICK_FINISH,
+    TICK_FRAME,      /* quantizing */
+    TICK_RECORD,     /* queueing for the recorder */
+    TICK_CHECKPOINT, /* an image of the world, where one is due */
+    TICK_PHASES
+} TickPhase;
+
+/* Since the start; of BOUNDS_SECONDS. */
+typedef struct SourceTimes {
+    Buckets tick; /* whole ticks */
+    Buckets phases[TICK_PHASES];
+} SourceTimes;
 
 typedef struct Source Source;
 typedef struct SourceOps {
@@ -43,6 +66,8 @@ typedef struct SourceOps {
     /* Pause, step, speed, seek, reset. 0 or a negative Error (ERROR_UNSUPPORTED, ERROR_RANGE). */
     int (*control)(Source *source, u32 user, u32 kind, f64 value);
     void (*status)(Source *source, SourceStatus *out);
+    /* What ticks cost. NULL: not measured. */
+    void (*times)(Source *source, SourceTimes *out);
     /* Sets the parts of the debug picture that clients want (DEBUG_ bits, 0 none). NULL: not
      * supported. */
     void (*debug_subscribe)(Source *source, u32 mask);

@@ -45,6 +45,33 @@ static WorldSource *from(Source *source)
     return (WorldSource *)source;
 }
 
+/* ---- what a tick costs ---- */
+
+PL_STATIC_ASSERT((int)TICK_FINISH == (int)WORLD_PHASE_FINISH &&
+                     (int)TICK_FRAME == (int)WORLD_PHASES,
+                 "TickPhase begins with the phases of the world");
+
+static void sim_phase(WorldSource *s, TickPhase ended)
+{
+    u64 now_ns = clock_now_ns();
+    s->phase_s[ended] = (f64)(now_ns - s->phase_ns) * 1e-9;
+    s->phase_ns = now_ns;
+}
+
+static void sim_observe(void *context, WorldPhase ended)
+{
+    sim_phase(context, (TickPhase)ended);
+}
+
+/* Under the mutex. */
+static void sim_count_times(WorldSource *s, f64 tick_s)
+{
+    buckets_add(&s->times.tick, &BOUNDS_SECONDS, tick_s);
+    for (u32 i = 0; i < TICK_PHASES; i++) {
+        buckets_add(&s->times.phases[i], &BOUNDS_SECONDS, s->phase_s[i]);
+    }
+}
+
 /* ---- frames out ---- */
 
 /* Removes the newest waiting frame, or returns NULL if there is space for another. */
@@ -155,13 +182,16 @@ static u32 sim_take_inputs(WorldSource *s)
 /* Builds, records and passes on the frame of the current state. 0 or a negative Error. */
 static int sim_publish(WorldSource *s, u32 input_count)
 {
+    s->phase_ns = clock_now_ns();
     Frame *frame = world_frame(s->world);
     if (frame == NULL) {
         return ERROR_MEMORY;
     }
+    sim_phase(s, TICK_FRAME);
     if (s->recorder != NULL) {
         recorder_tick(s->recorder, frame, s->inputs, input_count);
     }
+    sim_phase(s, TICK_RECORD);
     probe_print_tick(&s->probes, frame->tick, probe_value, s);
     return sim_give_frame(s, frame);
 }
@@ -215,17 +245,21 @@ static void sim_debug_view(WorldSource *s)
 static int sim_tick(WorldSource *s)
 {
     u64 began_ns = clock_now_ns();
+    s->phase_ns = began_ns;
     u32 count = sim_take_inputs(s);
     world_tick(s->world, s->inputs, count);
     sim_debug_view(s);
     int result = sim_publish(s, count);
+    s->phase_ns = clock_now_ns();
     sim_check_checkpoint(s, false);
-    u64 now_ns = clock_now_ns();
+    sim_phase(s, TICK_CHECKPOINT);
+    u64 now_ns = s->phase_ns;
     average_add(&s->cost, (f64)(now_ns - began_ns) * 1e-6);
     bool slowed = s->slowed_ns != 0 && now_ns - s->slowed_ns < NS_PER_S;
     pthread_mutex_lock(&s->mutex);
     s->status.status.tick_ms = (f32)s->cost.value;
     s->status.status.slowed = slowed;
+    sim_count_times(s, (f64)(now_ns - began_ns) * 1e-9);
     pthread_mutex_unlock(&s->mutex);
     return result;
 }
@@ -286,6 +320,7 @@ static void sim_note_late(WorldSource *s, u64 now_ns, u64 period_ns)
     pthread_mutex_lock(&s->mutex);
     s->status.late_ticks++;
     u64 late_ticks = s->status.late_ticks;
+    s->status.dropped_s += late_ns < BACKLOG_NS ? 0.0 : (f64)late_ns * 1e-9;
     pthread_mutex_unlock(&s->mutex);
     if (late_ns < BACKLOG_NS) {
         return;
@@ -357,6 +392,7 @@ static void *sim_main(void *argument)
 {
     WorldSource *s = argument;
     s->checkpoint_ns = clock_now_ns();
+    world_observe(s->world, sim_observe, s);
     int result = sim_publish(s, 0);
     f64 speed = 1.0;
     while (result == 0) {
@@ -529,10 +565,23 @@ static void source_status(Source *source, SourceStatus *out)
     if (s->recorder != NULL) {
         RecorderStats recorded;
         recorder_stats(s->recorder, &recorded);
+        out->recording = true;
         out->recording_lost = recorded.stuck;
+        out->recording_ended = recorded.ended;
+        out->ticks_recorded = recorded.ticks;
+        out->ticks_unrecorded = recorded.ticks_lost;
+        out->ticks_unwritten = recorded.waiting;
     }
     out->status.paused = s->paused;
     out->status.speed = (f32)s->speed;
+    pthread_mutex_unlock(&s->mutex);
+}
+
+static void source_times(Source *source, SourceTimes *out)
+{
+    WorldSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    *out = s->times;
     pthread_mutex_unlock(&s->mutex);
 }
 
@@ -638,6 +687,7 @@ Source *source_world_create(const char *scene_path, const SourceWorldOptions *op
         .debug = source_debug,
         .note = source_note,
         .status = source_status,
+        .times = source_times,
         .keep = source_keep,
         .kept = source_kept,
     };

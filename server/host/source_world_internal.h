@@ -35,15 +35,17 @@ typedef struct WorldSource {
     World *world;
     Recorder *recorder; /* changed under the mutex; NULL none */
     Checkpointer *checkpointer;
-    u64 checkpoint_ns;   /* when the last checkpoint was taken */
-    u64 checkpoint_tick; /* and of which tick */
-    Input *inputs;       /* [INPUTS_PER_TICK_MAX] of the current tick */
-    u64 deadline_ns;     /* when the next tick is due */
-    u64 slowed_ns;       /* when world time was last dropped; 0 never */
-    u64 warned_ns;       /* time of the last log message about it */
-    u64 given_up_ns;     /* world time dropped since then */
-    MovingAverage cost;  /* ms per tick */
-    u64 looked_ns;       /* time of the last debug picture */
+    u64 checkpoint_ns;        /* when the last checkpoint was taken */
+    u64 checkpoint_tick;      /* and of which tick */
+    Input *inputs;            /* [INPUTS_PER_TICK_MAX] of the current tick */
+    u64 deadline_ns;          /* when the next tick is due */
+    u64 slowed_ns;            /* when world time was last dropped; 0 never */
+    u64 warned_ns;            /* time of the last log message about it */
+    u64 given_up_ns;          /* world time dropped since then */
+    MovingAverage cost;       /* ms per tick */
+    u64 looked_ns;            /* time of the last debug picture */
+    u64 phase_ns;             /* when the last phase of this tick ended */
+    f64 phase_s[TICK_PHASES]; /* of this tick */
 
     pthread_t thread;
     bool started;
@@ -65,6 +67,7 @@ typedef struct WorldSource {
     f64 speed;
     FrameQueue made;
     SourceStatus status;
+    SourceTimes times;
     u32 debug_mask;
     bool debug_mask_changed;
     DebugPicture *picture; /* not taken yet */

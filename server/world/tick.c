@@ -46,28 +46,46 @@ void world_destroy(World *world)
     free(world);
 }
 
+void world_observe(World *world, WorldObserver *observer, void *context)
+{
+    world->observer = observer;
+    world->observer_context = context;
+}
+
+static void phase_end(const World *world, WorldPhase phase)
+{
+    if (world->observer != NULL) {
+        world->observer(world->observer_context, phase);
+    }
+}
+
 void world_tick(World *world, const Input *inputs, u32 count)
 {
     world->event_count = 0;
 
     world_inputs(world, inputs, count);
-    EACH_MATTER(world, steer)
+    phase_end(world, WORLD_PHASE_INPUTS);
 
+    EACH_MATTER(world, steer)
     EACH_MATTER(world, stir)
     EACH_MATTER(world, begin)
     EACH_MATTER(world, prepare)
+    phase_end(world, WORLD_PHASE_CONTACTS);
+
     u32 substeps = rigid_substeps(world_rigid(world));
     CHECK(substeps >= 1 && substeps <= SUBSTEPS_MAX);
     f32 h = world_tick_s(world) / (f32)substeps;
     for (u32 i = 0; i < substeps; i++) {
         EACH_MATTER_WITH(world, substep, h)
     }
+    phase_end(world, WORLD_PHASE_SUBSTEPS);
+
     EACH_MATTER(world, rest)
     EACH_MATTER(world, finish)
-
     EACH_MATTER(world, report)
     world->tick++;
     VALIDATE_STORE(world_validate(world));
+    phase_end(world, WORLD_PHASE_FINISH);
 }
 
 FieldSet *world_fields(const World *world)

@@ -39,6 +39,18 @@ u64 world_memory_estimate(const Scene *scene, const MatterList *kinds);
  * an EVENT_REFUSED. Inputs have passed input_check and the host's lag compensation (`local` is
  * then final). */
 void world_tick(World *world, const Input *inputs, u32 count);
+/* The parts of a tick, in order. */
+typedef enum WorldPhase {
+    WORLD_PHASE_INPUTS,
+    WORLD_PHASE_CONTACTS, /* paths, sources, broad and narrow phase */
+    WORLD_PHASE_SUBSTEPS,
+    WORLD_PHASE_FINISH, /* sleep, events, removals, probes */
+    WORLD_PHASES
+} WorldPhase;
+/* Is told at the end of each, so that a caller with a clock can measure them; changes nothing. */
+typedef void WorldObserver(void *context, WorldPhase ended);
+void world_observe(World *world, WorldObserver *observer, void *context);
+
 /* The quantized frame of the current tick with the tick's events; the caller releases it. Call
  * once after each world_tick, and once before the first for tick 0. NULL: out of memory. */
 Frame *world_frame(World *world);

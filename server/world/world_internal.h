@@ -69,6 +69,8 @@ struct World {
     u32 *order;    /* [INPUTS_PER_TICK_MAX] of this tick's inputs */
     Event *events; /* of this tick */
     u32 event_count, event_capacity;
+    WorldObserver *observer; /* NULL: none */
+    void *observer_context;
 };
 
 /* Calls a function of every kind that implements it, in order. */

@@ -3,6 +3,12 @@
 
 #include <stdlib.h>
 
+const BucketBounds BOUNDS_SECONDS = {19,
+                                     {1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2,
+                                      2e-2, 5e-2, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0}};
+const BucketBounds BOUNDS_RATE = {10,
+                                  {4e3, 8e3, 16e3, 32e3, 64e3, 125e3, 250e3, 625e3, 1.25e6, 2.5e6}};
+
 enum {
     STEPS = 1 << HISTOGRAM_STEP_BITS
 };
@@ -52,6 +58,17 @@ f64 histogram_quantile(const Histogram *histogram, f64 q)
     f64 value = bucket_value(bucket);
     value = value < (f64)histogram->min ? (f64)histogram->min : value;
     return value > (f64)histogram->max ? (f64)histogram->max : value;
+}
+
+void buckets_add(Buckets *buckets, const BucketBounds *bounds, f64 value)
+{
+    u32 i = 0;
+    while (i < bounds->count && value > bounds->bounds[i]) {
+        i++;
+    }
+    buckets->counts[i]++;
+    buckets->count++;
+    buckets->sum += value;
 }
 
 void average_add(MovingAverage *average, f64 value)

@@ -21,6 +21,23 @@ typedef struct Histogram {
     u32 buckets[HISTOGRAM_BUCKETS];
 } Histogram;
 
+/* Counts of values up to fixed bounds, for a page of metrics: which bounds is said with each value,
+ * so that a zeroed Buckets is empty. */
+enum {
+    BUCKETS_MAX = 20
+};
+typedef struct BucketBounds {
+    u32 count;
+    f64 bounds[BUCKETS_MAX]; /* [count] ascending; a value equal to a bound is below it */
+} BucketBounds;
+typedef struct Buckets {
+    u64 counts[BUCKETS_MAX + 1]; /* of each; the last used one: above all bounds */
+    u64 count;
+    f64 sum;
+} Buckets;
+extern const BucketBounds BOUNDS_SECONDS; /* 10 us to 10 s */
+extern const BucketBounds BOUNDS_RATE;    /* 4 kB/s to 2.5 MB/s, the range of a client's budget */
+
 /* Exponential moving average: the newest value has `weight` (0..1]. */
 typedef struct MovingAverage {
     f64 weight, value;
@@ -31,6 +48,8 @@ PL_BEGIN_C
 void histogram_add(Histogram *histogram, u64 value);
 /* The q-quantile (0..1) of all values, 0 if there are none. */
 f64 histogram_quantile(const Histogram *histogram, f64 q);
+
+void buckets_add(Buckets *buckets, const BucketBounds *bounds, f64 value);
 
 void average_add(MovingAverage *average, f64 value);
 

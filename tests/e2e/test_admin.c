@@ -3,6 +3,7 @@
  * system, with the real programs.
  */
 #include "shared/base/clock.h"
+#include "tests/support/pages.h"
 #include "tests/support/process.h"
 
 #include <arpa/inet.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -110,57 +110,6 @@ static void test_console(void **state)
 
 /* ---- what runs out ---- */
 
-static u32 free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t bytes = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
-
-static int http_open(u32 port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((u16)port)};
-    struct timeval patience = {.tv_sec = 2};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-    return fd;
-}
-
-static void http_get(u32 port, const char *page, char *text, size_t bytes)
-{
-    int fd = http_open(port);
-    size_t used = 0;
-    ssize_t got = 1;
-    dprintf(fd, "GET %s HTTP/1.0\r\n\r\n", page);
-    while (got > 0 && used + 1 < bytes) {
-        got = read(fd, text + used, bytes - 1 - used);
-        used += got > 0 ? (size_t)got : 0;
-    }
-    text[used] = '\0';
-    close(fd);
-}
-
-static bool page_says(u32 port, const char *page, const char *part)
-{
-    static char text[64 << 10];
-    u64 end = clock_now_ns() + 15000000000ull;
-    while (clock_now_ns() < end) {
-        http_get(port, page, text, sizeof text);
-        if (strstr(text, part) != NULL) {
-            return true;
-        }
-        clock_sleep_until_ns(clock_now_ns() + 100000000);
-    }
-    return false;
-}
-
 /* A server below a limit of the shell; returns its HTTP port. */
 static u32 limited_start(Process *server, const char *limit, const char *options)
 {
@@ -183,7 +132,8 @@ static void test_file_size(void **state)
     snprintf(options, sizeof options, "--record \"%s\"", test_path("large.plrec"));
     u32 port = limited_start(&server, "-f 180", options);
     assert_true(page_says(port, "/healthz", "the recording could not be written"));
-    assert_true(page_says(port, "/metrics", "plenum_write_failures_total 1"));
+    assert_true(page_says(port, "/metrics", "plenum_write_failing{file=\"recording\"} 1"));
+    assert_true(page_says(port, "/metrics", "plenum_healthy 0"));
     assert_true(page_says(port, "/readyz", "200 OK"));
     assert_int_equal(process_stop(&server), 0);
 }

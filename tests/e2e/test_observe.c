@@ -1,0 +1,102 @@
+/*
+ * test_observe.c: what a server says of itself: the page of metrics and what deploy/observe makes
+ * of it, and health that comes back. The real programs.
+ */
+#include "tests/support/pages.h"
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SCENE "shared/scenes/playground.json"
+
+static char page[128 << 10];
+
+/* A server with pages and a recording; returns their port, and that of the world. */
+static u32 observed_start(Process *server, u32 *world_port, const char *option, const char *value)
+{
+    char http[64], recording[PATH_BYTES_MAX];
+    u32 port = free_port();
+    snprintf(http, sizeof http, "127.0.0.1:%u", port);
+    snprintf(recording, sizeof recording, "%s", test_path("observed.plrec"));
+    *world_port = server_start(server, "--http", http, "--record", recording, option, value,
+                               source_path(SCENE), NULL);
+    return port;
+}
+
+static void test_metrics(void **state)
+{
+    PL_UNUSED(state);
+    Process server, client, python;
+    u32 world_port, port = observed_start(&server, &world_port, "--threads", "1");
+    char saved[PATH_BYTES_MAX];
+    snprintf(saved, sizeof saved, "%s", test_path("metrics.txt"));
+    process_start(&client, "plenum-client", "--headless", "--duration", "4",
+                  server_address(world_port), NULL);
+    assert_true(page_says(port, "/metrics", "plenum_join_seconds_count 1"));
+    assert_true(page_says(port, "/metrics", "plenum_client_budget_bytes_per_second_count 1"));
+    assert_int_equal(process_wait(&client, 30.0), 0);
+    assert_true(page_says(port, "/metrics", "plenum_sessions_ended_total{reason=\"left\"} 1"));
+    page_get(port, "/metrics", page, sizeof page);
+    const char *body = strstr(page, "\r\n\r\n");
+    assert_non_null(body);
+    file_write(saved, body + 4);
+    process_start(&python, "python3", "-B", source_path("tests/e2e/check_observe.py"), saved, NULL);
+    int code = process_wait(&python, 60.0);
+    char *said = file_text(python.err);
+    if (code != 0) {
+        print_message("%s", said);
+    }
+    free(said);
+    assert_int_equal(code, 0);
+    assert_true(page_says(port, "/livez", "200 OK"));
+    assert_int_equal(process_stop(&server), 0);
+}
+
+/* A list that could not be saved makes the server ill until it could be, and no longer. */
+static void test_recovery(void **state)
+{
+    PL_UNUSED(state);
+    Process server, tool;
+    char folder[PATH_BYTES_MAX], config[PATH_BYTES_MAX], text[4 * PATH_BYTES_MAX];
+    u32 world_port;
+    snprintf(folder, sizeof folder, "%s", test_path("lists"));
+    snprintf(config, sizeof config, "%s", test_path("observed.ini"));
+    snprintf(text, sizeof text, "bans = %s/bans\nconsole = %s\n", folder, test_path("console"));
+    file_write(config, text);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    u32 port = observed_start(&server, &world_port, "--config", config);
+    assert_true(page_says(port, "/healthz", "200 OK"));
+    assert_int_equal(rmdir(folder), 0);
+    process_start(&tool, "plenum-tool", "admin", test_path("console"), "ban", "10.0.0.0/8", NULL);
+    (void)process_wait(&tool, 10.0);
+    assert_true(page_says(port, "/healthz", "503"));
+    assert_true(page_says(port, "/healthz", "the list of bans could not be written"));
+    assert_true(page_says(port, "/metrics", "plenum_write_failing{file=\"bans\"} 1"));
+    assert_true(page_says(port, "/livez", "200 OK"));
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_true(page_says(port, "/healthz", "200 OK"));
+    assert_true(page_says(port, "/metrics", "plenum_write_failing{file=\"bans\"} 0"));
+    assert_int_equal(process_stop(&server), 0);
+    snprintf(text, sizeof text, "%s/bans", folder);
+    char *bans = file_text(text);
+    assert_non_null(bans);
+    assert_non_null(strstr(bans, "10.0.0.0/8"));
+    free(bans);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_recovery),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

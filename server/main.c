@@ -15,7 +15,7 @@
 
 typedef struct ServerOptions {
     const char *listen, *config, *record, *http, *probe_format, *open_role, *key, *identity,
-        *revoked, *log, *local_role, *password, *bans, *allow, *audit, *console;
+        *revoked, *log, *log_format, *local_role, *password, *bans, *allow, *audit, *console;
     char probe[OPTION_LINES_BYTES];
     char secret[PASSWORD_BYTES_MAX];
     bool audit_json;
@@ -91,6 +91,24 @@ static int log_level(const char *name, ErrorText *error)
     }
     return error_set(error, ERROR_USAGE,
                      "--log: \"%s\" is not one of debug, info, warn, error, quiet", name);
+}
+
+/* name NULL: what suits the reader. */
+static int log_format(const char *name, ErrorText *error)
+{
+    static const char *const names[] = {"text", "journal", "json"};
+    for (u32 i = 0; name != NULL && i < PL_COUNT(names); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            log_set_format((LogFormat)i);
+            return ERROR_OK;
+        }
+    }
+    if (name == NULL) {
+        log_set_format(log_is_journal() ? LOG_JOURNAL : LOG_TEXT);
+        return ERROR_OK;
+    }
+    return error_set(error, ERROR_USAGE, "--log-format: \"%s\" is not one of text, journal, json",
+                     name);
 }
 
 /* `text` may be NULL: *role stays. */
@@ -323,7 +341,8 @@ int main(int argc, char **argv)
     OptionState state = {0}; /* options point into it */
     int result = parse(&options, &state, argc, argv, &operand, &error);
     int code = EXIT_OK;
-    if (result < 0 || (result == 0 && log_level(options.log, &error) != ERROR_OK)) {
+    if (result < 0 || (result == 0 && (log_level(options.log, &error) != ERROR_OK ||
+                                       log_format(options.log_format, &error) != ERROR_OK))) {
         code = complain(&error, EXIT_USAGE);
     } else if (result == 0) {
         code = run(&options, operand, &error);

@@ -39,6 +39,8 @@ struct World {
     u32 event_count;
     Entity first;
     ScalarInfo probe;
+    WorldObserver *observer;
+    void *observer_context;
 };
 
 static _Atomic u64 tick_cost_ns;   /* what a tick sleeps */
@@ -114,6 +116,15 @@ void world_tick(World *world, const Input *inputs, u32 count)
     if (cost > 0) {
         clock_sleep_until_ns(clock_now_ns() + cost);
     }
+    for (u32 i = 0; i < WORLD_PHASES && world->observer != NULL; i++) {
+        world->observer(world->observer_context, (WorldPhase)i);
+    }
+}
+
+void world_observe(World *world, WorldObserver *observer, void *context)
+{
+    world->observer = observer;
+    world->observer_context = context;
 }
 
 Frame *world_frame(World *world)
@@ -482,6 +493,19 @@ static void slow_world_gives_time_up(void **state)
     assert_true(slowed);
     assert_true(status.late_ticks > 0 && status.late_ticks <= 12);
     assert_true(status.status.tick_ms >= 30.0f);
+    /* Twelve ticks of 40 ms that had 16.7 ms each: all is dropped but what may be recovered. */
+    assert_true(status.dropped_s > 0.1);
+    SourceTimes times;
+    source->ops->times(source, &times);
+    assert_int_equal(times.tick.count, 12);
+    assert_true(times.tick.sum >= 12 * 0.04);
+    f64 sum = 0.0;
+    for (u32 i = 0; i < TICK_PHASES; i++) {
+        assert_int_equal(times.phases[i].count, 12);
+        sum += times.phases[i].sum;
+    }
+    assert_true(times.phases[TICK_INPUTS].sum >= 12 * 0.04); /* where the stand-in sleeps */
+    assert_true(sum <= times.tick.sum + 1e-9);
     source->ops->destroy(source);
 }
 

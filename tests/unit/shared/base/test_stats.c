@@ -85,6 +85,25 @@ static void hash_is_xxh3(void **state)
     }
 }
 
+static void buckets_hold_what_is_at_most_their_bound(void **state)
+{
+    (void)state;
+    Buckets buckets = {0};
+    const f64 values[] = {0.0, 1e-5, 1.1e-5, 10.0, 11.0};
+    for (u32 i = 0; i < PL_COUNT(values); i++) {
+        buckets_add(&buckets, &BOUNDS_SECONDS, values[i]);
+    }
+    assert_int_equal(buckets.counts[0], 2);
+    assert_int_equal(buckets.counts[1], 1);
+    assert_int_equal(buckets.counts[BOUNDS_SECONDS.count - 1], 1);
+    assert_int_equal(buckets.counts[BOUNDS_SECONDS.count], 1);
+    assert_int_equal(buckets.count, 5);
+    assert_true(BOUNDS_SECONDS.count <= BUCKETS_MAX && BOUNDS_RATE.count <= BUCKETS_MAX);
+    for (u32 i = 1; i < BOUNDS_SECONDS.count; i++) {
+        assert_true(BOUNDS_SECONDS.bounds[i] > BOUNDS_SECONDS.bounds[i - 1]);
+    }
+}
+
 static void clock_advances(void **state)
 {
     (void)state;
@@ -100,6 +119,7 @@ int main(void)
         cmocka_unit_test(histogram_quantiles),
         cmocka_unit_test(moving_average),
         cmocka_unit_test(hash_is_xxh3),
+        cmocka_unit_test(buckets_hold_what_is_at_most_their_bound),
         cmocka_unit_test(clock_advances),
     };
     return cmocka_run_group_tests_name("stats", tests, NULL, NULL);

@@ -32,7 +32,7 @@ VERSION := $(shell sed -n 's/^\#define PLENUM_VERSION "\(.*\)"/\1/p' shared/base
 # ---- packages -------------------------------------------------------------------------------
 PACKAGES := gcc g++ make pkg-config libuv1-dev libenet-dev flatbuffers-compiler libflatbuffers-dev \
 	libsdl2-dev libepoxy-dev libcmocka-dev libsodium-dev libzstd-dev libxxhash-dev libinih-dev \
-	libmicrohttpd-dev libicu-dev libimgui-dev libpng-dev libgl1-mesa-dri libegl1 libgl1
+	libmicrohttpd-dev libsystemd-dev libicu-dev libimgui-dev libpng-dev libgl1-mesa-dri libegl1 libgl1
 TEST_PACKAGES := xvfb xauth python3 python3-xxhash python3-zstandard clang libclang-rt-14-dev curl
 LINT_PACKAGES := clang-format cppcheck python3
 APT := $(if $(filter 0,$(shell id -u)),,sudo )apt-get
@@ -68,7 +68,7 @@ ifeq ($(CONFIG),fuzz)
 $(CODECS): CFLAGS += -O2 -fno-sanitize-coverage=trace-cmp
 endif
 LDFLAGS := $(OPT) -pthread -Wl,--as-needed
-LIBS := -luv -lenet -lsodium -lzstd -lxxhash -linih -lmicrohttpd -licui18n -licuuc -lflatbuffers -lpng -lm -lstdc++
+LIBS := -luv -lenet -lsodium -lzstd -lxxhash -linih -lmicrohttpd -lsystemd -licui18n -licuuc -lflatbuffers -lpng -lm -lstdc++
 VIEW_LIBS := -limgui -lstb -lSDL2 -lepoxy
 
 # ---- layers: one static library each, lowest last on the link line -------------------------
@@ -96,7 +96,7 @@ $(foreach l,$(LAYERS),$(eval $(call layer_rule,$(l))))
 lib = $(patsubst %,$(B)/lib%.a,$(1))
 SERVER_LIBS := $(call lib,host author world physics protocol shared)
 # A client gets scenes as bytes: it links no JSON parser, no mesh readers, no decomposition.
-SERVER_ONLY := -luv -lmicrohttpd -licui18n -licuuc -lflatbuffers
+SERVER_ONLY := -luv -lmicrohttpd -lsystemd -licui18n -licuuc -lflatbuffers
 AUTHOR_NAMES := flatbuffers::Parser|scene_(load|parse|json|files)|mesh_file_|convex_parts|reference_|schema_walk
 CLIENT_LIBS := $(call lib,hand view link protocol shared)
 ALL_LIBS := $(call lib,support hand view link export host author world physics protocol shared)
@@ -261,11 +261,12 @@ install: all
 		sed '1s/@VERSION@/$(VERSION)/' $$page > $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/} || exit 1; done
 clean:
 	rm -rf build
-# Needs promtool; CI checks the same without it.
-DEPLOY_PACKAGES := prometheus
+# With tools that CI does without.
+DEPLOY_PACKAGES := prometheus systemd
 check-deploy: test-deps
 	$(call install_packages,$(DEPLOY_PACKAGES))
 	@$(MAKE) --no-print-directory TESTS=e2e/test_observe test
+	@deploy/check.sh $(B)
 compile_commands.json: export CC := $(CC)
 compile_commands.json: export CXX := $(CXX)
 compile_commands.json: export CPPFLAGS := $(CPPFLAGS)

@@ -2,6 +2,7 @@
 #include "protocol/session/identity_file.h"
 #include "protocol/session/password.h"
 #include "server/host/host.h"
+#include "server/host/service.h"
 #include "server/host/verify.h"
 #include "shared/base/file.h"
 #include "shared/base/log.h"
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 typedef struct ServerOptions {
-    const char *listen, *config, *record, *http, *probe_format, *open_role, *key, *identity,
+    const char *listen, *config, *scene, *record, *http, *probe_format, *open_role, *key, *identity,
         *revoked, *log, *log_format, *local_role, *password, *bans, *allow, *audit, *console;
     char probe[OPTION_LINES_BYTES];
     char secret[PASSWORD_BYTES_MAX];
@@ -66,7 +67,7 @@ static int parse(ServerOptions *options, OptionState *state, int argc, char **ar
             "plays a recording to all clients together.",
         .rows = rows,
         .count = PL_COUNT(rows),
-        .operands_min = 1,
+        .operands_min = 0,
         .operands_max = 1,
         .state = state,
     };
@@ -76,8 +77,14 @@ static int parse(ServerOptions *options, OptionState *state, int argc, char **ar
     if (result != 0) {
         return result;
     }
-    *operand = operands[0];
-    return options->config != NULL ? options_read_ini(&table, options->config, NULL, error) : 0;
+    if (options->config != NULL &&
+        (result = options_read_ini(&table, options->config, NULL, error)) != 0) {
+        return result;
+    }
+    *operand = count > 0 ? operands[0] : options->scene;
+    return *operand != NULL ? ERROR_OK
+                            : error_set(error, ERROR_USAGE, "too few arguments; usage: %s %s",
+                                        table.program, table.synopsis);
 }
 
 static int log_level(const char *name, ErrorText *error)
@@ -237,6 +244,18 @@ static int identity_open(const ServerOptions *options, Identity *identity, Error
     return result == ERROR_OK ? result : error_set(error, (Error)result, "%s", why.text);
 }
 
+/* A socket of the service manager goes before --listen. NULL: it passed something else. */
+static const char *listen_where(const ServerOptions *options, char *text, size_t bytes,
+                                ErrorText *error)
+{
+    int fd;
+    if (service_socket(&fd, error) != ERROR_OK) {
+        return NULL;
+    }
+    snprintf(text, bytes, "fd:%d", fd);
+    return fd >= 0 ? text : options->listen;
+}
+
 static int serve(const ServerOptions *options, const char *operand)
 {
     ErrorText error = {0};
@@ -245,6 +264,11 @@ static int serve(const ServerOptions *options, const char *operand)
     int result = host_options(options, &host_wanted, &error);
     if (result != 0) {
         return complain(&error, exit_code_of(result));
+    }
+    char socket_passed[32];
+    const char *listen_at = listen_where(options, socket_passed, sizeof socket_passed, &error);
+    if (listen_at == NULL) {
+        return complain(&error, EXIT_USAGE);
     }
     /* The content first: a wrong scene is its own error, whatever the port. */
     Source *source = source_open(options, operand, &error);
@@ -266,7 +290,7 @@ static int serve(const ServerOptions *options, const char *operand)
         file_state_path("tokens.used", tokens_used, sizeof tokens_used, &why) == ERROR_OK) {
         host_wanted.tokens_used = tokens_used;
     }
-    Link *link = link_enet_listen(options->listen, host_peers(&host_wanted), &identity, &error);
+    Link *link = link_enet_listen(listen_at, host_peers(&host_wanted), &identity, &error);
     if (link == NULL) {
         identity_finish(&identity);
         source->ops->destroy(source);
@@ -279,9 +303,9 @@ static int serve(const ServerOptions *options, const char *operand)
     if (host == NULL) {
         return complain(&error, exit_code_of(error.code));
     }
-    const char *colon = strrchr(options->listen, ':');
-    int length = colon != NULL ? (int)(colon - options->listen) : (int)strlen(options->listen);
-    log_info("listening on %.*s:%u, key %s", length, options->listen, port, key);
+    const char *colon = strrchr(listen_at, ':');
+    int length = colon != NULL ? (int)(colon - listen_at) : (int)strlen(listen_at);
+    log_info("listening on %.*s:%u, key %s", length, listen_at, port, key);
     log_info("memory: %llu of at most %u MiB", (unsigned long long)(memory_resident_bytes() >> 20),
              options->memory_mib);
     FILE *said = is_csv(options) ? stderr : stdout;

@@ -88,7 +88,8 @@ typedef struct LinkTrust {
     void *context;
 } LinkTrust;
 
-/* A listening host. address is "ADDR:PORT" (port 0: any; see link_enet_port). identity: the
+/* A listening host. address is "ADDR:PORT" (port 0: any; see link_enet_port), or "fd:N": a UDP
+ * socket, bound already, that becomes the link's. identity: the
  * server's long-term key; NULL: a new one. */
 Link *link_enet_listen(const char *address, u32 peers_max, const Identity *identity,
                        ErrorText *error);

@@ -18,6 +18,7 @@
 #include <enet/enet.h>
 #include <enet/time.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -731,17 +732,49 @@ static LinkEnet *link_create(const ENetAddress *bind, const Identity *identity, 
     return link;
 }
 
+/* Puts a socket that somebody else opened in the place of the host's own. */
+static int socket_adopt(LinkEnet *link, int fd, ErrorText *error)
+{
+    ENetAddress bound;
+    if (fd < 0 || enet_socket_get_address(fd, &bound) != 0) {
+        return error_set(error, ERROR_USAGE, "not an open socket");
+    }
+    enet_socket_destroy(link->host->socket);
+    link->host->socket = fd;
+    enet_socket_set_option(fd, ENET_SOCKOPT_NONBLOCK, 1);
+    enet_socket_set_option(fd, ENET_SOCKOPT_RCVBUF, ENET_HOST_RECEIVE_BUFFER_SIZE);
+    enet_socket_set_option(fd, ENET_SOCKOPT_SNDBUF, ENET_HOST_SEND_BUFFER_SIZE);
+    return ERROR_OK;
+}
+
+/* "fd:N" -> N; -1: it is something else. */
+static int descriptor_of(const char *address)
+{
+    char *end;
+    if (strncmp(address, "fd:", 3) != 0) {
+        return -1;
+    }
+    long fd = strtol(address + 3, &end, 10);
+    return end == address + 3 || *end != '\0' || fd > INT_MAX ? -1 : (int)fd;
+}
+
 Link *link_enet_listen(const char *address, u32 peers_max, const Identity *identity,
                        ErrorText *error)
 {
-    ProbeAddress own;
-    if (endpoint_own(address, &own, error) != ERROR_OK) {
+    ProbeAddress own = {0};
+    int fd = descriptor_of(address);
+    if (fd < 0 && endpoint_own(address, &own, error) != ERROR_OK) {
         return NULL;
     }
     ENetAddress bind = {own.host, own.port};
     LinkEnet *link = link_create(&bind, identity, peers_max, error);
     if (link == NULL) {
         error_prefix(error, "%s", address);
+        return NULL;
+    }
+    if (fd >= 0 && socket_adopt(link, fd, error) != ERROR_OK) {
+        error_prefix(error, "%s", address);
+        enet_destroy(&link->base);
         return NULL;
     }
     link->host->duplicatePeers = PEERS_PER_HOST;

@@ -126,6 +126,7 @@ void host_iterate(Host *host, u64 now_ns)
     if (host->draining && drain_done(host)) {
         uv_stop(&host->loop->loop);
     }
+    service_run(host);
     VALIDATE_STORE(sessions_validate(host));
 }
 

@@ -17,6 +17,7 @@
 #include "server/host/metrics.h"
 #include "server/host/moderate.h"
 #include "server/host/names.h"
+#include "server/host/service.h"
 #include "server/host/spawns.h"
 #include "server/host/token_ledger.h"
 #include "shared/base/stats.h"
@@ -198,6 +199,7 @@ struct Host {
     HostStats stats;
     HostMeasures measures;
     Health health;
+    Service service;
     struct HostLoop *loop;
 };
 

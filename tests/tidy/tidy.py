@@ -137,6 +137,7 @@ ONLY_IN = {
     "getopt.h": ["shared/base/options.c"],
     "zstd.h": ["protocol/*", "tests/bench/codec_zstd.c"],
     "microhttpd.h": ["server/host/http.c"],
+    "systemd/*": ["server/host/service.c"],
     "unicode/*": ["server/host/names.c"],
     "ode/*": ["tests/bench/peers/engine_ode.c"],
     "bt*": ["tests/bench/peers/*_bullet.cpp"],

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Checks deploy/ with the tools that operators have: systemd-analyze and promtool.
+# usage: deploy/check.sh BUILD     run by make check-deploy, which installs the tools
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# verify looks for the program where the unit says.
+for unit in deploy/systemd/*.service deploy/systemd/*.socket; do
+    sed "s,/usr/bin/plenum-server,$PWD/$build/plenum-server," "$unit" > "$work/${unit##*/}"
+done
+for unit in plenum-server@a.service plenum-server@a.socket; do
+    said=$(systemd-analyze verify --man=no "$work/$unit" 2>&1)
+    [ -z "$said" ] || { echo "$said"; exit 1; }
+done
+systemd-analyze security --no-pager --offline=true --threshold=15 "$work/plenum-server@.service" | tail -n 1
+
+# The example is a configuration that the server takes.
+sed -e "s,/usr/share/plenum,$PWD/shared," -e 's/^listen = .*/listen = 127.0.0.1:0/' -e '/^http/d' \
+    deploy/systemd/example.conf > "$work/example.conf"
+"$build/plenum-server" --config "$work/example.conf" --ticks 10 --fast --log warn | grep -q '^ready '
+
+# Alerts, their tests, and the example of Prometheus' own configuration.
+promtool check config deploy/observe/prometheus.yml
+promtool test rules deploy/observe/plenum.rules.test.yml
+echo "deploy: ok"

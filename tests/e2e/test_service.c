@@ -1,0 +1,156 @@
+/*
+ * test_service.c: the server as systemd runs it: readiness, signs of life, a passed socket, drain
+ * and resume. This program plays systemd's part, by sd_notify(3) and sd_listen_fds(3).
+ */
+#include "shared/base/clock.h"
+#include "tests/support/process.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SCENE "shared/scenes/playground.json"
+
+/* The manager's socket for reports. */
+static int manager_open(char path[PATH_BYTES_MAX])
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = 0, .tv_usec = 100000};
+    snprintf(path, PATH_BYTES_MAX, "%s", test_path("notify"));
+    unlink(path);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return fd;
+}
+
+/* Reports that begin with `what` within some seconds; stops at `enough` of them. */
+static u32 reports(int manager, const char *what, u32 enough, f64 seconds)
+{
+    u64 end = clock_now_ns() + (u64)(seconds * 1e9);
+    u32 count = 0;
+    while (count < enough && clock_now_ns() < end) {
+        char text[512];
+        ssize_t bytes = recv(manager, text, sizeof text - 1, 0);
+        if (bytes > 0) {
+            text[bytes] = '\0';
+            count += strncmp(text, what, strlen(what)) == 0;
+        }
+    }
+    return count;
+}
+
+static void service_start(Process *server, const char *before, const char *options)
+{
+    char script[4096];
+    snprintf(script, sizeof script, "%s exec \"%s\" %s --scene \"%s\"", before,
+             program_path("plenum-server"), options, source_path(SCENE));
+    process_start(server, "sh", "-c", script, NULL);
+}
+
+static void test_reports(void **state)
+{
+    PL_UNUSED(state);
+    Process server;
+    char path[PATH_BYTES_MAX], before[2 * PATH_BYTES_MAX];
+    int manager = manager_open(path);
+    snprintf(before, sizeof before, "NOTIFY_SOCKET=\"%s\" WATCHDOG_USEC=600000 WATCHDOG_PID=$$",
+             path);
+    service_start(&server, before, "--listen 127.0.0.1:0");
+    assert_int_equal(reports(manager, "READY=1", 1, 30.0), 1);
+    assert_int_equal(reports(manager, "WATCHDOG=1", 5, 30.0), 5);
+    assert_int_equal(reports(manager, "STATUS=tick ", 1, 30.0), 1);
+    process_signal(&server, SIGTERM);
+    assert_int_equal(reports(manager, "STOPPING=1", 1, 30.0), 1);
+    assert_int_equal(process_wait(&server, 30.0), 0);
+    close(manager);
+}
+
+/* A world that stands still on purpose lives. */
+static void test_paused(void **state)
+{
+    PL_UNUSED(state);
+    Process server;
+    char path[PATH_BYTES_MAX], before[2 * PATH_BYTES_MAX];
+    int manager = manager_open(path);
+    snprintf(before, sizeof before, "NOTIFY_SOCKET=\"%s\" WATCHDOG_USEC=300000 WATCHDOG_PID=$$",
+             path);
+    service_start(&server, before, "--listen 127.0.0.1:0 --paused");
+    assert_int_equal(reports(manager, "WATCHDOG=1", 5, 30.0), 5);
+    assert_int_equal(process_stop(&server), 0);
+    close(manager);
+}
+
+static void test_socket(void **state)
+{
+    PL_UNUSED(state);
+    Process server, client;
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t bytes = sizeof address;
+    char before[128], line[128], port_line[32];
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
+    u32 port = ntohs(address.sin_port);
+    snprintf(before, sizeof before, "exec 3<&%d; LISTEN_FDS=1 LISTEN_PID=$$", fd);
+    /* Another server may listen on the address of --listen: it is not looked at. */
+    service_start(&server, before, "--listen 192.0.2.1:1");
+    assert_true(process_line(&server, "ready ", line, sizeof line, 30.0));
+    snprintf(port_line, sizeof port_line, "ready %u", port);
+    assert_string_equal(line, port_line);
+    process_start(&client, "plenum-client", "--headless", "--duration", "1", server_address(port),
+                  NULL);
+    assert_int_equal(process_wait(&client, 30.0), 0);
+    assert_int_equal(process_stop(&server), 0);
+    close(fd);
+    /* What is no UDP socket is refused. */
+    fd = socket(AF_INET, SOCK_STREAM, 0);
+    snprintf(before, sizeof before, "exec 3<&%d; LISTEN_FDS=1 LISTEN_PID=$$", fd);
+    service_start(&server, before, "");
+    assert_int_equal(process_wait(&server, 30.0), 2);
+    close(fd);
+}
+
+/* The unit's life: SIGTERM leaves a checkpoint, the next start goes on from it. */
+static void test_resume(void **state)
+{
+    PL_UNUSED(state);
+    Process server;
+    char options[2 * PATH_BYTES_MAX], line[128];
+    snprintf(options, sizeof options, "--listen 127.0.0.1:0 --checkpoint \"%s\" --resume",
+             test_path("checkpoints"));
+    service_start(&server, "", options);
+    assert_true(process_line(&server, "ready ", line, sizeof line, 30.0));
+    clock_sleep_until_ns(clock_now_ns() + 500000000);
+    assert_int_equal(process_stop(&server), 0);
+    service_start(&server, "", options);
+    assert_true(process_line(&server, "ready ", line, sizeof line, 30.0));
+    assert_int_equal(process_stop(&server), 0);
+    char *log = file_text(server.err);
+    assert_non_null(log);
+    assert_non_null(strstr(log, "the world goes on at tick "));
+    free(log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reports),
+        cmocka_unit_test(test_paused),
+        cmocka_unit_test(test_socket),
+        cmocka_unit_test(test_resume),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

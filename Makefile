@@ -10,6 +10,8 @@
 #   make check-deploy              deploy/ with the tools of operators (installs them)
 #   make lint    formatting, static analysis, include directions
 #   make compile_commands.json     the flags of every file, for editors
+#   make deb, image               packages for Debian and a container image, in build/deb, build/image
+#   make check-deb               installs and removes the packages in a bare system
 #   make install PREFIX=/usr/local DESTDIR=
 #   make help    this list
 CONFIG ?= release

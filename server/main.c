@@ -3,6 +3,7 @@
 #include "protocol/session/password.h"
 #include "server/host/host.h"
 #include "server/host/service.h"
+#include "server/host/trace.h"
 #include "server/host/verify.h"
 #include "shared/base/file.h"
 #include "shared/base/log.h"
@@ -15,8 +16,9 @@
 #include <unistd.h>
 
 typedef struct ServerOptions {
-    const char *listen, *config, *scene, *record, *http, *probe_format, *open_role, *key, *identity,
-        *revoked, *log, *log_format, *local_role, *password, *bans, *allow, *audit, *console;
+    const char *listen, *config, *scene, *trace, *record, *http, *probe_format, *open_role, *key,
+        *identity, *revoked, *log, *log_format, *local_role, *password, *bans, *allow, *audit,
+        *console;
     char probe[OPTION_LINES_BYTES];
     char secret[PASSWORD_BYTES_MAX];
     bool audit_json;
@@ -182,7 +184,8 @@ static bool is_csv(const ServerOptions *options)
     return strcmp(options->probe_format, "csv") == 0;
 }
 
-static Source *source_open(const ServerOptions *options, const char *operand, ErrorText *error)
+static Source *source_open(const ServerOptions *options, const char *operand, Trace *trace,
+                           ErrorText *error)
 {
     const SourceWorldOptions source = {
         .threads = options->threads,
@@ -197,6 +200,7 @@ static Source *source_open(const ServerOptions *options, const char *operand, Er
         .checkpoint_s = options->checkpoint_s,
         .resume = options->resume,
         .record_force = options->force,
+        .trace = trace,
         .hash = options->hash,
         .probe = options->probe[0] != '\0' ? options->probe : NULL,
         .probe_csv = is_csv(options),
@@ -256,7 +260,7 @@ static const char *listen_where(const ServerOptions *options, char *text, size_t
     return fd >= 0 ? text : options->listen;
 }
 
-static int serve(const ServerOptions *options, const char *operand)
+static int serve(const ServerOptions *options, const char *operand, Trace *trace)
 {
     ErrorText error = {0};
     HostOptions host_wanted;
@@ -270,8 +274,9 @@ static int serve(const ServerOptions *options, const char *operand)
     if (listen_at == NULL) {
         return complain(&error, EXIT_USAGE);
     }
+    host_wanted.trace = trace;
     /* The content first: a wrong scene is its own error, whatever the port. */
-    Source *source = source_open(options, operand, &error);
+    Source *source = source_open(options, operand, trace, &error);
     if (source == NULL) {
         return complain(&error, error.code == ERROR_USAGE ? EXIT_USAGE : EXIT_INPUT);
     }
@@ -333,7 +338,13 @@ static int run(ServerOptions *options, const char *operand, ErrorText *error)
         return complain(error, EXIT_INPUT);
     }
     if (!options->verify) {
-        return serve(options, operand);
+        Trace *trace = options->trace != NULL ? trace_create(options->trace, error) : NULL;
+        if (options->trace != NULL && trace == NULL) {
+            return complain(error, EXIT_INPUT);
+        }
+        int code = serve(options, operand, trace);
+        trace_destroy(trace);
+        return code;
     }
     if (!ends_with(operand, ".plrec")) {
         fprintf(stderr, "plenum-server: --verify: %s is not a recording (.plrec)\n", operand);

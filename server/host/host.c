@@ -6,6 +6,7 @@
 #include "server/host/console.h"
 #include "server/host/http.h"
 #include "server/host/session.h"
+#include "server/host/trace.h"
 #include "shared/base/check.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -134,7 +135,10 @@ static void turn(Host *host)
 {
     u64 began_ns = clock_now_ns();
     host_iterate(host, began_ns);
-    buckets_add(&host->measures.turn, &BOUNDS_SECONDS, (f64)(clock_now_ns() - began_ns) * 1e-9);
+    u64 now_ns = clock_now_ns();
+    buckets_add(&host->measures.turn, &BOUNDS_SECONDS, (f64)(now_ns - began_ns) * 1e-9);
+    trace_span(host->options.trace,
+               &(TraceSpan){"turn", TRACE_HOST, began_ns, now_ns, host->stats.clients});
 }
 
 static void on_socket(uv_poll_t *handle, int status, int events)

@@ -38,6 +38,7 @@ typedef struct HostOptions {
     const char *http;           /* "ADDR:PORT" of the metrics and health pages, or NULL */
     u32 client_bytes_s;         /* maximal rate per client; 0: default */
     u64 memory_max_bytes;       /* above it joins and spawns are refused; 0: no limit */
+    struct Trace *trace;        /* trace.h, borrowed; NULL none */
     const char *record, *checkpoint; /* what the source writes, to report the room there; or NULL */
 } HostOptions;
 

@@ -122,10 +122,15 @@ static void write_world(Page *page, Host *host)
     rows_write(page, rows, PL_COUNT(rows));
 }
 
-static void write_times(Page *page, Host *host)
+const char *tick_phase_name(TickPhase phase)
 {
     static const char *const names[TICK_PHASES] = {"inputs", "contacts", "substeps",  "finish",
                                                    "frame",  "record",   "checkpoint"};
+    return names[phase];
+}
+
+static void write_times(Page *page, Host *host)
+{
     const HostMeasures *m = &host->measures;
     SourceTimes times = {0};
     if (host->source->ops->times != NULL) {
@@ -136,7 +141,7 @@ static void write_times(Page *page, Host *host)
         family(page, name, "histogram", "Cost of a tick, by what it went into.");
         for (u32 i = 0; i < TICK_PHASES; i++) {
             char label[LABELS_BYTES];
-            snprintf(label, sizeof label, "phase=\"%s\"", names[i]);
+            snprintf(label, sizeof label, "phase=\"%s\"", tick_phase_name((TickPhase)i));
             series(page, name, label, &BOUNDS_SECONDS, &times.phases[i]);
         }
     }

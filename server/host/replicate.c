@@ -5,6 +5,7 @@
  */
 #include "server/host/session.h"
 
+#include "server/host/trace.h"
 #include "shared/base/check.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -242,6 +243,9 @@ static void snapshot_send(Host *host, Session *session)
     snapshot_sender_build(session->sender, host->cache, &session->view, &header,
                           (SnapshotLine){allowed, host->now_ms, rtt_ms}, packet_emit, &emit);
     u64 cost_ns = clock_now_ns() - began_ns;
+    TRACE_PROBE3(snapshot, session->user, host->history.newest->tick, cost_ns);
+    trace_span(host->options.trace,
+               &(TraceSpan){"snapshot", TRACE_HOST, began_ns, began_ns + cost_ns, session->user});
     buckets_add(&host->measures.encode, &BOUNDS_SECONDS, (f64)(cost_ns - emit.send_ns) * 1e-9);
     buckets_add(&host->measures.send, &BOUNDS_SECONDS, (f64)emit.send_ns * 1e-9);
     SnapshotSenderStats stats;

@@ -8,6 +8,7 @@
 #include "protocol/record/recording.h"
 #include "server/host/admin.h"
 #include "server/host/lag_compensation.h"
+#include "server/host/trace.h"
 #include "shared/base/check.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -104,6 +105,7 @@ void session_close(Host *host, Session *session, u32 reason, const char *text)
     if (reason < REFUSE_COUNT) {
         bool live = session->state == SESSION_LIVE;
         (live ? host->measures.ended : host->measures.refused)[reason]++;
+        TRACE_PROBE2(leave, session->user, reason);
     }
     host->stats.refused += session->state == SESSION_HELLO;
     host->stats.flooded += reason == REFUSE_FLOOD;
@@ -120,6 +122,7 @@ void session_gone(Host *host, u32 peer, u32 reason)
     if (session->state == SESSION_LIVE) {
         host->stats.timed_out += reason == REFUSE_NONE;
         host->measures.ended[reason < REFUSE_COUNT ? reason : REFUSE_LEFT]++;
+        TRACE_PROBE2(leave, session->user, reason);
         log_info("user \"%s\" %s", session->name,
                  reason == REFUSE_NONE ? "lost the connection" : "left");
     }
@@ -314,6 +317,7 @@ void session_live(Host *host, Session *session)
     host->by_user[session->user % USER_SLOTS] = session->peer + 1;
     host->stats.clients++;
     host->stats.joined++;
+    TRACE_PROBE2(join, session->user, (int)session->role);
     host->roster_dirty = true;
     log_info("user \"%s\" joined as %s", session->name, role_name(session->role));
     session_audit(host, session, "join", NULL, NULL, 0);
@@ -565,6 +569,7 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
     case MESSAGE_GOODBYE:
         log_info("user \"%s\" left", session->name);
         host->measures.ended[REFUSE_LEFT] += session->state == SESSION_LIVE;
+        TRACE_PROBE2(leave, session->user, REFUSE_LEFT);
         session_end(host, session);
         session->state = SESSION_CLOSING;
         host->link->ops->disconnect(host->link, session->peer, REFUSE_LEFT);

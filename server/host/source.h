@@ -42,6 +42,9 @@ typedef enum TickPhase {
     TICK_PHASES
 } TickPhase;
 
+/* For labels. */
+const char *tick_phase_name(TickPhase phase);
+
 /* Since the start; of BOUNDS_SECONDS. */
 typedef struct SourceTimes {
     Buckets tick; /* whole ticks */
@@ -107,6 +110,7 @@ typedef struct SourceWorldOptions {
     bool hash;                      /* print "hash TICK HEX" at the end */
     const char *probe;              /* probes to print: see probe_print.h; NULL none */
     bool probe_csv;                 /* as a table; then nothing else goes to stdout */
+    struct Trace *trace;            /* trace.h, borrowed; NULL none */
     const struct MatterList *kinds; /* additional kinds of matter (world.h), borrowed; NULL none */
 } SourceWorldOptions;
 

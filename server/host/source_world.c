@@ -8,6 +8,7 @@
  */
 #include "server/host/frame_merge.h"
 #include "server/host/source_world_internal.h"
+#include "server/host/trace.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
@@ -55,6 +56,9 @@ static void sim_phase(WorldSource *s, TickPhase ended)
 {
     u64 now_ns = clock_now_ns();
     s->phase_s[ended] = (f64)(now_ns - s->phase_ns) * 1e-9;
+    TRACE_PROBE2(tick_phase, (int)ended, now_ns - s->phase_ns);
+    trace_span(s->options.trace, &(TraceSpan){tick_phase_name(ended), TRACE_SIMULATION, s->phase_ns,
+                                              now_ns, (u64)ended});
     s->phase_ns = now_ns;
 }
 
@@ -254,6 +258,9 @@ static int sim_tick(WorldSource *s)
     sim_check_checkpoint(s, false);
     sim_phase(s, TICK_CHECKPOINT);
     u64 now_ns = s->phase_ns;
+    TRACE_PROBE2(tick, world_tick_number(s->world), now_ns - began_ns);
+    trace_span(s->options.trace, &(TraceSpan){"tick", TRACE_SIMULATION, began_ns, now_ns,
+                                              world_tick_number(s->world)});
     average_add(&s->cost, (f64)(now_ns - began_ns) * 1e-6);
     bool slowed = s->slowed_ns != 0 && now_ns - s->slowed_ns < NS_PER_S;
     pthread_mutex_lock(&s->mutex);

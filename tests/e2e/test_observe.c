@@ -92,11 +92,51 @@ static void test_recovery(void **state)
     free(bans);
 }
 
+/* A trace is JSON, and its phases fill its ticks; the program has the probes. */
+static void test_trace(void **state)
+{
+    PL_UNUSED(state);
+    static const char check[] =
+        "import json, sys\n"
+        "events = json.load(open(sys.argv[1]))\n"
+        "spans = [e for e in events if e['ph'] == 'X']\n"
+        "ticks = [e for e in spans if e['name'] == 'tick']\n"
+        "assert [e['args']['number'] for e in ticks] == list(range(1, 91)), len(ticks)\n"
+        "names = {'inputs', 'contacts', 'substeps', 'finish', 'frame', 'record', 'checkpoint'}\n"
+        "phases = [e for e in spans if e['name'] in names]\n"
+        "parts = sum(e['dur'] for e in phases)\n"
+        "whole = sum(e['dur'] for e in ticks)\n"
+        "assert 0.5 * whole < parts <= whole * 1.1, (parts, whole)\n"
+        "assert any(e['name'] == 'turn' for e in spans)\n"
+        "elf = open(sys.argv[2], 'rb').read()\n"
+        "for name in ('tick', 'tick_phase', 'snapshot', 'join', 'leave'):\n"
+        "    assert b'plenum\\0' + name.encode() + b'\\0' in elf, name\n";
+    Process server, python;
+    char trace[PATH_BYTES_MAX];
+    snprintf(trace, sizeof trace, "%s", test_path("trace.json"));
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--ticks", "90", "--trace",
+                  trace, source_path(SCENE), NULL);
+    assert_int_equal(process_wait(&server, 60.0), 0);
+    process_start(&python, "python3", "-c", check, trace, program_path("plenum-server"), NULL);
+    int code = process_wait(&python, 30.0);
+    char *said = file_text(python.err);
+    if (code != 0) {
+        print_message("%s", said);
+    }
+    free(said);
+    assert_int_equal(code, 0);
+    /* What is there stays. */
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--trace", trace,
+                  source_path(SCENE), NULL);
+    assert_int_equal(process_wait(&server, 60.0), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_metrics),
         cmocka_unit_test(test_recovery),
+        cmocka_unit_test(test_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

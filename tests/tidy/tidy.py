@@ -138,6 +138,7 @@ ONLY_IN = {
     "zstd.h": ["protocol/*", "tests/bench/codec_zstd.c"],
     "microhttpd.h": ["server/host/http.c"],
     "systemd/*": ["server/host/service.c"],
+    "sys/sdt.h": ["server/host/trace.h"],
     "unicode/*": ["server/host/names.c"],
     "ode/*": ["tests/bench/peers/engine_ode.c"],
     "bt*": ["tests/bench/peers/*_bullet.cpp"],

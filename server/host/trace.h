@@ -1,0 +1,43 @@
+/*
+ * trace.h: where the time of a server goes, for tools of others.
+ *
+ * A trace is a file of Chrome trace events (Perfetto shows them), written by its own thread:
+ * spans wait in a bounded queue, and those that find it full are counted and lost. TRACE_PROBE marks
+ * a place for SystemTap, bpftrace and perf (USDT), one instruction that does nothing else:
+ *     bpftrace -e 'usdt:./plenum-server:plenum:tick { @ns = hist(arg1); }'
+ *     tick(tick, ns)  tick_phase(TickPhase, ns)  snapshot(user, tick, ns)  join(user, role)
+ *     leave(user, reason)
+ * Layer: server/host.
+ */
+#ifndef PLENUM_SERVER_HOST_TRACE_H
+#define PLENUM_SERVER_HOST_TRACE_H
+
+#include "shared/base/error.h"
+
+#include <sys/sdt.h>
+
+#define TRACE_PROBE2(name, a, b)    DTRACE_PROBE2(plenum, name, a, b)
+#define TRACE_PROBE3(name, a, b, c) DTRACE_PROBE3(plenum, name, a, b, c)
+
+typedef enum TraceThread {
+    TRACE_HOST,
+    TRACE_SIMULATION,
+    TRACE_THREADS
+} TraceThread;
+
+typedef struct TraceSpan {
+    const char *name; /* borrowed for ever */
+    TraceThread thread;
+    u64 begin_ns, end_ns; /* of clock_now_ns */
+    u64 number;           /* a tick, a user, ... */
+} TraceSpan;
+
+typedef struct Trace Trace;
+/* Creates the file, which must not exist, and starts the thread. NULL with a text. */
+Trace *trace_create(const char *path, ErrorText *error);
+/* Any thread; does not block. trace NULL: nothing. */
+void trace_span(Trace *trace, const TraceSpan *span);
+/* Writes what waits, and says in the log what was lost. NULL is fine. */
+void trace_destroy(Trace *trace);
+
+#endif

@@ -10,8 +10,8 @@
 #   make check-deploy              deploy/ with the tools of operators (installs them)
 #   make lint    formatting, static analysis, include directions
 #   make compile_commands.json     the flags of every file, for editors
-#   make deb, image               packages for Debian and a container image, in build/deb, build/image
-#   make check-deb               installs and removes the packages in a bare system
+#   make deb, image   packages for Debian and a container image, in build/deb and build/image
+#   make check-deb    installs and removes the packages in a bare system
 #   make install PREFIX=/usr/local DESTDIR=
 #   make help    this list
 CONFIG ?= release
@@ -34,7 +34,7 @@ VERSION := $(shell sed -n 's/^\#define PLENUM_VERSION "\(.*\)"/\1/p' shared/base
 # ---- packages -------------------------------------------------------------------------------
 PACKAGES := gcc g++ make pkg-config libuv1-dev libenet-dev flatbuffers-compiler libflatbuffers-dev \
 	libsdl2-dev libepoxy-dev libcmocka-dev libsodium-dev libzstd-dev libxxhash-dev libinih-dev \
-	libmicrohttpd-dev libsystemd-dev libicu-dev libimgui-dev libpng-dev libgl1-mesa-dri libegl1 libgl1
+	libmicrohttpd-dev libsystemd-dev systemtap-sdt-dev libicu-dev libimgui-dev libpng-dev libgl1-mesa-dri libegl1 libgl1
 TEST_PACKAGES := xvfb xauth python3 python3-xxhash python3-zstandard clang libclang-rt-14-dev curl
 LINT_PACKAGES := clang-format cppcheck python3
 APT := $(if $(filter 0,$(shell id -u)),,sudo )apt-get
@@ -261,6 +261,44 @@ install: all
 	install -m 644 $(wildcard shared/scenes/assets/*.obj shared/scenes/assets/*.ply shared/scenes/assets/*.asc) $(DESTDIR)$(PREFIX)/share/plenum/scenes/assets
 	for page in deploy/man/*.1; do \
 		sed '1s/@VERSION@/$(VERSION)/' $$page > $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/} || exit 1; done
+# Worlds in other programs: the layers up to server/world, and author, in one library.
+LIBDIR ?= $(PREFIX)/lib
+DEV_LIBS := $(call lib,author world physics protocol shared)
+DEV_FOLDERS := shared protocol server/physics server/world server/author
+$(B)/libplenum.a: $(DEV_LIBS)
+	@rm -f $@
+	@{ echo "create $@"; printf 'addlib %s\n' $^; echo save; echo end; } | ar -M
+install-dev: $(B)/libplenum.a
+	install -d $(DESTDIR)$(PREFIX)/include/plenum $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 644 $< $(DESTDIR)$(LIBDIR)
+	for header in $$(find $(DEV_FOLDERS) -name '*.h' -o -name '*.def'); do \
+		install -D -m 644 $$header $(DESTDIR)$(PREFIX)/include/plenum/$$header || exit 1; done
+	sed -e 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(VERSION),' deploy/plenum.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/plenum.pc
+
+# ---- packages for Debian: built in a copy of the tracked files, for any amd64 machine ------------
+DEB_PACKAGES := debhelper dpkg-dev lintian
+DEB_EXTRA := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -Wl,-z,relro -Wl,-z,now
+DEB_TREE := build/deb/plenum
+deb-tree: deps
+	@mkdir -p $(DEB_TREE) && git ls-files -z | xargs -0 cp -pu --parents -t $(DEB_TREE)
+	@rm -rf $(DEB_TREE)/debian build/deb/*.deb && cp -r deploy/debian $(DEB_TREE)/debian && rm $(DEB_TREE)/debian/README.md
+	@sed -i -e 's/@VERSION@/$(VERSION)/' -e "s/@DATE@/$$(git log -1 --format=%aD)/" $(DEB_TREE)/debian/changelog
+	@$(MAKE) --no-print-directory -C $(DEB_TREE) -j$(JOBS) B=build/deb PREFIX=/usr ARCH=x86-64 EXTRA='$(DEB_EXTRA)' all
+deb: deb-tree
+	$(call install_packages,$(DEB_PACKAGES))
+	@cd $(DEB_TREE) && PLENUM_ARCH=x86-64 PLENUM_EXTRA='$(DEB_EXTRA)' DEB_BUILD_OPTIONS=noautodbgsym \
+		dpkg-buildpackage -b -nc -us -uc > ../build.log 2>&1 || { tail -n 40 ../build.log; exit 1; }
+	@lintian --fail-on error,warning --tag-display-limit 0 build/deb/plenum_$(VERSION)_*.changes
+	@ls -l build/deb/*.deb
+# Installs and removes them in a bare system.
+check-deb: deb
+	$(call install_packages,debootstrap)
+	@deploy/check_deb.sh build/deb
+# The container image of the server: build/image/plenum-server.tar.
+image: deb-tree
+	$(call install_packages,buildah icu-devtools)
+	@rm -rf build/image && mkdir -p build/image
+	@deploy/image/build.sh $(DEB_TREE)/build/deb/plenum-server build/image
 clean:
 	rm -rf build
 # With tools that CI does without.
@@ -279,4 +317,4 @@ compile_commands.json: $(GENERATED) FORCE
 FORCE:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
-.PHONY: FORCE help check check-deploy docs golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean
+.PHONY: FORCE help check check-deploy deb deb-tree check-deb image install-dev docs golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs lint format install clean

@@ -22,6 +22,15 @@ sed -e "s,/usr/share/plenum,$PWD/shared," -e 's/^listen = .*/listen = 127.0.0.1:
     deploy/systemd/example.conf > "$work/example.conf"
 "$build/plenum-server" --config "$work/example.conf" --ticks 10 --fast --log warn | grep -q '^ready '
 
+# So is that of the manifest, and all arguments there are options.
+sed -n '/^  town.conf: |/,/^---/{s/^    //p}' deploy/kubernetes/plenum.yaml | sed "s,/usr/share/plenum,$PWD/shared," > "$work/town.conf"
+"$build/plenum-server" --config "$work/town.conf" --listen 127.0.0.1:0 --ticks 10 --fast --log warn | grep -q '^ready '
+help=$("$build/plenum-server" --help)
+for option in $(grep -hE '^ +args:' deploy/kubernetes/*.yaml | grep -oE -- '--[a-z-]+'); do
+    grep -q -- "$option " <<< "$help" || { echo "no option $option" >&2; exit 1; }
+done
+python3 -c 'import sys, yaml; [list(yaml.safe_load_all(open(name))) for name in sys.argv[1:]]' deploy/kubernetes/*.yaml
+
 # Alerts, their tests, and the example of Prometheus' own configuration.
 promtool check config deploy/observe/prometheus.yml
 promtool test rules deploy/observe/plenum.rules.test.yml

@@ -3,6 +3,7 @@
 #include "server/host/host.h"
 
 #include "protocol/scene/scene.h"
+#include "server/host/agones.h"
 #include "server/host/console.h"
 #include "server/host/http.h"
 #include "server/host/session.h"
@@ -94,7 +95,7 @@ static bool drain_done(const Host *host)
             return host->now_ms >= host->loop->drain_until_ms;
         }
     }
-    return true;
+    return !agones_is_busy(host->agones) || host->now_ms >= host->loop->drain_until_ms;
 }
 
 void host_iterate(Host *host, u64 now_ns)
@@ -128,6 +129,7 @@ void host_iterate(Host *host, u64 now_ns)
         uv_stop(&host->loop->loop);
     }
     service_run(host);
+    agones_run(host);
     VALIDATE_STORE(sessions_validate(host));
 }
 
@@ -300,6 +302,12 @@ static bool loop_create(Host *host, ErrorText *error)
         (host->console = console_create(host, &loop->loop, host->options.console, error)) == NULL) {
         return false;
     }
+    ErrorText why = {0};
+    host->agones = agones_create(&loop->loop, &why);
+    if (why.code != ERROR_OK) {
+        *error = why;
+        return false;
+    }
     if (host->options.http == NULL) {
         return true;
     }
@@ -386,6 +394,7 @@ void host_destroy(Host *host)
         uv_run(&host->loop->loop, UV_RUN_DEFAULT);
         uv_loop_close(&host->loop->loop);
         http_destroy(host->loop->http);
+        agones_destroy(host->agones);
     }
     for (u32 i = 0; i < host->session_capacity && host->sessions != NULL; i++) {
         snapshot_sender_destroy(host->sessions[i].sender);

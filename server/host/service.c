@@ -8,7 +8,9 @@
 #include <systemd/sd-daemon.h>
 
 enum {
-    STATUS_LINE_MS = 5000
+    STATUS_LINE_MS = 5000,
+    /* No tick for so long: the slowest world, at a hundredth of 30 Hz, has one in 3.3 s. */
+    HANG_MS = 5000
 };
 
 static void begin(Service *service)
@@ -20,11 +22,16 @@ static void begin(Service *service)
     }
 }
 
-static bool is_alive(const Host *host)
+bool service_is_alive(Host *host)
 {
     const SourceStatus *status = &host->status;
-    return status->tick != host->service.tick || status->status.paused || status->status.replay ||
-           status->finished || host->draining;
+    Service *service = &host->service;
+    if (status->tick != service->tick || status->status.paused || status->status.replay ||
+        status->finished || host->draining) {
+        service->tick = status->tick;
+        service->tick_ms = host->now_ms;
+    }
+    return host->now_ms - service->tick_ms < HANG_MS;
 }
 
 void service_run(Host *host)
@@ -42,9 +49,8 @@ void service_run(Host *host)
         service->ready = true;
         sd_notify(0, "READY=1");
     }
-    if (service->watchdog_ms > 0 && host->now_ms >= service->life_ms && is_alive(host)) {
+    if (service->watchdog_ms > 0 && host->now_ms >= service->life_ms && service_is_alive(host)) {
         service->life_ms = host->now_ms + service->watchdog_ms;
-        service->tick = host->status.tick;
         sd_notify(0, "WATCHDOG=1");
     }
     if (service->ready && !service->stopping && host->now_ms >= service->status_ms) {

@@ -160,6 +160,7 @@ struct Host {
     PendingRelease *releases; /* [release_count], in order */
     u32 release_count, release_capacity;
     struct Console *console; /* NULL: none */
+    struct Agones *agones;   /* NULL: not in a fleet */
     u64 next_ticket;
     u32 by_user[USER_SLOTS]; /* session index + 1 by user id modulo */
     Former formers[FORMERS_MAX];

@@ -2,7 +2,7 @@
  * trace.h: where the time of a server goes, for tools of others.
  *
  * A trace is a file of Chrome trace events (Perfetto shows them), written by its own thread:
- * spans wait in a bounded queue, and those that find it full are counted and lost. TRACE_PROBE marks
+ * spans wait in a bounded queue, and those that find it full are counted and lost. TRACE_PROBE is
  * a place for SystemTap, bpftrace and perf (USDT), one instruction that does nothing else:
  *     bpftrace -e 'usdt:./plenum-server:plenum:tick { @ns = hist(arg1); }'
  *     tick(tick, ns)  tick_phase(TickPhase, ns)  snapshot(user, tick, ns)  join(user, role)

@@ -144,13 +144,82 @@ static void test_resume(void **state)
     free(log);
 }
 
+/* A stand-in of the sidecar: keeps what it is asked, and refuses the first READY. */
+static const char sidecar[] =
+    "import http.server, sys\n"
+    "log, first = open(sys.argv[1], 'w', buffering=1), [True]\n"
+    "class Sidecar(http.server.BaseHTTPRequestHandler):\n"
+    "    def answer(self):\n"
+    "        body = self.rfile.read(int(self.headers['Content-Length'])).decode()\n"
+    "        bad = self.path == '/ready' and first[0]\n"
+    "        first[0] = first[0] and not bad\n"
+    "        log.write(f'{500 if bad else 200} {self.command} {self.path} {body}\\n')\n"
+    "        self.send_response(500 if bad else 200)\n"
+    "        self.send_header('Content-Length', '2')\n"
+    "        self.end_headers()\n"
+    "        self.wfile.write(b'{}')\n"
+    "    do_POST = do_PUT = answer\n"
+    "    log_message = lambda *a: None\n"
+    "server = http.server.HTTPServer(('127.0.0.1', 0), Sidecar)\n"
+    "print('port', server.server_port, flush=True)\n"
+    "server.serve_forever()\n";
+
+static bool was_asked(const char *path, const char *line, f64 seconds)
+{
+    u64 end = clock_now_ns() + (u64)(seconds * 1e9);
+    while (clock_now_ns() < end) {
+        char *text = file_text(path);
+        bool found = text != NULL && strstr(text, line) != NULL;
+        free(text);
+        if (found) {
+            return true;
+        }
+        clock_sleep_until_ns(clock_now_ns() + 50000000);
+    }
+    return false;
+}
+
+static void test_agones(void **state)
+{
+    PL_UNUSED(state);
+    Process fleet, server, client;
+    char asked[PATH_BYTES_MAX], before[256], line[128], key[256];
+    snprintf(asked, sizeof asked, "%s", test_path("asked"));
+    process_start(&fleet, "python3", "-c", sidecar, asked, NULL);
+    assert_true(process_line(&fleet, "port ", line, sizeof line, 30.0));
+    snprintf(before, sizeof before, "AGONES_SDK_HTTP_PORT=%s", line + 5);
+    service_start(&server, before, "--listen 127.0.0.1:0");
+    assert_true(process_line(&server, "key ", line, sizeof line, 30.0));
+    snprintf(key, sizeof key,
+             "200 PUT /metadata/annotation {\"key\":\"plenum-key\",\"value\":\"%s\"}\n", line + 4);
+    assert_true(was_asked(asked, "500 POST /ready {}\n", 20.0));
+    assert_true(was_asked(asked, "200 POST /ready {}\n", 20.0)); /* again */
+    assert_true(was_asked(asked, key, 20.0));
+    assert_true(was_asked(asked, "200 POST /health {}\n", 20.0));
+    assert_false(was_asked(asked, "/allocate", 0.0));
+    assert_true(process_line(&server, "ready ", line, sizeof line, 30.0));
+    process_start(&client, "plenum-client", "--headless", "--duration", "3",
+                  server_address((u32)strtoul(line + 6, NULL, 10)), NULL);
+    assert_true(was_asked(asked, "200 POST /allocate {}\n", 20.0));
+    assert_true(was_asked(asked, "{\"key\":\"plenum-clients\",\"value\":\"1\"}\n", 20.0));
+    assert_int_equal(process_wait(&client, 30.0), 0);
+    assert_int_equal(process_stop(&server), 0);
+    assert_true(was_asked(asked, "200 POST /shutdown {}\n", 1.0));
+    (void)process_stop(&fleet);
+    /* Without a sidecar the server runs all the same, and ends in time. */
+    service_start(&server, before, "--listen 127.0.0.1:0");
+    assert_true(process_line(&server, "ready ", line, sizeof line, 30.0));
+    assert_int_equal(process_stop(&server), 0);
+    service_start(&server, "AGONES_SDK_HTTP_PORT=none", "--listen 127.0.0.1:0");
+    assert_int_equal(process_wait(&server, 30.0), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reports),
-        cmocka_unit_test(test_paused),
-        cmocka_unit_test(test_socket),
-        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_reports), cmocka_unit_test(test_paused),
+        cmocka_unit_test(test_socket),  cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_agones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

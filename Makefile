@@ -302,7 +302,7 @@ image: deb-tree
 clean:
 	rm -rf build
 # With tools that CI does without.
-DEPLOY_PACKAGES := prometheus systemd
+DEPLOY_PACKAGES := prometheus systemd python3-yaml
 check-deploy: test-deps
 	$(call install_packages,$(DEPLOY_PACKAGES))
 	@$(MAKE) --no-print-directory TESTS=e2e/test_observe test

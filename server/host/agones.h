@@ -1,6 +1,6 @@
 /*
- * agones.h: a host in a fleet of Agones (agones.dev). It tells the sidecar by its REST interface (on
- * port $AGONES_SDK_HTTP_PORT) that it is ready, lives, is in use, and ends; and how many users it
+ * agones.h: a host in a fleet of Agones (agones.dev). It tells the sidecar by its REST interface
+ * (port $AGONES_SDK_HTTP_PORT) that it is ready, lives, is in use, and ends; and how many users it
  * has and its key, as metadata for those who choose a server. Plain HTTP to this machine on the
  * host's own loop: nothing waits for an answer. Without the variable nothing happens.
  * Layer: server/host.

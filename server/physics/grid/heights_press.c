@@ -73,11 +73,10 @@ static void push_water(Pool *pool, const PoolColumn *column, Vec3 impulse)
  * around it, resist it. What would drive it on is left out: it would be late by a tick. */
 static void resist_waves(Pool *pool, const PoolBody *body)
 {
-    f32 weight = pool->def.density * pool->gravity, volume = 0.0f, own[2] = {0}, slip[2] = {0};
+    f32 weight = pool->def.density * pool->gravity, own[2] = {0}, slip[2] = {0};
     for (u32 c = body->first; c < body->end; c++) {
         const PoolColumn *column = &pool->columns[c];
         f32 part = column->area * column->under;
-        volume += part;
         own[0] += weight * part * (body->slope[0] - column->slope[0]);
         own[1] += weight * part * (body->slope[1] - column->slope[1]);
         slip[0] += part * column->slip.x;

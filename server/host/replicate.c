@@ -122,7 +122,7 @@ static void events_notify(Host *host, const Frame *frame, bool epoch)
         if (event != NULL && event->kind != EVENT_REFUSED) {
             continue;
         }
-        message.events.events = &frame->events[first];
+        message.events.events = frame->events != NULL ? &frame->events[first] : NULL;
         message.events.count = i - first;
         if (message.events.count > 0 && !epoch && host->stats.clients > 0) {
             sessions_message(host, CHANNEL_BULK, &message,

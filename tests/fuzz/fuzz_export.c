@@ -4,32 +4,12 @@
 #include "protocol/record/recording_format.h"
 #include "server/export/export.h"
 #include "tests/fuzz/target.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "tests/support/recording_forge.h"
 
 enum {
     /* Files in memory do not count as memory of the process, but fill the machine. */
     OUTPUT_BYTES_MAX = 16 << 20,
 };
-
-static void repair_checks(u8 *file, size_t bytes)
-{
-    size_t at = 0;
-    while (at + sizeof(RecordingBlock) <= bytes) {
-        RecordingBlock block;
-        memcpy(&block, file + at, sizeof block);
-        if (block.length > bytes - at - sizeof block) {
-            return;
-        }
-        block.check = recording_block_check(&block, file + at + sizeof block);
-        memcpy(file + at, &block, sizeof block);
-        at += sizeof block + block.length;
-    }
-}
 
 static void export_path(const char *path, size_t bytes)
 {
@@ -51,25 +31,7 @@ static void export_path(const char *path, size_t bytes)
 
 static void run(const u8 *data, size_t bytes)
 {
-    if (bytes == 0) {
-        return;
-    }
-    u8 *file = malloc(bytes);
-    if (file == NULL) {
-        return;
-    }
-    memcpy(file, data, bytes);
-    repair_checks(file, bytes);
-    int fd = memfd_create("recording", MFD_CLOEXEC);
-    if (fd >= 0 && write(fd, file, bytes) == (ssize_t)bytes) {
-        char path[64];
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        export_path(path, bytes);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(file);
+    recording_forge(data, bytes, export_path);
 }
 
 /* Vertices of a picture, twice, its spool, a scene's surfaces; the rest is the reader's. */

@@ -2,13 +2,11 @@
  * goes on: it ticks, has a frame, and what is saved of it can be loaded. An input is a list of
  * edits of an image of tests/fuzz/image_scene.json; its checksum is made right, so that the fuzzer
  * gets behind it. */
-#include "server/author/scene_load.h"
-#include "server/world/world.h"
 #include "shared/base/check.h"
 #include "shared/base/hash.h"
 #include "tests/fuzz/target.h"
+#include "tests/support/world_stage.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,30 +38,18 @@ static u64 image_hash;
 
 static Input hand(InputKind kind, u32 user, const char *name)
 {
-    MessageWorld about;
-    world_describe(world, &about);
-    Input input = {.kind = kind,
+    return (Input){.kind = kind,
                    .user = user,
                    .sequence = 1,
+                   .entity = world_stage_entity(world, name),
                    .rotation = {1.0f, 0.0f, 0.0f, 0.0f},
                    .ray = {{0.0f, 2.0f, 5.0f}, {0.0f, 0.0f, -1.0f}}};
-    for (u32 i = 0; i < about.entity_count; i++) {
-        if (strcmp(about.entities[i].name, name) == 0) {
-            input.entity = about.entities[i].id;
-        }
-    }
-    CHECK(input.entity != 0);
-    return input;
 }
 
 /* A world with two hands in it, as it was SAVED_AT ticks on. */
 static void prepare(void)
 {
-    ErrorText error;
-    Scene *scene = scene_load("tests/fuzz/image_scene.json", &error);
-    CHECK(scene != NULL);
-    world = world_create(scene, NULL, &error);
-    CHECK(world != NULL);
+    world = world_stage_create("tests/fuzz/image_scene.json", NULL);
     Input hands[2] = {hand(INPUT_GRAB, 1, "rider"), hand(INPUT_GRAB, 2, "cloth")};
     hands[1].element = 8;
     for (u32 i = 0; i < SAVED_AT; i++) {
@@ -129,28 +115,6 @@ static size_t apply_edit(u8 *body, size_t bytes, const u8 edit[8])
     return bytes;
 }
 
-static void go_on(void)
-{
-    for (u32 i = 0; i < TICKS; i++) {
-        world_tick(world, NULL, 0);
-    }
-    Frame *frame = world_frame(world);
-    CHECK(frame != NULL);
-    frame_release(frame);
-    WorldStats stats;
-    world_stats(world, &stats);
-    u8 *again;
-    size_t bytes;
-    CHECK(world_save(world, &again, &bytes) == 0);
-    /* What the server itself has made of it is no forgery any more. */
-    ErrorText error;
-    if (world_load(world, again, bytes, &error) != 0) {
-        fprintf(stderr, "an image of the world that went on: %s\n", error.text);
-        abort();
-    }
-    free(again);
-}
-
 static void run(const u8 *data, size_t bytes)
 {
     memcpy(forged, image, image_bytes);
@@ -162,7 +126,7 @@ static void run(const u8 *data, size_t bytes)
     memcpy(forged + CHECKSUM_AT, &sum, sizeof sum);
     ErrorText error;
     if (world_load(world, forged, BODY_AT + size, &error) == 0) {
-        go_on();
+        world_stage_go_on(world, TICKS);
     } else {
         CHECK(world_hash(world) == image_hash);
     }

@@ -2,27 +2,7 @@
  * are made right before, block by block, so that the fuzzer gets behind them. */
 #include "protocol/record/recording_format.h"
 #include "tests/fuzz/target.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-static void repair_checks(u8 *file, size_t bytes)
-{
-    size_t at = 0;
-    while (at + sizeof(RecordingBlock) <= bytes) {
-        RecordingBlock block;
-        memcpy(&block, file + at, sizeof block);
-        if (block.length > bytes - at - sizeof block) {
-            return;
-        }
-        block.check = recording_block_check(&block, file + at + sizeof block);
-        memcpy(file + at, &block, sizeof block);
-        at += sizeof block + block.length;
-    }
-}
+#include "tests/support/recording_forge.h"
 
 static void ignore_damage(void *context, const RecordingDamage *damage)
 {
@@ -36,8 +16,9 @@ static void ignore_note(void *context, const RecordingNote *note)
     PL_UNUSED(note);
 }
 
-static void play(const char *path)
+static void play(const char *path, size_t bytes)
 {
+    PL_UNUSED(bytes);
     RecordingReader *reader = recording_reader_create(path, NULL);
     if (reader == NULL) {
         return;
@@ -70,25 +51,7 @@ static void play(const char *path)
 
 static void run(const u8 *data, size_t bytes)
 {
-    if (bytes == 0) {
-        return;
-    }
-    u8 *file = malloc(bytes);
-    if (file == NULL) {
-        return;
-    }
-    memcpy(file, data, bytes);
-    repair_checks(file, bytes);
-    int fd = memfd_create("recording", MFD_CLOEXEC);
-    if (fd >= 0 && write(fd, file, bytes) == (ssize_t)bytes) {
-        char path[64];
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        play(path);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(file);
+    recording_forge(data, bytes, play);
 }
 
 const FuzzTarget fuzz_target = {.run = run,

@@ -119,6 +119,11 @@ static JoinSource *join_source(const JoinRig *rig, const Scene *scene, const Mat
     return s;
 }
 
+Source *join_rig_source(const JoinRig *rig, const Scene *scene)
+{
+    return &join_source(rig, scene, NULL)->base;
+}
+
 void join_rig_start(JoinRig *rig, const Scene *scene, const u8 *scene_bytes, u32 scene_byte_count)
 {
     JoinSource *s = join_source(rig, scene, NULL);

@@ -29,6 +29,9 @@ void join_rig_start(JoinRig *rig, const Scene *scene, const u8 *scene_bytes, u32
 void join_rig_start_kinds(JoinRig *rig, const Scene *scene, const struct MatterList *kinds);
 /* The same with any source, which it takes over; the source may read the rig's clock. */
 void join_rig_start_with(JoinRig *rig, Source *source);
+/* The source alone, for other hosts: a world of `scene` (borrowed) at the clock of `rig`
+ * (borrowed). */
+Source *join_rig_source(const JoinRig *rig, const Scene *scene);
 void join_rig_stop(JoinRig *rig);
 Connection *join_rig_connect(JoinRig *rig, const NetsimOptions *up, const NetsimOptions *down);
 /* Advances by one millisecond. */

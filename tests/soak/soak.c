@@ -1,0 +1,354 @@
+/*
+ * soak.c: `make soak`: one server for a long time, with 64 clients that play: 24 that stay, 16 that
+ * stay behind a bad network, 16 that come, spawn and go, 8 that are killed again and again. Its
+ * recording meets the end of the disk (a limit of file size) within a minute. Asserted: no
+ * desync, no malformed packet, no client thrown out, nobody lost that was not killed, no growth of
+ * the server's memory, a recording that can be read up to where the disk was full, exit code 0. The
+ * cost of ticks (p99 / median) is printed, and asserted where the machine had time to spare.
+ * SOAK_MINUTES: 20.
+ */
+#include "shared/base/clock.h"
+#include "tests/support/process.h"
+#include "tests/support/udp_proxy.h"
+
+#include <arpa/inet.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    STAYING = 24,
+    BEHIND = 16, /* the bad network */
+    COMING = 4,  /* groups of */
+    COMING_BOTS = 4,
+    KILLED = 2,
+    KILLED_BOTS = 4,
+    GROUPS = 2 + COMING + KILLED,
+    SAMPLES_MAX = 24 * 3600,
+    PAGE_BYTES = 64 << 10,
+    FILE_BYTES = 1 << 20, /* "disk" of each file of the server */
+    WARM_S = 60,          /* histories fill, places are taken */
+    GROWTH_BYTES = 2 << 20
+};
+
+static const f64 idle_least = 0.3;      /* share of the machine's time that was left */
+static const f64 tick_spread_max = 1.2; /* p99 / median on an idle machine */
+
+typedef struct Group {
+    Process process;
+    const char *bots, *name;
+    u32 port, life_s; /* 0: to the end */
+    bool killed, spawns;
+    u64 until_ns; /* when it is killed, or has ended by itself */
+    u32 runs, lost;
+    f64 desyncs, malformed, connected;
+} Group;
+
+typedef struct Soak {
+    Process server;
+    UdpProxy proxy;
+    Group groups[GROUPS];
+    u32 port, http;
+    u64 end_ns;
+    f64 *memory; /* [samples] */
+    u32 samples;
+    bool full; /* /healthz told of the full disk */
+    u32 failures;
+    char page[PAGE_BYTES];
+} Soak;
+
+static void expect(Soak *soak, bool holds, const char *what, f64 got)
+{
+    printf("%s  %s: %g\n", holds ? "ok   " : "FAIL ", what, got);
+    soak->failures += !holds;
+}
+
+/* ---- the server's pages ---- */
+
+static bool page_get(Soak *soak, const char *path)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((u16)soak->http)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    struct timeval limit = {.tv_sec = 5};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    size_t used = 0;
+    ssize_t got;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    if (connect(fd, (struct sockaddr *)&to, sizeof to) == 0) {
+        dprintf(fd, "GET %s HTTP/1.0\r\n\r\n", path);
+        while (used + 1 < sizeof soak->page &&
+               (got = read(fd, soak->page + used, sizeof soak->page - 1 - used)) > 0) {
+            used += (size_t)got;
+        }
+    }
+    close(fd);
+    soak->page[used] = 0;
+    return used > 0;
+}
+
+static f64 metric(const Soak *soak, const char *name)
+{
+    char start[96];
+    snprintf(start, sizeof start, "\nplenum_%s ", name);
+    const char *at = strstr(soak->page, start);
+    return at != NULL ? strtod(at + strlen(start), NULL) : NAN;
+}
+
+static u32 free_port(void)
+{
+    struct sockaddr_in any = {.sin_family = AF_INET};
+    socklen_t bytes = sizeof any;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(fd, (struct sockaddr *)&any, sizeof any) != 0 ||
+        getsockname(fd, (struct sockaddr *)&any, &bytes) != 0) {
+        exit(98);
+    }
+    close(fd);
+    return ntohs(any.sin_port);
+}
+
+/* ---- clients ---- */
+
+static void group_start(Soak *soak, Group *group, u64 now_ns)
+{
+    char life[32], seed[32];
+    f64 left_s = (f64)(soak->end_ns - now_ns) * 1e-9;
+    f64 life_s = group->life_s > 0 && !group->killed ? fmin(group->life_s, left_s) : left_s;
+    snprintf(life, sizeof life, "%.1f", fmax(life_s, 1.0));
+    snprintf(seed, sizeof seed, "%u", group->port + 7 * group->runs++);
+    const char *spawns = test_path("spawns.jsonl");
+    process_start(&group->process, "plenum-client", server_address(group->port), "--headless",
+                  "--bots", group->bots, "--name", group->name, "--duration", life, "--seed", seed,
+                  "--wait", "60", group->spawns ? "--do" : NULL, spawns, NULL);
+    group->until_ns = now_ns + (u64)group->life_s * 1000000000ull;
+}
+
+/* What the bots told at their end. */
+static void group_end(Group *group, int code)
+{
+    char *summary = file_text(group->process.out);
+    f64 connected = summary != NULL ? json_number(summary, NULL, "connected", 0) : NAN;
+    if (code != 0 || isnan(connected)) {
+        printf("      %s: exit %d, %s\n", group->name, code, summary != NULL ? summary : "");
+        group->lost++;
+    } else {
+        group->desyncs += json_number(summary, NULL, "desyncs", 0);
+        group->malformed += json_number(summary, NULL, "malformed", 0);
+        group->connected = connected;
+    }
+    free(summary);
+    unlink(group->process.out);
+    unlink(group->process.err);
+}
+
+static void groups_turn(Soak *soak, u64 now_ns)
+{
+    for (u32 i = 0; i < GROUPS; i++) {
+        Group *group = &soak->groups[i];
+        if (group->life_s == 0 || now_ns < group->until_ns ||
+            now_ns + 8000000000ull > soak->end_ns) {
+            continue;
+        }
+        if (group->killed) {
+            process_signal(&group->process, SIGKILL);
+            (void)process_wait(&group->process, 10.0);
+        } else {
+            group_end(group, process_wait(&group->process, 60.0));
+        }
+        group_start(soak, group, now_ns);
+    }
+}
+
+static void groups_begin(Soak *soak)
+{
+    static const char *const names[GROUPS] = {"stay",   "behind", "come-a", "come-b",
+                                              "come-c", "come-d", "kill-a", "kill-b"};
+    static char counts[GROUPS][8];
+    for (u32 i = 0; i < GROUPS; i++) {
+        Group *group = &soak->groups[i];
+        bool kill = i >= 2 + COMING;
+        u32 bots = i == 0 ? STAYING : i == 1 ? BEHIND : kill ? KILLED_BOTS : COMING_BOTS;
+        snprintf(counts[i], sizeof counts[i], "%u", bots);
+        group->name = names[i];
+        group->bots = counts[i];
+        group->port = i == 1 ? soak->proxy.port : soak->port;
+        group->life_s = i < 2 ? 0 : 7 + 3 * (i % 4);
+        group->killed = kill;
+        group->spawns = i >= 2 && !kill;
+        group_start(soak, group, clock_now_ns());
+    }
+}
+
+/* ---- the run ---- */
+
+/* Each file of the server ends after so many bytes, as on a small disk. */
+static void server_begin(Soak *soak)
+{
+    char http[32];
+    struct rlimit before, small;
+    soak->http = free_port();
+    snprintf(http, sizeof http, "127.0.0.1:%u", soak->http);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    small.rlim_cur = FILE_BYTES;
+    setrlimit(RLIMIT_FSIZE, &small);
+    soak->port = server_start(&soak->server, "--http", http, "--max-clients", "80", "--reserved",
+                              "0", "--log", "warn", "--record", test_path("soak.plrec"), "--audit",
+                              test_path("audit.log"), "--checkpoint", test_folder(),
+                              "--checkpoint-every", "7", source_path("tests/soak/soak.json"), NULL);
+    setrlimit(RLIMIT_FSIZE, &before);
+    file_write(test_path("spawns.jsonl"),
+               "{\"t\":1,\"spawn\":\"ball\",\"position\":[0,3,0]}\n"
+               "{\"t\":1.5,\"spawn\":\"ball\",\"position\":[1,4,0]}\n"
+               "{\"t\":2,\"grab\":\"box-5\"}\n{\"t\":2.5,\"move\":[0,2,0]}\n"
+               "{\"t\":3,\"spawn\":\"ball\",\"position\":[0,5,1]}\n{\"t\":5,\"release\":true}\n");
+    const NetsimOptions bad = {.seed = 5, .loss = 0.05, .delay_ms = 30.0, .jitter_ms = 20.0};
+    if (!udp_proxy_start(&soak->proxy, soak->port, &bad)) {
+        exit(98);
+    }
+}
+
+static void sample(Soak *soak)
+{
+    if (page_get(soak, "/healthz")) {
+        soak->full = soak->full || strstr(soak->page, " 200 ") == NULL;
+    }
+    if (page_get(soak, "/metrics") && soak->samples < SAMPLES_MAX) {
+        soak->memory[soak->samples++] = metric(soak, "memory_bytes");
+    }
+}
+
+static f64 largest(const f64 *values, u32 from, u32 to)
+{
+    f64 most = 0.0;
+    for (u32 i = from; i < to; i++) {
+        most = fmax(most, values[i]);
+    }
+    return most;
+}
+
+/* Jiffies of all processors: idle, and all. */
+static void machine_time(f64 *idle, f64 *all)
+{
+    f64 v[8] = {0};
+    FILE *file = fopen("/proc/stat", "r");
+    if (file == NULL || fscanf(file, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &v[0], &v[1], &v[2],
+                               &v[3], &v[4], &v[5], &v[6], &v[7]) != 8) {
+        exit(98);
+    }
+    fclose(file);
+    *idle = v[3] + v[4];
+    *all = v[0] + v[1] + v[2] + v[3] + v[4] + v[5] + v[6] + v[7];
+}
+
+static void check_clients(Soak *soak)
+{
+    f64 desyncs = 0, malformed = 0, lost = 0, kills = 0, visits = 0;
+    for (u32 i = 0; i < GROUPS; i++) {
+        Group *group = &soak->groups[i];
+        group_end(group, process_wait(&group->process, 60.0));
+        desyncs += group->desyncs;
+        malformed += group->malformed;
+        lost += group->lost;
+        kills += group->killed ? group->runs - 1 : 0;
+        visits += !group->killed && group->life_s > 0 ? group->runs : 0;
+    }
+    printf("      %.0f visits, %.0f kills\n", visits, kills);
+    expect(soak, desyncs == 0, "desyncs", desyncs);
+    expect(soak, malformed == 0, "malformed packets at clients", malformed);
+    expect(soak, lost == 0, "groups of clients that ended badly", lost);
+    expect(soak, soak->groups[0].connected == STAYING, "clients that stayed",
+           soak->groups[0].connected);
+    expect(soak, soak->groups[1].connected == BEHIND, "clients behind the bad network that stayed",
+           soak->groups[1].connected);
+}
+
+static void check_server(Soak *soak)
+{
+    if (!page_get(soak, "/metrics")) {
+        expect(soak, false, "pages of metrics", 0);
+        return;
+    }
+    u32 quarter = soak->samples / 4, warm = quarter > WARM_S ? quarter : WARM_S;
+    f64 before = largest(soak->memory, warm, warm + quarter);
+    f64 after = largest(soak->memory, soak->samples - quarter, soak->samples);
+    expect(soak, metric(soak, "malformed_total") == 0, "malformed packets at the server",
+           metric(soak, "malformed_total"));
+    expect(soak, metric(soak, "flooded_total") == 0, "clients thrown out for flooding",
+           metric(soak, "flooded_total"));
+    if (warm + 2 * quarter <= soak->samples) {
+        expect(soak, after - before < GROWTH_BYTES,
+               "growth of the server's memory in the second half, MiB",
+               (after - before) / (1 << 20));
+    } else {
+        printf("      too short to tell whether memory grows\n");
+    }
+    printf("      memory %.1f MiB, %.0f joined, %.0f timed out, %.0f entities\n", after / (1 << 20),
+           metric(soak, "joined_total"), metric(soak, "timed_out_total"), metric(soak, "entities"));
+    expect(soak, soak->full && metric(soak, "write_failures_total") > 0,
+           "full disk, told by /healthz and /metrics; failures",
+           metric(soak, "write_failures_total"));
+}
+
+static void check_ticks(Soak *soak, f64 idle)
+{
+    f64 median = metric(soak, "tick_seconds{quantile=\"0.5\"}");
+    f64 p99 = metric(soak, "tick_seconds{quantile=\"0.99\"}");
+    printf("      tick: median %.3f ms, p99 %.3f ms; %.0f late; the machine was %.0f %% idle\n",
+           median * 1e3, p99 * 1e3, metric(soak, "tick_late_total"), 100.0 * idle);
+    if (idle > idle_least) {
+        expect(soak, p99 < tick_spread_max * median, "p99 of a tick / median", p99 / median);
+    } else {
+        printf("      p99 of a tick / median: %.2f (not asserted: the machine was busy)\n",
+               p99 / median);
+    }
+}
+
+static void check_end(Soak *soak)
+{
+    Process info;
+    udp_proxy_stop(&soak->proxy);
+    expect(soak, process_stop(&soak->server) == 0, "the server's exit code is 0", 0);
+    process_start(&info, "plenum-tool", "info", test_path("soak.plrec"), NULL);
+    int code = process_wait(&info, 60.0);
+    expect(soak, code == 0, "the recording up to the full disk can be read; exit code", code);
+}
+
+int main(void)
+{
+    static Soak soak;
+    const char *minutes = getenv("SOAK_MINUTES");
+    f64 wanted_s = 60.0 * (minutes != NULL ? strtod(minutes, NULL) : 20.0);
+    f64 idle[2], all[2];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    signal(SIGPIPE, SIG_IGN);
+    soak.memory = calloc(SAMPLES_MAX, sizeof *soak.memory);
+    if (!(wanted_s >= 30.0) || soak.memory == NULL) {
+        fprintf(stderr, "SOAK_MINUTES: 0.5 or more\n");
+        return 2;
+    }
+    server_begin(&soak);
+    soak.end_ns = clock_now_ns() + (u64)(wanted_s * 1e9);
+    groups_begin(&soak);
+    machine_time(&idle[0], &all[0]);
+    printf("soak: %.1f minutes, %d clients\n", wanted_s / 60.0,
+           STAYING + BEHIND + COMING * COMING_BOTS + KILLED * KILLED_BOTS);
+    while (clock_now_ns() + 4000000000ull < soak.end_ns) {
+        clock_sleep_until_ns(clock_now_ns() + 1000000000ull);
+        groups_turn(&soak, clock_now_ns());
+        sample(&soak);
+    }
+    machine_time(&idle[1], &all[1]);
+    check_clients(&soak);
+    check_server(&soak);
+    check_ticks(&soak, (idle[1] - idle[0]) / (all[1] - all[0]));
+    check_end(&soak);
+    printf("soak: %s\n", soak.failures == 0 ? "passed" : "FAILED");
+    return soak.failures == 0 ? 0 : 1;
+}

@@ -10,7 +10,8 @@
 #include <zstd.h>
 
 enum {
-    /* Packing runs on the host's loop, so large contents are packed at a fast level. */
+    /* Packing runs on the host's loop, so large contents are packed at a fast level, and in parts
+     * where others wait. */
     LEVEL_SMALL = 3,
     LEVEL_LARGE = 1,
     LARGE_BYTES = 1 << 20,
@@ -23,39 +24,116 @@ struct BulkContent {
     u8 *body; /* [bytes] */
 };
 
-/* Returns 0 if compression does not pay. */
-static u32 pack(u8 *out, const void *unpacked, u32 bytes)
-{
-    u32 capacity = bytes - bytes / 16;
-    size_t packed = ZSTD_compress(out, capacity, unpacked, bytes,
-                                  bytes >= LARGE_BYTES ? LEVEL_LARGE : LEVEL_SMALL);
-    return ZSTD_isError(packed) ? 0 : (u32)packed;
-}
+struct BulkPacker {
+    ZSTD_CCtx *context; /* NULL: it is copied, as compression does not pay */
+    const u8 *unpacked;
+    u32 bytes, done; /* of the message */
+    u32 capacity;    /* for what is compressed */
+    u32 packed;      /* bytes behind the head of the body */
+    u8 *body;
+};
 
-BulkContent *bulk_content_create(const void *unpacked, u32 bytes)
+BulkPacker *bulk_packer_create(const void *unpacked, u32 bytes)
 {
     if (bytes == 0 || bytes > MESSAGE_BYTES_MAX) {
         return NULL;
     }
-    BulkContent *content = malloc(sizeof *content);
+    BulkPacker *packer = calloc(1, sizeof *packer);
     u8 *body = calloc(1, (size_t)BULK_BODY_HEAD_BYTES + bytes);
-    if (content == NULL || body == NULL) {
-        free(content);
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    if (packer == NULL || body == NULL || context == NULL) {
+        free(packer);
         free(body);
+        ZSTD_freeCCtx(context);
         return NULL;
     }
-    u32 packed = pack(body + BULK_BODY_HEAD_BYTES, unpacked, bytes);
-    if (packed == 0) {
-        memcpy(body + BULK_BODY_HEAD_BYTES, unpacked, bytes);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel,
+                           bytes >= LARGE_BYTES ? LEVEL_LARGE : LEVEL_SMALL);
+    ZSTD_CCtx_setPledgedSrcSize(context, bytes); /* the frame names it: bulk_body_open asks */
+    packer->context = context;
+    packer->unpacked = unpacked;
+    packer->bytes = bytes;
+    packer->capacity = bytes - bytes / 16;
+    packer->body = body;
+    return packer;
+}
+
+void bulk_packer_destroy(BulkPacker *packer)
+{
+    if (packer != NULL) {
+        ZSTD_freeCCtx(packer->context);
+        free(packer->body);
+        free(packer);
     }
-    body[12] = packed > 0 ? BULK_PACKING_ZSTD : BULK_PACKING_NONE;
-    memcpy(body + 8, &bytes, sizeof bytes);
-    content->references = 1;
-    content->bytes = BULK_BODY_HEAD_BYTES + (packed > 0 ? packed : bytes);
-    u64 hash = hash_bytes(body + HASHED_FROM, content->bytes - HASHED_FROM, 0);
-    memcpy(body, &hash, sizeof hash);
-    content->body = body; /* the memory beyond the end was never touched */
+}
+
+/* Copies from the start what cannot be compressed. */
+static void give_up(BulkPacker *packer)
+{
+    ZSTD_freeCCtx(packer->context);
+    packer->context = NULL;
+    packer->done = packer->packed = 0;
+}
+
+/* False: it does not pay. */
+static bool compress(BulkPacker *packer, u32 bytes)
+{
+    bool last = bytes == packer->bytes - packer->done;
+    ZSTD_inBuffer in = {packer->unpacked + packer->done, bytes, 0};
+    ZSTD_outBuffer out = {packer->body + BULK_BODY_HEAD_BYTES, packer->capacity, packer->packed};
+    size_t left = 1;
+    while (in.pos < in.size || (last && left > 0)) {
+        left =
+            ZSTD_compressStream2(packer->context, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
+        if (ZSTD_isError(left) || (out.pos == out.size && (in.pos < in.size || left > 0))) {
+            give_up(packer);
+            return false;
+        }
+    }
+    packer->done += bytes;
+    packer->packed = (u32)out.pos;
+    return true;
+}
+
+bool bulk_packer_step(BulkPacker *packer, u32 bytes)
+{
+    bytes = u32_min(bytes, packer->bytes - packer->done);
+    if (packer->context == NULL || !compress(packer, bytes)) {
+        memcpy(packer->body + BULK_BODY_HEAD_BYTES + packer->done, packer->unpacked + packer->done,
+               bytes);
+        packer->done += bytes;
+        packer->packed = packer->done;
+    }
+    return packer->done == packer->bytes;
+}
+
+BulkContent *bulk_packer_finish(BulkPacker *packer)
+{
+    CHECK(packer->done == packer->bytes);
+    BulkContent *content = malloc(sizeof *content);
+    if (content != NULL) {
+        u8 *body = packer->body;
+        body[12] = packer->context != NULL ? BULK_PACKING_ZSTD : BULK_PACKING_NONE;
+        memcpy(body + 8, &packer->bytes, sizeof packer->bytes);
+        content->references = 1;
+        content->bytes = BULK_BODY_HEAD_BYTES + packer->packed;
+        u64 hash = hash_bytes(body + HASHED_FROM, content->bytes - HASHED_FROM, 0);
+        memcpy(body, &hash, sizeof hash);
+        content->body = body; /* the memory beyond the end was never touched */
+        packer->body = NULL;
+    }
+    bulk_packer_destroy(packer);
     return content;
+}
+
+BulkContent *bulk_content_create(const void *unpacked, u32 bytes)
+{
+    BulkPacker *packer = bulk_packer_create(unpacked, bytes);
+    if (packer == NULL) {
+        return NULL;
+    }
+    CHECK(bulk_packer_step(packer, bytes));
+    return bulk_packer_finish(packer);
 }
 
 BulkContent *bulk_content_acquire(BulkContent *content)

@@ -405,7 +405,7 @@ void host_destroy(Host *host)
     history_finish(&host->history);
     entity_list_finish(&host->entities);
     scene_destroy(host->scene);
-    bulk_content_release(host->world);
+    transfer_world_drop(host);
     token_ledger_finish(&host->ledger);
     identity_finish(&host->identity);
     if (host->sessions != NULL) {

@@ -153,12 +153,12 @@ static void frame_apply(Host *host, Frame *frame)
 }
 
 /* The world and what changed its entities since it was packed. */
-static int world_transfer(Host *host, Session *session, const Message *world)
+static int world_transfer(Host *host, Session *session)
 {
-    int result = transfer_world(host, session, world);
+    int result = transfer_world(host, session);
     if (result == 0 && host->world_tail_count > 0) {
         Message tail = {.kind = MESSAGE_EVENTS};
-        tail.events.tick = world->world.tick;
+        tail.events.tick = host->history.newest->tick;
         tail.events.events = host->world_tail;
         tail.events.count = host->world_tail_count;
         result = session_message(host, session, CHANNEL_BULK, &tail);
@@ -168,12 +168,9 @@ static int world_transfer(Host *host, Session *session, const Message *world)
 
 static void world_send(Host *host, Session *session)
 {
-    Message message = {.kind = MESSAGE_WORLD};
-    host->source->ops->describe(host->source, &message.world);
-    message.world.epoch = host->epoch;
-    message.world.tick = host->history.newest->tick;
+    Message message = {.kind = MESSAGE_STATUS};
     session->sender = snapshot_sender_create(host->history.newest->fields);
-    if (session->sender == NULL || world_transfer(host, session, &message) != 0) {
+    if (session->sender == NULL || world_transfer(host, session) != 0) {
         session_close(host, session, REFUSE_KICKED, "the world cannot be sent");
         return;
     }
@@ -181,7 +178,6 @@ static void world_send(Host *host, Session *session)
     session->world_sent = true;
     session->world_here = false;
     session->early_bytes = 0;
-    message.kind = MESSAGE_STATUS;
     message.status = host->status.status;
     session_message(host, session, CHANNEL_CONTROL, &message);
     chronicle_send(host, session);
@@ -189,9 +185,13 @@ static void world_send(Host *host, Session *session)
 
 static void worlds_send(Host *host)
 {
+    bool ready = false;
     for (u32 i = 0; i < host->session_capacity && host->history.newest != NULL; i++) {
         Session *session = &host->sessions[i];
         if (session->state == SESSION_LIVE && !session->world_sent) {
+            if (!ready && !(ready = transfer_world_ready(host))) {
+                return;
+            }
             world_send(host, session);
             host->roster_dirty = true;
         }

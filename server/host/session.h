@@ -183,7 +183,9 @@ struct Host {
     BulkContent *world; /* the description of `world_epoch`, packed for all joining clients; NULL:
                            none */
     u8 world_epoch;
-    Event *world_tail; /* [WORLD_TAIL_MAX] spawns and removals since it was packed */
+    BulkPacker *packer; /* while it is packed, of world_clear; else NULL */
+    u8 *world_clear;
+    Event *world_tail; /* [WORLD_TAIL_MAX] spawns and removals since it was described */
     u32 world_tail_count;
     u32 tick_rate;
     SourceStatus status;
@@ -354,9 +356,12 @@ bool transfer_fits(const Session *session, u32 channel, u32 bytes);
 u32 transfers_waiting(const Session *session);
 /* Queues a transfer and announces its position on the bulk channel. ERROR_LIMIT: too many wait. */
 int transfer_send(Host *host, Session *session, BulkContent *content);
-/* Sends the world of this epoch, packed once for many joining clients: host->world_tail must
- * follow. Voids transfers of a former epoch. */
-int transfer_world(Host *host, Session *session, const Message *message);
+/* Packs the world of this epoch, once for many joining clients; a large one in parts, so that those
+ * who play do not wait. Call in each iteration until true: it can be sent. */
+bool transfer_world_ready(Host *host);
+/* Sends it: host->world_tail must follow. Voids transfers of a former epoch. */
+int transfer_world(Host *host, Session *session);
+void transfer_world_drop(Host *host);
 /* Notes what changed the entities since the world was packed. */
 void transfer_world_event(Host *host, const Event *event);
 /* Sends the blocks that are due, to all clients. */

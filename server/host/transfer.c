@@ -11,6 +11,8 @@ enum {
      * than what arrived. */
     REPEATS_MIN = 3,
     REPEATS_SHARE = 4,
+    /* Of a world, in one iteration of the loop: half a millisecond. */
+    PART_BYTES = 128 << 10,
 };
 
 u32 transfers_waiting(const Session *session)
@@ -44,46 +46,89 @@ int transfer_send(Host *host, Session *session, BulkContent *content)
     return session_send_message(host, session, CHANNEL_BULK, &place);
 }
 
-static BulkContent *world_content(Host *host, const Message *message)
+/* ---- the world ---- */
+
+void transfer_world_drop(Host *host)
 {
-    if (host->world != NULL && host->world_epoch == host->epoch) {
-        return host->world;
-    }
-    u32 bytes = 0;
-    u8 *cleartext = message_encode(message, &bytes);
+    bulk_packer_destroy(host->packer);
     bulk_content_release(host->world);
-    host->world = cleartext != NULL ? bulk_content_create(cleartext, bytes) : NULL;
+    message_free(host->world_clear);
+    host->packer = NULL;
+    host->world = NULL;
+    host->world_clear = NULL;
+}
+
+/* While others play, a large world is packed in parts; else all wait for it. */
+static bool others_play(const Host *host)
+{
+    for (u32 i = 0; i < host->session_capacity; i++) {
+        if (host->sessions[i].world_sent) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void world_begin(Host *host)
+{
+    Message message = {.kind = MESSAGE_WORLD};
+    u32 bytes = 0;
+    transfer_world_drop(host);
+    host->source->ops->describe(host->source, &message.world);
+    message.world.epoch = host->epoch;
+    message.world.tick = host->history.newest->tick;
+    host->world_clear = message_encode(&message, &bytes);
+    host->packer = host->world_clear != NULL ? bulk_packer_create(host->world_clear, bytes) : NULL;
     host->world_epoch = host->epoch;
     host->world_tail_count = 0;
     host->stats.worlds_packed++;
-    message_free(cleartext);
-    return host->world;
+}
+
+/* False: there is more to pack. */
+static bool world_pack(Host *host)
+{
+    u32 part = others_play(host) ? PART_BYTES : MESSAGE_BYTES_MAX;
+    if (host->packer == NULL || !bulk_packer_step(host->packer, part)) {
+        return host->packer == NULL; /* out of memory: transfer_world says so */
+    }
+    host->world = bulk_packer_finish(host->packer);
+    host->packer = NULL;
+    message_free(host->world_clear);
+    host->world_clear = NULL;
+    return true;
+}
+
+bool transfer_world_ready(Host *host)
+{
+    if (host->world_epoch != host->epoch || (host->world == NULL && host->packer == NULL)) {
+        world_begin(host);
+    }
+    return host->world != NULL || world_pack(host);
 }
 
 void transfer_world_event(Host *host, const Event *event)
 {
-    if ((event->kind != EVENT_SPAWN && event->kind != EVENT_DESPAWN) || host->world == NULL) {
+    if ((event->kind != EVENT_SPAWN && event->kind != EVENT_DESPAWN) ||
+        (host->world == NULL && host->packer == NULL)) {
         return;
     }
     if (host->world_tail_count == WORLD_TAIL_MAX) {
-        bulk_content_release(host->world);
-        host->world = NULL;
+        transfer_world_drop(host);
         return;
     }
     host->world_tail[host->world_tail_count++] = *event;
 }
 
-int transfer_world(Host *host, Session *session, const Message *message)
+int transfer_world(Host *host, Session *session)
 {
-    BulkContent *content = world_content(host, message);
-    if (content == NULL) {
+    if (host->world == NULL) {
         return ERROR_LIMIT;
     }
     if (session->bulk != NULL) {
         session->bulk_first = bulk_sender_void(session->bulk);
     }
     session->world_transfer = session->bulk_first;
-    return transfer_send(host, session, content);
+    return transfer_send(host, session, host->world);
 }
 
 bool transfer_world_out(const Session *session)

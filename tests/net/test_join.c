@@ -113,6 +113,59 @@ static void test_large(void **state)
     free(large);
 }
 
+/* While others play, a large world is packed in parts: what is spawned meanwhile reaches who joins,
+ * and all know the same in the end. */
+static void test_packed_in_parts(void **state)
+{
+    PL_UNUSED(state);
+    Scene *scene = scene_of("wall");
+    u32 bytes = 0, counts[3] = {0};
+    u8 *large = join_large_scene(3000000, &bytes);
+    JoinRig rig;
+    Connection *clients[3];
+    join_rig_start(&rig, scene, large, bytes);
+    clients[0] = join_rig_connect(&rig, NULL, NULL);
+    (void)join(&rig, clients[0], 5000.0);
+    for (u32 i = 0; i < 60; i++) { /* the tail of events is full: it has to be packed anew */
+        for (u32 k = 0; k < 6; k++) {
+            Input spawn = {.kind = k > 0 ? INPUT_SPAWN : INPUT_REMOVE,
+                           .user = 1 + i / 30, /* each may spawn 200 */
+                           .sequence = 1 + 6 * i + k,
+                           .entity = 2 + i,
+                           .target = vec3((f32)i, 3.0f, (f32)k),
+                           .rotation = quat_identity()};
+            join_rig_input(&rig, &spawn);
+        }
+        steps(&rig, clients[0], 17);
+        if (i == 45) {
+            clients[1] = join_rig_connect(&rig, NULL, NULL);
+            clients[2] = join_rig_connect(&rig, NULL, NULL);
+        }
+        for (u32 ms = 0; i >= 45 && ms < 8; ms++) {
+            join_rig_step(&rig, clients, 3);
+        }
+    }
+    for (u32 ms = 0; ms < 2000; ms++) {
+        join_rig_step(&rig, clients, 3);
+    }
+    HostStats stats;
+    host_stats(rig.host, &stats);
+    assert_int_equal(stats.worlds_packed, 2);
+    for (u32 i = 0; i < 3; i++) {
+        ConnectionStats seen;
+        connection_stats(clients[i], &seen);
+        assert_true(join_picture_whole(clients[i]));
+        assert_int_equal(seen.desyncs + seen.malformed, 0);
+        (void)connection_entities(clients[i], &counts[i], NULL);
+        assert_int_equal(counts[i], counts[0]);
+        connection_destroy(clients[i]);
+    }
+    print_message("%u entities\n", counts[0]);
+    join_rig_stop(&rig);
+    scene_destroy(scene);
+    free(large);
+}
+
 /* A client of an ordinary scene sees all of it two round trips after the server's WELCOME, which is
  * one and a half after the client has it; its own pictures and the snapshots' beat come on top. */
 static void test_first_picture(void **state)
@@ -557,11 +610,17 @@ static void test_welcome_repeated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_large),   cmocka_unit_test(test_first_picture),
-        cmocka_unit_test(test_narrow),  cmocka_unit_test(test_events_wait),
-        cmocka_unit_test(test_epochs),  cmocka_unit_test(test_crowd),
-        cmocka_unit_test(test_sockets), cmocka_unit_test(test_endless),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_welcome_repeated),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_packed_in_parts),
+        cmocka_unit_test(test_first_picture),
+        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_events_wait),
+        cmocka_unit_test(test_epochs),
+        cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_welcome_repeated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

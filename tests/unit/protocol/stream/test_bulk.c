@@ -467,6 +467,42 @@ static void body_push(BulkReceiver *receiver, u32 id, const u8 *body, u32 bytes)
     }
 }
 
+/* Packed in parts of any size a message is what it is packed at once, or as good. */
+static void test_packed_in_parts(void **state)
+{
+    PL_UNUSED(state);
+    static const u32 parts[] = {1000, 65536, 128 << 10, 999999};
+    for (u32 i = 0; i < 3 * PL_COUNT(parts); i++) {
+        u32 bytes = 1300000 + i, part = parts[i / 3], steps = 0;
+        u8 *data = random_bytes(bytes, i);
+        for (u32 k = 0; k < bytes && i % 3 > 0; k++) { /* all, or the first half of it */
+            data[k] = i % 3 == 1 || k < bytes / 2 ? (u8)(k / 100) : data[k];
+        }
+        BulkContent *whole = bulk_content_create(data, bytes);
+        BulkPacker *packer = bulk_packer_create(data, bytes);
+        while (!bulk_packer_step(packer, part)) {
+            steps++;
+        }
+        assert_in_range(steps, bytes / part - 1, 2 * (bytes / part + 1));
+        BulkContent *content = bulk_packer_finish(packer);
+        u32 size = bulk_content_bytes(content);
+        assert_true(size <= bulk_content_bytes(whole) + bytes / 100);
+        BulkReceiver *receiver = bulk_receiver_create();
+        BulkTaken taken = {0};
+        body_push(receiver, 0, bulk_content_body(content), size);
+        assert_int_equal(bulk_receiver_take(receiver, 0, &taken), 0);
+        assert_int_equal(taken.bytes, bytes);
+        assert_memory_equal(taken.data, data, bytes);
+        free(taken.memory);
+        bulk_receiver_destroy(receiver);
+        bulk_content_release(content);
+        bulk_content_release(whole);
+        free(data);
+    }
+    assert_null(bulk_packer_create("", 0));
+    bulk_packer_destroy(bulk_packer_create("abc", 3)); /* unfinished */
+}
+
 /* Repetitive data is compressed, random data is not; both are restored. Then one bit is flipped. */
 static void test_content(void **state)
 {
@@ -617,11 +653,17 @@ static void test_hostile_acks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scene),        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_queue),        cmocka_unit_test(test_share),
-        cmocka_unit_test(test_stall),        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_void),         cmocka_unit_test(test_queue_limit),
-        cmocka_unit_test(test_content),      cmocka_unit_test(test_hostile_blocks),
+        cmocka_unit_test(test_scene),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_share),
+        cmocka_unit_test(test_stall),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_void),
+        cmocka_unit_test(test_queue_limit),
+        cmocka_unit_test(test_packed_in_parts),
+        cmocka_unit_test(test_content),
+        cmocka_unit_test(test_hostile_blocks),
         cmocka_unit_test(test_hostile_acks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

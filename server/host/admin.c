@@ -202,7 +202,7 @@ static bool target_of(Call *call, BanTarget *target)
         return true;
     }
     Session *user = victim_named(call, call->words[1]);
-    if (user != NULL && !ban_target_of(&user->identity, target)) {
+    if (user != NULL && !moderate_target_of(call->host, user, target)) {
         refuse(call, ERROR_UNSUPPORTED, "this user has neither a token nor an address");
         return false;
     }
@@ -262,7 +262,14 @@ static int run_unban(Call *call)
     return take_off(call, BAN_JOIN);
 }
 
-/* Mutes and freezes of a user whose address is this machine's: for its session only. */
+/* Nothing else tells this user from all others of this machine. */
+static bool is_anybody(const Call *call, const Session *user)
+{
+    return moderate_is_local(call->host, user) && user->identity.token == 0 &&
+           !user->identity.keyed;
+}
+
+/* Mutes and freezes of a user who is anybody of this machine: as long as it is that user. */
 static int hold_back(Call *call, BanKind kind)
 {
     Session *user = NULL;
@@ -273,7 +280,7 @@ static int hold_back(Call *call, BanKind kind)
         if (user == NULL) {
             return ERROR_NOT_FOUND;
         }
-        if (moderate_is_local(call->host, user) && user->identity.token == 0) {
+        if (is_anybody(call, user)) {
             (void)time_parse(call->words[2], &seconds);
             moderate_hold_back(call->host, user, kind, seconds);
             say(call, "%s \"%s\"", ban_kind_name(kind), user->name);
@@ -291,7 +298,7 @@ static int let_free(Call *call, BanKind kind)
         if (user == NULL) {
             return ERROR_NOT_FOUND;
         }
-        if (moderate_is_local(call->host, user) && user->identity.token == 0) {
+        if (is_anybody(call, user)) {
             moderate_hold_back(call->host, user, kind, UINT64_MAX);
             say(call, "done");
             return ERROR_OK;

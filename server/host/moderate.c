@@ -52,8 +52,10 @@ static u64 end_of(const Host *host, BanKind kind, const UserIdentity *identity)
 
 void moderate_refresh(Host *host, Session *session)
 {
-    session->muted_unix_s = end_of(host, BAN_CHAT, &session->identity);
-    session->frozen_unix_s = end_of(host, BAN_HANDS, &session->identity);
+    session->muted_unix_s =
+        u64_max(end_of(host, BAN_CHAT, &session->identity), session->held_unix_s[BAN_CHAT]);
+    session->frozen_unix_s =
+        u64_max(end_of(host, BAN_HANDS, &session->identity), session->held_unix_s[BAN_HANDS]);
     if (session->frozen_unix_s > clock_unix_s()) {
         session_let_go(host, session);
     }
@@ -74,15 +76,23 @@ bool moderate_is_local(const Host *host, const Session *session)
     return !session->identity.addressed || is_exempt(host, &session->identity);
 }
 
+bool moderate_target_of(const Host *host, const Session *session, BanTarget *target)
+{
+    if (session->identity.token == 0 && session->identity.keyed &&
+        moderate_is_local(host, session)) {
+        *target = (BanTarget){.kind = TARGET_KEY};
+        memcpy(target->key, session->identity.key, sizeof target->key);
+        return true;
+    }
+    return ban_target_of(&session->identity, target);
+}
+
 void moderate_hold_back(Host *host, Session *session, BanKind kind, u64 seconds)
 {
-    u64 until = seconds == UINT64_MAX ? 0 : seconds == 0 ? UINT64_MAX : clock_unix_s() + seconds;
-    if (kind == BAN_CHAT) {
-        session->muted_unix_s = until;
-    } else if (kind == BAN_HANDS) {
-        session->frozen_unix_s = until;
-        session_let_go(host, session);
-    }
+    session->held_unix_s[kind] = seconds == UINT64_MAX ? 0
+                                 : seconds == 0        ? UINT64_MAX
+                                                       : clock_unix_s() + seconds;
+    moderate_refresh(host, session);
 }
 
 void moderate_save(Host *host)
@@ -114,7 +124,7 @@ static bool covers_local(const Host *host, const BanTarget *target)
 
 int moderate_ban(Host *host, const Ban *ban, Role role)
 {
-    if (covers_local(host, &ban->target)) {
+    if (ban->kind == BAN_JOIN && covers_local(host, &ban->target)) {
         return ERROR_DENIED;
     }
     int result = ban_list_add(&host->bans, ban, clock_unix_s());
@@ -170,7 +180,7 @@ void moderate_remove(Host *host, Session *session, u64 seconds, const char *by, 
     Ban ban = {.kind = BAN_JOIN, .until_unix_s = clock_unix_s() + seconds};
     snprintf(ban.by, sizeof ban.by, "%s", by);
     snprintf(ban.reason, sizeof ban.reason, "%s", reason);
-    bool known = ban_target_of(&session->identity, &ban.target);
+    bool known = moderate_target_of(host, session, &ban.target);
     moderate_kick(host, session, REFUSE_KICKED, reason);
     if (known && !covers_local(host, &ban.target) &&
         ban_list_add(&host->bans, &ban, clock_unix_s()) == 0) {

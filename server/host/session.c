@@ -57,6 +57,7 @@ static void former_keep(Host *host, const Session *session)
     former->user = session->user;
     former->color = session->color;
     former->account = session->account;
+    memcpy(former->held_unix_s, session->held_unix_s, sizeof former->held_unix_s);
 }
 
 /* Releases the grabs of a user who left. */
@@ -233,6 +234,7 @@ static void user_choose(Host *host, Session *session, u64 resume)
         if (former->resume == resume && former->until_ms > host->now_ms) {
             session->user = former->user;
             session->color = former->color;
+            memcpy(session->held_unix_s, former->held_unix_s, sizeof session->held_unix_s);
             former->resume = 0;
             break;
         }

@@ -54,7 +54,8 @@ typedef struct Session {
     UserIdentity identity;
     u64 account;                     /* whose limits a new session continues: of its token, address
                                         or, from this machine, the user */
-    u64 muted_unix_s, frozen_unix_s; /* until then; 0: not */
+    u64 muted_unix_s, frozen_unix_s; /* until then; 0: not. The later of the list's end and of: */
+    u64 held_unix_s[BAN_KIND_COUNT]; /* this user alone, as long as it can resume */
     bool entered;                    /* counted in host->admit */
     bool privileged;             /* an operator or a returning user: may take a reserved place */
     bool waits;                  /* in the queue */
@@ -116,6 +117,7 @@ typedef struct Former {
     u64 token_id; /* 0: it had none */
     u32 user, color;
     u64 account;
+    u64 held_unix_s[BAN_KIND_COUNT];
 } Former;
 
 /* A release that the source has not taken yet. */
@@ -280,7 +282,10 @@ void spawns_run(Host *host);
 
 /* True if its identity is not banned; else refused. */
 bool moderate_admits(Host *host, Session *session);
-/* Applies mutes and freezes of the list. */
+/* What bans this client alone, as far as it can: its token; of this machine its key; else its
+ * address. False: it has none of them. */
+bool moderate_target_of(const Host *host, const Session *session, BanTarget *target);
+/* Applies mutes and freezes of the list, beside those of the session. */
 void moderate_refresh(Host *host, Session *session);
 bool moderate_muted(const Session *session);
 bool moderate_frozen(const Session *session);

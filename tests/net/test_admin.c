@@ -2,6 +2,7 @@
  * test_admin.c: administration over real sockets with a real world: roles, kicks, bans, mutes,
  * freezes, votes, the console and its audit log; objects that users leave behind.
  */
+#include "client/link/connection_internal.h"
 #include "shared/base/clock.h"
 #include "tests/support/process.h"
 #include "tests/support/rig.h"
@@ -276,6 +277,67 @@ static void test_mute(void **state)
     end(&rig, &options, users, 2);
 }
 
+static Connection *come_again(Rig *rig, const Identity *identity, u64 resume)
+{
+    ErrorText error = {0};
+    ConnectionOptions options = {.name = "again", .identity = identity};
+    Connection *user =
+        connection_create(link_enet_connect(rig->address, NULL, &error), &options, &error);
+    assert_non_null(user);
+    user->resume = resume;
+    assert_true(rig_until(&user, 1, CONNECTION_LIVE));
+    return user;
+}
+
+static bool heard(Connection **users, const char *text)
+{
+    rig_poll(users, 2, 0.1);
+    connection_chat(users[1], text);
+    return told(users, 2, text, 0.5);
+}
+
+/* A mute stays with who resumes, with the key of who has one, and with an address, of this machine
+ * too; it does not meet others. */
+static void test_mute_stays(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    Connection *users[2];
+    Identity ada, eve;
+    HostOptions options = {0};
+    begin(&rig, &options, 300.0);
+    join(&rig, users, 2);
+    assert_int_equal(seal_start(), 0);
+    identity_create(&ada);
+    identity_create(&eve);
+
+    assert_non_null(strstr(console(&options, "mute user2 1h"), "= ok"));
+    Connection *former = users[1];
+    users[1] = come_again(&rig, NULL, former->resume);
+    assert_int_equal(connection_user(users[1]), 2);
+    connection_destroy(former);
+    assert_false(heard(users, "resumed"));
+    connection_destroy(users[1]);
+
+    users[1] = come_again(&rig, &ada, 0);
+    assert_true(heard(users, "with a key"));
+    assert_non_null(strstr(console(&options, "mute again 1h"), "= ok"));
+    assert_false(heard(users, "muted key"));
+    connection_destroy(users[1]);
+    users[1] = come_again(&rig, &ada, 0);
+    assert_false(heard(users, "the same key"));
+    connection_destroy(users[1]);
+    users[1] = come_again(&rig, &eve, 0);
+    assert_true(heard(users, "another key"));
+
+    assert_non_null(strstr(console(&options, "mute 127.0.0.1 1h"), "= ok"));
+    assert_false(heard(users, "address"));
+    assert_non_null(strstr(console(&options, "unmute 127.0.0.1"), "= ok"));
+    assert_true(heard(users, "free"));
+    assert_non_null(strstr(console(&options, "ban 127.0.0.1 1h"), "this machine"));
+    end(&rig, &options, users, 2);
+}
+
 static void test_left_behind(void **state)
 {
     PL_UNUSED(state);
@@ -373,10 +435,10 @@ static void test_vote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roles),        cmocka_unit_test(test_hands),
-        cmocka_unit_test(test_mute),         cmocka_unit_test(test_left_behind),
-        cmocka_unit_test(test_rejoin),       cmocka_unit_test(test_vote),
-        cmocka_unit_test(test_join_changed),
+        cmocka_unit_test(test_roles),       cmocka_unit_test(test_hands),
+        cmocka_unit_test(test_mute),        cmocka_unit_test(test_mute_stays),
+        cmocka_unit_test(test_left_behind), cmocka_unit_test(test_rejoin),
+        cmocka_unit_test(test_vote),        cmocka_unit_test(test_join_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

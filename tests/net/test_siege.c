@@ -1,8 +1,8 @@
 /*
  * test_siege.c: clients that were let in and mean harm, without a malformed byte: hands that hold
  * and fall silent, storms of spawns and of joins, one that never acknowledges anything. Another
- * client plays on without a desync, the world returns to what it was, and the host's memory does not
- * grow. Virtual time, simulated network.
+ * client plays on without a desync, the world returns to what it was, and the host's memory does
+ * not grow. Virtual time, simulated network.
  */
 #include "server/author/scene_load.h"
 #include "tests/support/join_rig.h"

@@ -253,6 +253,12 @@ static bool print_check(RecordingReader *reader, u32 tick_rate)
     u32 shown = 0;
     (void)recording_reader_check(reader, print_damage, &shown, &check);
     printf("notes       %" PRIu64 "\n", check.notes);
+    if (check.images > 0) {
+        printf("images      %" PRIu64 " of the world\n", check.images);
+    }
+    if (check.backs > 0) {
+        printf("taken back  %" PRIu64 " times\n", check.backs);
+    }
     if (check.gaps > 0) {
         printf("gaps        %" PRIu64 ", with %" PRIu64 " ticks that could not be recorded\n",
                check.gaps, check.gap_ticks);
@@ -299,6 +305,9 @@ static int show_recording(int argc, char **argv, ErrorText *error)
     printf("bytes       %" PRIu64 ", %.1f a tick, %.1f kB/s\n", info->bytes,
            (f64)info->bytes / (f64)info->ticks, (f64)info->bytes / 1000.0 / seconds);
     printf("key frames  %" PRIu64 "\n", info->key_frames);
+    if (head->parent.name[0] != '\0') {
+        printf("branch of   %s at tick %" PRIu64 "\n", head->parent.name, head->parent.tick);
+    }
     printf("inputs      %" PRIu64 "\n", info->inputs);
     printf("events      %" PRIu64 "\n", info->events);
     for (u32 i = 0; i < head->world.field_count; i++) {

@@ -1,8 +1,9 @@
 /*
  * recording.h: .plrec files: append-only blocks [type u32][length u32][tick u64][xxh3
- * u64][content], little-endian. HEAD first, then KEYF, DLTA, INPT, EVNT, NOTE, GAPS in tick order,
- * INDX if closed cleanly. A truncated file loses only its last block; the index can be rebuilt by
- * scanning. Notes may be added to a closed file: they follow its index, with a new one behind.
+ * u64][content], little-endian. HEAD first, then PRNT, if any, then KEYF, DLTA, INPT, EVNT, IMAG,
+ * NOTE, GAPS in tick order, INDX if closed cleanly. A truncated file loses only its last block; the
+ * index can be rebuilt by scanning. Notes may be added to a closed file: they follow its index,
+ * with a new one behind.
  * Layer: protocol/record.
  */
 #ifndef PLENUM_PROTOCOL_RECORD_RECORDING_H
@@ -15,13 +16,44 @@
 
 PL_BEGIN_C
 
+enum {
+    RECORDING_PARENT_NAME_MAX = 256
+};
+/* Images of the largest worlds stay far below. */
+#define RECORDING_IMAGE_BYTES_MAX ((u64)4 << 30)
+
+/* The recording that this one branches off. */
+typedef struct RecordingParent {
+    char name[RECORDING_PARENT_NAME_MAX]; /* its file, without folders; "": there is none */
+    u64 tick;                             /* in it */
+    u64 created_unix_s;                   /* as in its head, to know it by */
+} RecordingParent;
+
 typedef struct RecordingHead {
     u32 version;
     u32 tick_rate;
     u64 created_unix_s;
     char build[64];     /* compiler and version of the recording server */
     MessageWorld world; /* scene, fields, entities at the first tick, parameters, probes */
+    RecordingParent parent;
 } RecordingHead;
+
+/* Why there is an image of the world. */
+typedef enum RecordingImageKind {
+    RECORDING_IMAGE_START = 1, /* with the first tick: the world did not begin as its scene */
+    RECORDING_IMAGE_KEPT = 2,  /* what the inputs before led to, so that others can start here */
+    RECORDING_IMAGE_BACK = 3,  /* the world was taken back and goes on from this */
+    RECORDING_IMAGE_KIND_COUNT
+} RecordingImageKind;
+
+/* An image in a recording: the state that the frame of its tick shows. */
+typedef struct RecordingImage {
+    u64 tick;
+    u32 kind;      /* RecordingImageKind */
+    u64 back_tick; /* BACK: the earlier recorded tick that the world was taken back to */
+    u64 bytes;     /* of world_save */
+    u64 offset;    /* in the file; a writer's is ignored */
+} RecordingImage;
 
 /* What people did and said beside the world: no part of its state. */
 typedef enum RecordingNoteKind {
@@ -56,6 +88,9 @@ RecordingWriter *recording_writer_create(const char *path, const RecordingHead *
  * recording_writer_flush succeeds. After any other error the writer ignores calls. */
 int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Input *inputs,
                           u32 input_count);
+/* Appends the image of the next tick, packed, before the tick itself; a START before the first.
+ * The tick of a BACK becomes a key frame. Errors as above. */
+int recording_writer_image(RecordingWriter *writer, const RecordingImage *image, const u8 *bytes);
 /* Append a note, or ticks that are missing before the next one; errors as above. */
 int recording_writer_note(RecordingWriter *writer, const RecordingNote *note);
 int recording_writer_gap(RecordingWriter *writer, RecordingGap gap);
@@ -94,6 +129,14 @@ int recording_reader_seek(RecordingReader *reader, u64 tick);
  * NULL. */
 int recording_reader_next(RecordingReader *reader, Frame **frame, const Input **inputs,
                           u32 *input_count);
+/* The image of the tick read last, or NULL; borrowed until the next call. After a seek to its tick
+ * it may be NULL. */
+const RecordingImage *recording_reader_image_here(const RecordingReader *reader);
+/* Unpacks an image that was read or visited: *bytes, owned by the caller (free), at most `most` of
+ * them (0: any that the limits allow). The reader's position stays. 0 or a negative Error with a
+ * text. */
+int recording_reader_image(RecordingReader *reader, const RecordingImage *image, u64 most,
+                           u8 **bytes, ErrorText *error);
 /* Tick of the first key frame after `tick`; 0: none. Reading can go on there after damage. */
 u64 recording_reader_key_after(const RecordingReader *reader, u64 tick);
 /* Tick of the last key frame at or before `tick`, or of the first one. */
@@ -119,9 +162,10 @@ typedef struct RecordingVisitor {
     void (*events)(void *context, u64 tick, const struct Event *events, u32 count);
     void (*note)(void *context, const RecordingNote *note);
     void (*gap)(void *context, RecordingGap gap);
+    void (*image)(void *context, const RecordingImage *image);
 } RecordingVisitor;
-/* Visits notes, gaps and events without decoding frames. The reader's position stays. 0 or the
- * error of the first damaged block, where it ends. */
+/* Visits notes, gaps, images and events without decoding frames. The reader's position stays. 0 or
+ * the error of the first damaged block, where it ends. */
 int recording_reader_visit(RecordingReader *reader, const RecordingVisitor *visitor);
 
 /* A range of bytes that cannot be read. */
@@ -139,6 +183,8 @@ typedef struct RecordingCheck {
     u64 ticks_lost; /* whole, but deltas to damaged ones */
     u64 notes, gaps;
     u64 gap_ticks;        /* that the recorder lost */
+    u64 images;           /* of the world, whole ones */
+    u64 backs;            /* of them: where the world was taken back */
     u64 key_interval_max; /* ticks between key frames, at most */
 } RecordingCheck;
 /* Reads and decodes every block of the file, goes on behind damage, and compares the index with

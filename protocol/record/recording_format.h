@@ -13,8 +13,11 @@
  *         chunks − 1
  *   NOTE  kind u32, user u32, bytes of the name u32, of the text u32, name, text
  *   GAPS  first u64 and last u64 tick that is missing
+ *   PRNT  RecordingFileParent, name
+ *   IMAG  RecordingFileImage, zstd of a part of the image; one block a part, in order, behind each
+ *         other
  *   INDX  RecordingFileIndex, key marks, event marks, offset u64 of the INDX header
- * A tick is INPT and EVNT, if any, then its KEYF or DLTA, which completes it.
+ * A tick is IMAG, INPT and EVNT, if any, then its KEYF or DLTA, which completes it.
  * NOTE and an INDX may follow an INDX; the last one counts.
  * Layer: protocol/record, private.
  */
@@ -36,6 +39,8 @@ enum {
     RECORDING_KEY_BYTES = 512 << 10,
     /* Maximal content of a block accepted by a reader: above any frame within the limits. */
     RECORDING_BLOCK_BYTES_MAX = 64 << 20,
+    /* Of an image in a block; all parts but the last are that long. */
+    RECORDING_IMAGE_PART_BYTES = 16 << 20,
 };
 
 #define BLOCK_HEAD BLOCK_TYPE('H', 'E', 'A', 'D')
@@ -45,6 +50,8 @@ enum {
 #define BLOCK_EVNT BLOCK_TYPE('E', 'V', 'N', 'T')
 #define BLOCK_NOTE BLOCK_TYPE('N', 'O', 'T', 'E')
 #define BLOCK_GAPS BLOCK_TYPE('G', 'A', 'P', 'S')
+#define BLOCK_PRNT BLOCK_TYPE('P', 'R', 'N', 'T')
+#define BLOCK_IMAG BLOCK_TYPE('I', 'M', 'A', 'G')
 #define BLOCK_INDX BLOCK_TYPE('I', 'N', 'D', 'X')
 
 typedef struct RecordingBlock {
@@ -66,6 +73,18 @@ typedef struct RecordingFileNote {
     u32 kind, user, name_bytes, text_bytes;
 } RecordingFileNote;
 
+typedef struct RecordingFileParent {
+    u64 tick, created_unix_s;
+    u32 name_bytes, reserved; /* 0 */
+} RecordingFileParent;
+
+typedef struct RecordingFileImage {
+    u32 kind;
+    u32 part;      /* from 0 */
+    u64 bytes;     /* of the whole image */
+    u64 back_tick; /* 0 unless the world was taken back */
+} RecordingFileImage;
+
 /* Position of a tick's first block. */
 typedef struct RecordingMark {
     u64 tick;
@@ -83,6 +102,8 @@ PL_STATIC_ASSERT(sizeof(RecordingFileHead) == 88, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileIndex) == 48, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileNote) == 16, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingGap) == 16, "no padding on disk");
+PL_STATIC_ASSERT(sizeof(RecordingFileParent) == 24, "no padding on disk");
+PL_STATIC_ASSERT(sizeof(RecordingFileImage) == 24, "no padding on disk");
 
 PL_STATIC_ASSERT(FRAME_BYTES_MAX <= (int)RECORDING_BLOCK_BYTES_MAX, "a key holds a whole frame");
 
@@ -91,6 +112,17 @@ enum {
 };
 
 #define RECORDING_MAGIC "PLREC\r\n\x1a"
+
+/* Number of parts of an image. */
+static inline u64 recording_image_parts(u64 bytes)
+{
+    return (bytes + RECORDING_IMAGE_PART_BYTES - 1) / RECORDING_IMAGE_PART_BYTES;
+}
+/* Bytes of one of them, unpacked. */
+static inline size_t recording_image_part(u64 bytes, u64 part)
+{
+    return (size_t)u64_min(RECORDING_IMAGE_PART_BYTES, bytes - part * RECORDING_IMAGE_PART_BYTES);
+}
 
 /* A growing array of marks; false: out of memory. */
 typedef struct RecordingMarks {

@@ -30,6 +30,8 @@ struct RecordingReader {
     bool pending;  /* current was decoded by a seek and not returned yet */
     Input *inputs; /* of current */
     u32 input_count, input_capacity;
+    RecordingImage image; /* of current, if image_here */
+    bool image_here;
     Message events; /* of the tick being read; storage below */
     u8 *events_storage;
     EntityList entities; /* after the events of current */
@@ -46,6 +48,15 @@ int recording_read_block(RecordingReader *reader, u64 offset, RecordingBlock *bl
 int recording_take_inputs(RecordingReader *reader, const RecordingBlock *block);
 int recording_take_events(RecordingReader *reader, const RecordingBlock *block);
 int recording_take_frame(RecordingReader *reader, const RecordingBlock *block);
+/* The IMAG just read, of which `block` is the header at `offset`: 0 or ERROR_FORMAT. */
+int recording_take_image(const RecordingReader *reader, const RecordingBlock *block, u64 offset,
+                         RecordingImage *image, u32 *part);
+/* Unpacks its part into `out`, of recording_image_part bytes. 0 or ERROR_FORMAT. */
+int recording_unpack_image(const RecordingReader *reader, const RecordingBlock *block,
+                           const RecordingImage *image, u32 part, u8 *out);
+/* The PRNT just read. 0 or ERROR_FORMAT. */
+int recording_take_parent(const RecordingReader *reader, const RecordingBlock *block,
+                          RecordingParent *out);
 void recording_drop_events(RecordingReader *reader);
 /* Index of the last mark whose tick is at most `tick`; -1 if none. */
 i64 recording_marks_last(const RecordingMarks *marks, u64 tick);

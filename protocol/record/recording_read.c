@@ -197,10 +197,24 @@ int recording_take_frame(RecordingReader *reader, const RecordingBlock *block)
     return 0;
 }
 
+/* The first part tells what there is; it is unpacked for who asks. */
+static int image_seen(RecordingReader *reader, const RecordingBlock *block)
+{
+    RecordingImage image;
+    u32 part;
+    int result = recording_take_image(reader, block, reader->offset, &image, &part);
+    if (result == 0 && part == 0) {
+        reader->image = image;
+        reader->image_here = true;
+    }
+    return result;
+}
+
 /* Decodes the next tick into current. 0, ERROR_NOT_FOUND at the end, other: damaged. */
 static int advance(RecordingReader *reader)
 {
     reader->input_count = 0;
+    reader->image_here = false;
     recording_drop_events(reader);
     u64 tick = 0;
     while (reader->offset < reader->end) {
@@ -220,6 +234,8 @@ static int advance(RecordingReader *reader)
             result = recording_take_events(reader, &block);
         } else if (frame) {
             result = recording_take_frame(reader, &block);
+        } else if (block.type == BLOCK_IMAG) {
+            result = image_seen(reader, &block);
         } else if (block.type == BLOCK_INDX) {
             return ERROR_NOT_FOUND;
         } /* otherwise a block type of a later minor version: skipped */
@@ -228,6 +244,7 @@ static int advance(RecordingReader *reader)
         }
         reader->offset += sizeof block + block.length;
         if (frame) {
+            reader->image_here = reader->image_here && reader->image.tick == tick;
             entity_list_frame(&reader->entities, reader->current);
             reader->entities_tick = tick;
             return 0;
@@ -417,6 +434,10 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
         return error_set(error, ERROR_FORMAT, "%s: HEAD: fields or entities do not fit", path);
     }
     reader->start = sizeof block + block.length;
+    /* A damaged PRNT is left to who reads every block. */
+    if (recording_read_block(reader, reader->start, &block) == 0 && block.type == BLOCK_PRNT) {
+        (void)recording_take_parent(reader, &block, &reader->head.parent);
+    }
     return 0;
 }
 

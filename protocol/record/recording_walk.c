@@ -8,7 +8,7 @@
 /* ---- notes and events ---- */
 
 static int visit_block(RecordingReader *reader, const RecordingVisitor *visitor,
-                       const RecordingBlock *block)
+                       const RecordingBlock *block, u64 offset)
 {
     int result = 0;
     if (block->type == BLOCK_EVNT && visitor->events != NULL) {
@@ -31,6 +31,13 @@ static int visit_block(RecordingReader *reader, const RecordingVisitor *visitor,
         }
         memcpy(&gap, reader->content, sizeof gap);
         visitor->gap(visitor->context, gap);
+    } else if (block->type == BLOCK_IMAG && visitor->image != NULL) {
+        RecordingImage image;
+        u32 part;
+        result = recording_take_image(reader, block, offset, &image, &part);
+        if (result == 0 && part == 0) {
+            visitor->image(visitor->context, &image);
+        }
     }
     return result;
 }
@@ -46,11 +53,13 @@ int recording_reader_visit(RecordingReader *reader, const RecordingVisitor *visi
         if (result != 0 || block.length > RECORDING_BLOCK_BYTES_MAX) {
             return result != 0 ? result : ERROR_FORMAT;
         }
-        bool wanted =
-            block.type == BLOCK_EVNT || block.type == BLOCK_NOTE || block.type == BLOCK_GAPS;
+        bool wanted = (block.type == BLOCK_EVNT && visitor->events != NULL) ||
+                      (block.type == BLOCK_NOTE && visitor->note != NULL) ||
+                      (block.type == BLOCK_GAPS && visitor->gap != NULL) ||
+                      (block.type == BLOCK_IMAG && visitor->image != NULL);
         if (wanted) {
             result = recording_read_block(reader, offset, &block);
-            result = result == 0 ? visit_block(reader, visitor, &block) : result;
+            result = result == 0 ? visit_block(reader, visitor, &block, offset) : result;
         }
         if (result != 0) {
             return result;
@@ -82,12 +91,15 @@ typedef struct Walk {
     RecordingMarks keys, entity_events;
     u64 tick_offset, tick_events, event_mark; /* of the tick being read */
     u64 key_tick;
+    RecordingImage image; /* being read */
+    u32 image_part;       /* that comes next; 0: none is open */
 } Walk;
 
 static bool type_is_known(u32 type)
 {
     return type == BLOCK_HEAD || type == BLOCK_KEYF || type == BLOCK_DLTA || type == BLOCK_INPT ||
-           type == BLOCK_EVNT || type == BLOCK_NOTE || type == BLOCK_GAPS || type == BLOCK_INDX;
+           type == BLOCK_EVNT || type == BLOCK_NOTE || type == BLOCK_GAPS || type == BLOCK_PRNT ||
+           type == BLOCK_IMAG || type == BLOCK_INDX;
 }
 
 static void report(Walk *walk, u64 offset, u64 end, const char *what, u32 type)
@@ -189,12 +201,49 @@ static const char *walk_events(Walk *walk, const RecordingBlock *block, u64 offs
     return NULL;
 }
 
+/* Parts follow each other, and each can be unpacked. */
+static const char *walk_image(Walk *walk, const RecordingBlock *block, u64 offset)
+{
+    RecordingImage image;
+    u32 part;
+    if (recording_take_image(walk->reader, block, offset, &image, &part) != 0) {
+        return "an image that cannot be decoded";
+    }
+    bool next = part == walk->image_part &&
+                (part == 0 || (image.tick == walk->image.tick && image.bytes == walk->image.bytes &&
+                               image.kind == walk->image.kind));
+    walk->image = image;
+    walk->image_part = 0;
+    if (!next) {
+        return "a part of an image without the one before";
+    }
+    u8 *out = malloc(recording_image_part(image.bytes, part));
+    int result =
+        out == NULL ? ERROR_MEMORY : recording_unpack_image(walk->reader, block, &image, part, out);
+    free(out);
+    if (result != 0) {
+        return "an image that cannot be unpacked";
+    }
+    if (part + 1 < recording_image_parts(image.bytes)) {
+        walk->image_part = part + 1;
+        return NULL;
+    }
+    walk->out->images++;
+    walk->out->backs += image.kind == RECORDING_IMAGE_BACK;
+    return NULL;
+}
+
 /* What is wrong with the content of a whole block, or NULL. */
 static const char *walk_block(Walk *walk, const RecordingBlock *block, u64 offset)
 {
     RecordingReader *reader = walk->reader;
     RecordingNote note;
     RecordingGap gap;
+    RecordingParent parent;
+    if (walk->image_part > 0 && block->type != BLOCK_IMAG) {
+        walk->image_part = 0;
+        return "a part of an image is missing before it";
+    }
     switch (block->type) {
     case BLOCK_KEYF:
     case BLOCK_DLTA:
@@ -216,6 +265,12 @@ static const char *walk_block(Walk *walk, const RecordingBlock *block, u64 offse
         walk->out->gaps++;
         walk->out->gap_ticks += gap.last_tick - gap.first_tick + 1;
         return NULL;
+    case BLOCK_PRNT:
+        return recording_take_parent(reader, block, &parent) == 0
+                   ? NULL
+                   : "a parent that cannot be decoded";
+    case BLOCK_IMAG:
+        return walk_image(walk, block, offset);
     case BLOCK_INDX:
         return walk_index(walk, block);
     case BLOCK_HEAD:

@@ -33,6 +33,7 @@ struct RecordingWriter {
     u64 key_ticks; /* ticks between key frames */
     u64 key_due;
     u64 since_key; /* bytes of deltas */
+    bool jumped;   /* the world was taken back: deltas across that say little */
     RecordingFileIndex index;
     RecordingMarks keys, entity_events;
 };
@@ -129,6 +130,20 @@ static int put_block(RecordingWriter *writer, u32 type, u64 tick, const void *co
     return 0;
 }
 
+static int put_parent(RecordingWriter *writer, const RecordingHead *head)
+{
+    const RecordingParent *parent = &head->parent;
+    u8 content[sizeof(RecordingFileParent) + RECORDING_PARENT_NAME_MAX];
+    RecordingFileParent file = {.tick = parent->tick, .created_unix_s = parent->created_unix_s};
+    file.name_bytes = (u32)strnlen(parent->name, sizeof parent->name - 1);
+    if (file.name_bytes == 0) {
+        return 0;
+    }
+    memcpy(content, &file, sizeof file);
+    memcpy(content + sizeof file, parent->name, file.name_bytes);
+    return put_block(writer, BLOCK_PRNT, head->world.tick, content, sizeof file + file.name_bytes);
+}
+
 static int put_head(RecordingWriter *writer, const RecordingHead *head)
 {
     RecordingFileHead file = {.version = RECORDING_VERSION,
@@ -153,6 +168,7 @@ static int put_head(RecordingWriter *writer, const RecordingHead *head)
     memcpy(writer->scratch + sizeof file, world, bytes);
     message_free(world);
     put_block(writer, BLOCK_HEAD, head->world.tick, writer->scratch, sizeof file + bytes);
+    put_parent(writer, head);
     if (writer->failed == 0) {
         writer->failed = write_out(writer); /* without a head there is no recording */
     }
@@ -290,9 +306,10 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
     if (!first && frame->tick <= writer->index.last_tick) {
         return ERROR_STATE;
     }
-    bool key = first || frame->tick >= writer->key_due ||
+    bool key = first || writer->jumped || frame->tick >= writer->key_due ||
                writer->since_key >= RECORDING_KEY_BYTES ||
                writer->trail.frames[0]->fields != frame->fields;
+    writer->jumped = false;
     if (key) {
         writer->since_key = 0;
         writer->key_due = frame->tick + writer->key_ticks;
@@ -310,6 +327,38 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
     writer->index.last_tick = frame->tick;
     writer->index.ticks++;
     return writer->used >= BUFFER_FLUSH_BYTES ? write_out(writer) : 0;
+}
+
+int recording_writer_image(RecordingWriter *writer, const RecordingImage *image, const u8 *bytes)
+{
+    if (writer->failed != 0) {
+        return writer->failed;
+    }
+    CHECK(image->kind > 0 && image->kind < RECORDING_IMAGE_KIND_COUNT);
+    if (image->bytes == 0 || image->bytes > RECORDING_IMAGE_BYTES_MAX) {
+        return writer->failed = ERROR_LIMIT;
+    }
+    RecordingFileImage file = {
+        .kind = image->kind, .bytes = image->bytes, .back_tick = image->back_tick};
+    u64 parts = recording_image_parts(image->bytes);
+    for (u64 part = 0; part < parts && writer->failed == 0; part++) {
+        size_t bytes_here = recording_image_part(image->bytes, part);
+        size_t most = ZSTD_compressBound(bytes_here);
+        if (!reserve(&writer->scratch, &writer->scratch_capacity, sizeof file + most)) {
+            return writer->failed = ERROR_MEMORY;
+        }
+        file.part = (u32)part;
+        memcpy(writer->scratch, &file, sizeof file);
+        size_t packed =
+            ZSTD_compress(writer->scratch + sizeof file, most,
+                          bytes + part * RECORDING_IMAGE_PART_BYTES, bytes_here, ZSTD_LEVEL);
+        if (ZSTD_isError(packed)) {
+            return writer->failed = ERROR_LIMIT;
+        }
+        put_block(writer, BLOCK_IMAG, image->tick, writer->scratch, sizeof file + packed);
+    }
+    writer->jumped = writer->jumped || image->kind == RECORDING_IMAGE_BACK;
+    return writer->failed;
 }
 
 int recording_writer_note(RecordingWriter *writer, const RecordingNote *note)

@@ -331,6 +331,18 @@ static int open_all(Recorder *r, const RecordingHead *head, ErrorText *error)
     if (r->writer == NULL) {
         return ERROR_IO;
     }
+    if (r->options.image != NULL) {
+        const RecordingImage image = {.tick = head->world.tick,
+                                      .kind = RECORDING_IMAGE_START,
+                                      .bytes = r->options.image_bytes};
+        result = recording_writer_image(r->writer, &image, r->options.image);
+        result = result == 0 ? recording_writer_flush(r->writer) : result;
+        r->options.image = NULL;
+        if (result != 0) {
+            return error_set(error, (Error)result, "%s: the image of the world: %s", path,
+                             error_name((Error)result));
+        }
+    }
     r->flushed_ns = clock_now_ns();
     if (pthread_create(&r->thread, NULL, write_main, r) != 0) {
         return error_set(error, ERROR_STATE, "%s: cannot start the recorder's thread", path);

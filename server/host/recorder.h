@@ -13,9 +13,11 @@
 
 typedef struct RecorderOptions {
     const char *path;
-    bool force;    /* replace an existing file; otherwise the name gets a number */
-    bool complete; /* wait for the disk rather than lose ticks (--fast); not for a full one */
-    u32 ticks_max; /* in the queue; 0: RECORDER_TICKS_MAX */
+    bool force;      /* replace an existing file; otherwise the name gets a number */
+    bool complete;   /* wait for the disk rather than lose ticks (--fast); not for a full one */
+    const u8 *image; /* that the recording begins with, borrowed for the call; NULL: the scene */
+    size_t image_bytes;
+    u32 ticks_max;                  /* in the queue; 0: RECORDER_TICKS_MAX */
     void (*writing)(void *context); /* before each tick, on the recorder's thread; tests of slow
                                        disks; NULL none */
     void *context;

@@ -3,6 +3,11 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum {
+    IMAGE_BYTES_MORE = 64 << 20 /* for what users spawn */
+};
 
 struct Resimulation {
     const char *path; /* the caller's */
@@ -10,7 +15,10 @@ struct Resimulation {
     Scene *scene;
     Jobs *jobs;
     World *world;
+    u64 image_bytes_max;
     u64 ticks;
+    u64 shift; /* the recording's tick less the world's own, modulo 2^64: a world that is taken back
+                  has an earlier tick, a recording goes on */
 };
 
 static bool open_all(Resimulation *r, const MatterList *kinds, u32 threads, ErrorText *error)
@@ -28,8 +36,11 @@ static bool open_all(Resimulation *r, const MatterList *kinds, u32 threads, Erro
     r->world = r->jobs != NULL ? world_create_with(r->scene, kinds, r->jobs, error) : NULL;
     if (r->world == NULL) {
         error_prefix(error, "%s", r->path);
+        return false;
     }
-    return r->world != NULL;
+    /* A stranger's image may unpack to anything; none is larger than the world that it is of. */
+    r->image_bytes_max = 2 * world_memory_estimate(r->scene, kinds) + IMAGE_BYTES_MORE;
+    return true;
 }
 
 Resimulation *resimulation_create(const char *path, const MatterList *kinds, u32 threads,
@@ -60,6 +71,65 @@ void resimulation_destroy(Resimulation *resimulation)
     free(resimulation);
 }
 
+/* The world becomes that of the image, which the frame of its tick shows. */
+static int go_on_from(Resimulation *r, const RecordingImage *image, ErrorText *error)
+{
+    u8 *bytes;
+    int result = recording_reader_image(r->reader, image, r->image_bytes_max, &bytes, error);
+    if (result == ERROR_OK) {
+        result = world_load(r->world, bytes, (size_t)image->bytes, error);
+    }
+    if (result != ERROR_OK) {
+        error_prefix(error, "%s", r->path);
+    } else {
+        r->shift = image->tick - world_tick_number(r->world);
+    }
+    free(bytes);
+    return result;
+}
+
+/* An image that was only kept must be what the inputs lead to. */
+static int compare_image(Resimulation *r, const RecordingImage *image, ErrorText *error)
+{
+    u8 *recorded, *own = NULL;
+    size_t own_bytes = 0;
+    int result = recording_reader_image(r->reader, image, r->image_bytes_max, &recorded, error);
+    if (result == ERROR_OK && world_save(r->world, &own, &own_bytes) != ERROR_OK) {
+        result = error_set(error, ERROR_MEMORY, "out of memory for an image of the world");
+    }
+    if (result == ERROR_OK &&
+        (own_bytes != image->bytes || memcmp(own, recorded, own_bytes) != 0)) {
+        result = error_set(error, ERROR_MISMATCH,
+                           "%s: the image of tick %" PRIu64 " is not what the inputs lead to",
+                           r->path, image->tick);
+    }
+    free(own);
+    free(recorded);
+    return result;
+}
+
+/* Leads the world to the recorded tick, from the one before or by an image. */
+static int lead_on(Resimulation *r, u64 tick, const Input *inputs, u32 count, ErrorText *error)
+{
+    const RecordingImage *image = recording_reader_image_here(r->reader);
+    bool first = r->ticks == 0;
+    if (image != NULL && image->kind == (first ? RECORDING_IMAGE_START : RECORDING_IMAGE_BACK)) {
+        return go_on_from(r, image, error);
+    }
+    if (first && tick != 0) {
+        return error_set(error, ERROR_FORMAT,
+                         "%s: begins at tick %" PRIu64 " without an image of the world: cannot be "
+                         "re-simulated",
+                         r->path, tick);
+    }
+    /* The first is the scene as built; inputs lead from each to the next. */
+    if (!first) {
+        world_tick(r->world, inputs, count);
+    }
+    return image != NULL && image->kind == RECORDING_IMAGE_KEPT ? compare_image(r, image, error)
+                                                                : ERROR_OK;
+}
+
 int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorText *error)
 {
     Resimulation *r = resimulation;
@@ -74,18 +144,18 @@ int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorTe
         return error_set(error, (Error)result, "%s: damaged after %" PRIu64 " ticks: %s", r->path,
                          r->ticks, error_name((Error)result));
     }
-    /* The first is the scene as built; inputs lead from each to the next. */
-    if (recorded->tick != 0) {
-        world_tick(r->world, inputs, input_count);
-    }
     *tick = (ResimulatedTick){recorded->tick, recorded->world_hash, 0};
     frame_release(recorded);
+    result = lead_on(r, tick->tick, inputs, input_count, error);
+    if (result != ERROR_OK) {
+        return result;
+    }
     /* Building the frame ends the tick: the next one starts with an empty event list. */
     Frame *frame = world_frame(r->world);
     if (frame == NULL) {
         return error_set(error, ERROR_MEMORY, "out of memory for a frame");
     }
-    u64 at = frame->tick;
+    u64 at = frame->tick + r->shift;
     tick->simulated = frame->world_hash;
     frame_release(frame);
     if (at != tick->tick) {

@@ -1,5 +1,6 @@
 /*
- * resimulate.h: re-simulates the world of a recording tick by tick from its scene and its inputs.
+ * resimulate.h: re-simulates the world of a recording tick by tick from its scene, or an image of
+ * it, and its inputs.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_RESIMULATE_H
@@ -20,8 +21,9 @@ typedef struct ResimulatedTick {
 Resimulation *resimulation_create(const char *path, const MatterList *kinds, u32 threads,
                                   ErrorText *error);
 void resimulation_destroy(Resimulation *resimulation); /* NULL is fine */
-/* Simulates the next recorded tick, the first of which is the scene as built. 0; ERROR_NOT_FOUND
- * at the end; other negative: damaged, incomplete or out of memory, with a text. */
+/* Simulates the next recorded tick, the first of which is the scene as built, or the image that the
+ * recording begins with. Where the world was taken back it goes on from the image there. 0;
+ * ERROR_NOT_FOUND at the end; other negative: damaged, incomplete or out of memory, with a text. */
 int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorText *error);
 /* Its state after that tick; borrowed. */
 const World *resimulation_world(const Resimulation *resimulation);

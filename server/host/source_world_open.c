@@ -41,13 +41,23 @@ static int open_recording(WorldSource *s, const MessageWorld *world, ErrorText *
     if (s->options.record_path == NULL) {
         return 0;
     }
+    /* Not the one that it was loaded from: that may be another build's. */
+    u8 *image = NULL;
+    size_t image_bytes = 0;
+    if (world_tick_number(s->world) != 0 &&
+        world_save(s->world, &image, &image_bytes) != ERROR_OK) {
+        return error_set(error, ERROR_MEMORY, "out of memory for an image of the world");
+    }
     RecordingHead head = {
         .tick_rate = s->scene->tick_rate, .created_unix_s = clock_unix_s(), .world = *world};
     snprintf(head.build, sizeof head.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
     const RecorderOptions recorder = {.path = s->options.record_path,
                                       .force = s->options.record_force,
-                                      .complete = s->options.fast};
+                                      .complete = s->options.fast,
+                                      .image = image,
+                                      .image_bytes = image_bytes};
     s->recorder = recorder_create(&recorder, &head, error);
+    free(image);
     return s->recorder != NULL ? 0 : ERROR_IO;
 }
 

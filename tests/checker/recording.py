@@ -58,6 +58,45 @@ def fields_of(world):
             for f in world["body"]["fields"]]
 
 
+def read_parent(content):
+    """(name, tick) of the recording that this one branches off."""
+    tick, _, size, reserved = struct.unpack_from("<QQII", content)
+    name = content[24:]
+    if reserved or not 0 < size < 256 or len(name) != size or b"/" in name:
+        raise Malformed("parent")
+    return name.decode(), tick
+
+
+IMAGE_PART_BYTES = 16 << 20
+
+
+class Images:
+    """Images of the world, part by part."""
+
+    def __init__(self):
+        self.open = None  # (tick, kind, bytes, back_tick), next part, parts so far
+        self.done = []    # (tick, kind, back_tick, image)
+
+    def part(self, tick, content):
+        kind, part, size, back_tick = struct.unpack_from("<IIQQ", content)
+        what = (tick, kind, size, back_tick)
+        if part == 0 and self.open is None:
+            self.open = (what, 0, b"")
+        if self.open is None or self.open[:2] != (what, part) or kind not in (1, 2, 3) or size == 0:
+            raise Malformed("part of an image")
+        if (kind == 3 and back_tick >= tick) or (kind != 3 and back_tick != 0):
+            raise Malformed("an image of a later tick")
+        wanted = min(IMAGE_PART_BYTES, size - part * IMAGE_PART_BYTES)
+        raw = zstandard.ZstdDecompressor().decompress(content[24:], max_output_size=wanted)
+        if len(raw) != wanted:
+            raise Malformed("size of an image")
+        image = self.open[2] + raw
+        self.open = (what, part + 1, image)
+        if len(image) == size:
+            self.done.append((tick, kind, back_tick, image))
+            self.open = None
+
+
 class Player:
     """Frames one after the other; a frame is a list of chunk states for each field."""
 
@@ -65,6 +104,8 @@ class Player:
         self.fields = fields
         self.trail = []  # (tick, frame) since the last key, newest first
         self.keys = self.deltas = self.spans = 0
+        self.parent = None
+        self.images = Images()
 
     def key(self, tick, content):
         raw_bytes, = struct.unpack_from("<I", content, 8)
@@ -136,7 +177,13 @@ def play(data):
             player = Player(fields_of(read_head(content)[1]))
         if kind in ("KEYF", "DLTA") and player.trail and tick <= player.trail[0][0]:
             raise Malformed("tick %d after %d" % (tick, player.trail[0][0]))
-        if kind == "KEYF":
+        if player.images.open is not None and kind != "IMAG":
+            raise Malformed("an image without its end")
+        if kind == "PRNT":
+            player.parent = read_parent(content)
+        elif kind == "IMAG":
+            player.images.part(tick, content)
+        elif kind == "KEYF":
             player.key(tick, content)
             yield tick, player
         elif kind == "DLTA":

@@ -113,6 +113,38 @@ static void test_survives_a_kill(void **state)
     assert_int_not_equal(access(file_in(folder, "checkpoint.plworld.new"), F_OK), 0);
 }
 
+/* What a resumed world records begins with an image of it, from which it verifies. */
+static void test_records_on(void **state)
+{
+    PL_UNUSED(state);
+    char line[64];
+    const char *folder = test_path("recorded"), *scene = source_path(SCENE);
+    const char *recording = test_path("resumed.plrec");
+    remove(recording);
+    run_to("140", folder, NULL, scene, line);
+    Process server;
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--fast", "--hash",
+                  "--ticks", "300", "--record", recording, file_in(folder, "checkpoint.plworld"),
+                  NULL);
+    assert_int_equal(process_wait(&server, 120.0), 0);
+    assert_true(process_line(&server, "hash ", line, 64, 1.0));
+    process_start(&server, "plenum-server", "--verify", "--threads", "2", recording, NULL);
+    assert_int_equal(process_wait(&server, 120.0), 0);
+    char *text = file_text(server.out);
+    assert_non_null(strstr(text, "verify: 161 ticks equal"));
+    free(text);
+    process_start(&server, "plenum-tool", "dump", "--json", recording, NULL);
+    assert_int_equal(process_wait(&server, 60.0), 0);
+    text = file_text(server.out);
+    assert_non_null(strstr(text, strrchr(line, ' ') + 1)); /* the hash */
+    free(text);
+    process_start(&server, "plenum-tool", "info", recording, NULL);
+    assert_int_equal(process_wait(&server, 30.0), 0);
+    text = file_text(server.out);
+    assert_non_null(strstr(text, "images      1 of the world"));
+    free(text);
+}
+
 static void test_damage_and_strangers(void **state)
 {
     PL_UNUSED(state);
@@ -138,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goes_on_bit_for_bit),
         cmocka_unit_test(test_survives_a_kill),
+        cmocka_unit_test(test_records_on),
         cmocka_unit_test(test_damage_and_strangers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

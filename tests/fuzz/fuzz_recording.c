@@ -1,8 +1,16 @@
 /* fuzz_recording.c: a file of a stranger is refused, or read to its end or its first damage. Checks
  * are made right before, block by block, so that the fuzzer gets behind them. */
 #include "protocol/record/recording_format.h"
+#include "shared/base/check.h"
 #include "tests/fuzz/target.h"
 #include "tests/support/recording_forge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    IMAGE_BYTES = 20 << 20 /* of which a caller wants no more: two parts */
+};
 
 static void ignore_damage(void *context, const RecordingDamage *damage)
 {
@@ -14,6 +22,23 @@ static void ignore_note(void *context, const RecordingNote *note)
 {
     PL_UNUSED(context);
     PL_UNUSED(note);
+}
+
+/* All of a visit's images are one too many: the last that there is. */
+static void keep_image(void *context, const RecordingImage *image)
+{
+    *(RecordingImage *)context = *image;
+}
+
+static void unpack(RecordingReader *reader, const RecordingImage *image)
+{
+    u8 *bytes;
+    ErrorText error = {0};
+    if (image != NULL && image->kind != 0) {
+        int result = recording_reader_image(reader, image, IMAGE_BYTES, &bytes, &error);
+        CHECK(result == 0 ? bytes != NULL : bytes == NULL && error.text[0] != 0);
+        free(bytes);
+    }
 }
 
 static void play(const char *path, size_t bytes)
@@ -38,12 +63,16 @@ static void play(const char *path, size_t bytes)
                 break;
             }
             frame_release(frame);
+            unpack(reader, recording_reader_image_here(reader));
         }
         Entity entity;
         recording_reader_entities(reader, &entity, 1);
     }
-    RecordingVisitor visitor = {.note = ignore_note};
+    RecordingImage image = {0};
+    RecordingVisitor visitor = {.context = &image, .note = ignore_note, .image = keep_image};
     (void)recording_reader_visit(reader, &visitor);
+    unpack(reader, &image);
+    CHECK(memchr(recording_reader_head(reader)->parent.name, 0, RECORDING_PARENT_NAME_MAX) != NULL);
     RecordingCheck check;
     (void)recording_reader_check(reader, ignore_damage, NULL, &check);
     recording_reader_destroy(reader);
@@ -57,4 +86,5 @@ static void run(const u8 *data, size_t bytes)
 const FuzzTarget fuzz_target = {.run = run,
                                 .size_max = 256 << 10,
                                 .memory_fixed = 4 * FRAME_BYTES_MAX +
-                                                2 * RECORDING_BLOCK_BYTES_MAX + (16 << 20)};
+                                                2 * RECORDING_BLOCK_BYTES_MAX + IMAGE_BYTES +
+                                                RECORDING_IMAGE_PART_BYTES + (16 << 20)};

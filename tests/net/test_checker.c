@@ -561,7 +561,10 @@ static void make_recording(Material *material, u64 seed, u32 frames, u32 step)
                                 .scene_bytes = 1,
                                 .fields = fields->fields,
                                 .field_count = fields->count};
+    head.parent = (RecordingParent){.name = "a parent.plrec", .tick = 5};
     RecordingWriter *writer = writer_open(material, &head);
+    const RecordingImage image = {.tick = 1, .kind = RECORDING_IMAGE_START, .bytes = 14};
+    assert_int_equal(recording_writer_image(writer, &image, (const u8 *)"a whole world"), 0);
     Dice dice = {seed, 0};
     Frame *frame = NULL;
     for (u32 i = 0; i < frames; i++) {

@@ -62,6 +62,7 @@ static RecordingWriter *writer_open(FieldSet *fields)
                                 .scene_bytes = 6,
                                 .fields = fields->fields,
                                 .field_count = fields->count};
+    head.parent = (RecordingParent){.name = "evening.plrec", .tick = 10, .created_unix_s = 77};
     unlink(path);
     ErrorText error;
     RecordingWriter *writer = recording_writer_create(path, &head, &error);
@@ -69,10 +70,28 @@ static RecordingWriter *writer_open(FieldSet *fields)
     return writer;
 }
 
+/* With the first tick, and where the world was taken back. */
+static void write_image(RecordingWriter *writer, u32 number)
+{
+    u8 image[200];
+    for (u32 i = 0; i < sizeof image; i++) {
+        image[i] = (u8)random_u64(number, i);
+    }
+    bool start = number == 0;
+    RecordingImage about = {.tick = 10 + (u64)number * APART,
+                            .kind = start ? RECORDING_IMAGE_START : RECORDING_IMAGE_BACK,
+                            .back_tick = start ? 0 : 30,
+                            .bytes = sizeof image};
+    assert_int_equal(recording_writer_image(writer, &about, image), 0);
+}
+
 static void write_small(FieldSet *fields)
 {
     RecordingWriter *writer = writer_open(fields);
     for (u32 i = 0; i < TICKS; i++) {
+        if (i == 0 || i == 7) {
+            write_image(writer, i);
+        }
         Input input = {.kind = INPUT_REMOVE, .user = 3, .sequence = i, .entity = i};
         Frame *frame = make_frame(fields, i);
         assert_int_equal(recording_writer_tick(writer, frame, &input, i % 2), 0);
@@ -138,6 +157,8 @@ static void test_whole(void **state)
     assert_int_equal(check.ticks, TICKS);
     assert_int_equal(check.notes, 1);
     assert_int_equal(check.gap_ticks, 19);
+    assert_int_equal(check.images, 2);
+    assert_int_equal(check.backs, 1);
     assert_int_equal(check.key_interval_max, 3 * APART);
     /* Key frames are at most 5 s apart. */
     assert_true(RECORDING_KEY_INTERVAL_S <= 5);

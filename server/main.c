@@ -26,10 +26,11 @@ typedef struct ServerOptions {
     bool limit_local;
     u32 snapshot_rate, threads, clients_max, memory_mib;
     const char *checkpoint;
-    u32 checkpoint_s;
+    u32 checkpoint_s, image_s;
     u64 ticks;
     f64 speed;
-    bool paused, fast, hash, verify, allow_outside, resume, force;
+    const char *at;
+    bool paused, fast, hash, verify, allow_outside, resume, force, live;
 } ServerOptions;
 
 static int exit_code_of(int error)
@@ -199,8 +200,10 @@ static Source *source_open(const ServerOptions *options, const char *operand, Tr
         .checkpoint_folder = options->checkpoint,
         .checkpoint_s = options->checkpoint_s,
         .resume = options->resume,
+        .at = options->at,
         .record_force = options->force,
         .trace = trace,
+        .image_s = options->image_s,
         .hash = options->hash,
         .probe = options->probe[0] != '\0' ? options->probe : NULL,
         .probe_csv = is_csv(options),
@@ -213,14 +216,22 @@ static Source *source_open(const ServerOptions *options, const char *operand, Tr
         error_set(error, ERROR_USAGE, "--resume: needs --checkpoint DIR to find the world in");
         return NULL;
     }
-    if (ends_with(operand, ".plrec")) {
+    bool recording = ends_with(operand, ".plrec");
+    if (!recording && (options->at != NULL || options->live)) {
+        error_set(error, ERROR_USAGE, "--%s: %s is not a recording (.plrec)",
+                  options->live ? "live" : "at", operand);
+        return NULL;
+    }
+    if (recording && !options->live) {
         if (options->checkpoint != NULL) {
-            error_set(error, ERROR_USAGE, "--checkpoint: %s is a recording and does not change",
+            error_set(error, ERROR_USAGE,
+                      "--checkpoint: %s is a recording and does not change without --live",
                       operand);
             return NULL;
         }
         if (options->record != NULL) {
-            error_set(error, ERROR_USAGE, "--record: %s is already a recording", operand);
+            error_set(error, ERROR_USAGE,
+                      "--record: %s is already a recording: --live goes on from it", operand);
             return NULL;
         }
         return source_recording_create(operand, &source, error);
@@ -346,6 +357,11 @@ static int run(ServerOptions *options, const char *operand, ErrorText *error)
         trace_destroy(trace);
         return code;
     }
+    if (options->live || options->at != NULL) {
+        fprintf(stderr,
+                "plenum-server: --verify: compares a whole recording: no --live, no --at\n");
+        return EXIT_USAGE;
+    }
     if (!ends_with(operand, ".plrec")) {
         fprintf(stderr, "plenum-server: --verify: %s is not a recording (.plrec)\n", operand);
         return EXIT_USAGE;
@@ -362,6 +378,7 @@ int main(int argc, char **argv)
                              .threads = 1,
                              .clients_max = 64,
                              .checkpoint_s = 60,
+                             .image_s = 300,
                              .per_address = 8,
                              .per_site = 32,
                              .half_open = 8,

@@ -39,8 +39,7 @@ int recording_take_image(const RecordingReader *reader, const RecordingBlock *bl
     }
     memcpy(&file, reader->content, sizeof file);
     if (file.kind == 0 || file.kind >= RECORDING_IMAGE_KIND_COUNT || file.bytes == 0 ||
-        file.bytes > RECORDING_IMAGE_BYTES_MAX ||
-        file.part >= recording_image_parts(file.bytes) ||
+        file.bytes > RECORDING_IMAGE_BYTES_MAX || file.part >= recording_image_parts(file.bytes) ||
         (file.kind == RECORDING_IMAGE_BACK ? file.back_tick >= block->tick : file.back_tick != 0)) {
         return ERROR_FORMAT;
     }

@@ -24,8 +24,10 @@ enum {
 /* A tick that waits for the disk. */
 typedef struct QueuedTick {
     Frame *frame;
-    RecordingGap gap; /* before it; 0, 0 none */
-    Input *inputs;    /* [input_capacity], kept for the next tick here */
+    RecordingGap gap;     /* before it; 0, 0 none */
+    RecordingImage about; /* of its image */
+    u8 *image;            /* NULL none */
+    Input *inputs;        /* [input_capacity], kept for the next tick here */
     u32 input_count, input_capacity;
 } QueuedTick;
 
@@ -36,6 +38,8 @@ struct Recorder {
     /* ---- the simulation's ---- */
     Frame *lost; /* the events of lost ticks, in a frame; NULL none */
     RecordingGap gap;
+    RecordingImage about; /* of the image that goes with the next tick */
+    u8 *image;            /* NULL none */
 
     /* ---- the recorder's thread's ---- */
     RecordingWriter *writer;
@@ -63,6 +67,11 @@ static bool queue_full(const Recorder *r, const Frame *frame)
 {
     return r->count == r->options.ticks_max ||
            (r->count > 0 && r->bytes + frame->fields->frame_bytes > RECORDER_BYTES_MAX);
+}
+
+static u64 tick_bytes(const QueuedTick *tick)
+{
+    return tick->frame->fields->frame_bytes + (tick->image != NULL ? tick->about.bytes : 0);
 }
 
 /* Keeps the events of a tick that cannot be queued. */
@@ -112,7 +121,10 @@ void recorder_tick(Recorder *r, Frame *frame, const Input *inputs, u32 input_cou
         slot->frame = merged != NULL ? merged : frame_acquire(frame);
         slot->gap = r->gap;
         r->gap = (RecordingGap){0, 0};
-        r->bytes += frame->fields->frame_bytes;
+        slot->about = r->about;
+        slot->image = r->image;
+        r->image = NULL;
+        r->bytes += tick_bytes(slot);
         r->newest_tick = frame->tick;
         r->count++;
         pthread_cond_signal(&r->work);
@@ -122,6 +134,15 @@ void recorder_tick(Recorder *r, Frame *frame, const Input *inputs, u32 input_cou
     if (lost && !dead) {
         tick_lose(r, frame);
     }
+    free(r->image);
+    r->image = NULL;
+}
+
+void recorder_image(Recorder *r, const RecordingImage *image, u8 *bytes)
+{
+    free(r->image);
+    r->about = *image;
+    r->image = bytes;
 }
 
 void recorder_note(Recorder *r, const RecordingNote *note)
@@ -194,6 +215,9 @@ static void write_tick(Recorder *r, const QueuedTick *tick)
                  r->path, tick->gap.first_tick, tick->gap.last_tick);
         result = recording_writer_gap(r->writer, tick->gap);
     }
+    if (result == 0 && tick->image != NULL) {
+        result = recording_writer_image(r->writer, &tick->about, tick->image);
+    }
     if (result == 0) {
         result = recording_writer_tick(r->writer, tick->frame, tick->inputs, tick->input_count);
     }
@@ -226,9 +250,11 @@ static void write_queue(Recorder *r)
         }
         pthread_mutex_lock(&r->mutex);
         if (any) {
-            r->bytes -= tick.frame->fields->frame_bytes;
+            r->bytes -= tick_bytes(&tick);
             frame_release(tick.frame);
+            free(tick.image);
             r->queue[slot].frame = NULL;
+            r->queue[slot].image = NULL;
             r->first = (r->first + 1) % r->options.ticks_max;
             r->count--;
             r->stats.ticks++;
@@ -410,8 +436,10 @@ void recorder_destroy(Recorder *r)
     for (u32 i = 0; r->queue != NULL && i < r->options.ticks_max; i++) {
         frame_release(r->queue[i].frame);
         free(r->queue[i].inputs);
+        free(r->queue[i].image);
     }
     frame_release(r->lost);
+    free(r->image);
     pthread_cond_destroy(&r->work);
     pthread_cond_destroy(&r->room);
     pthread_mutex_destroy(&r->mutex);

@@ -45,6 +45,9 @@ Recorder *recorder_create(const RecorderOptions *options, const RecordingHead *h
 /* Simulation's thread: queues a tick, with references and copies; does not block unless
  * `complete`. */
 void recorder_tick(Recorder *recorder, Frame *frame, const Input *inputs, u32 input_count);
+/* Simulation's thread: the image of the next tick, of world_save; takes it over. If that tick is
+ * lost its image is too. */
+void recorder_image(Recorder *recorder, const RecordingImage *image, u8 *bytes);
 /* Any thread: a note, at the tick queued last if its tick is 0. */
 void recorder_note(Recorder *recorder, const RecordingNote *note);
 void recorder_stats(Recorder *recorder, RecorderStats *out);

@@ -15,6 +15,8 @@ struct Resimulation {
     Scene *scene;
     Jobs *jobs;
     World *world;
+    bool borrowed;       /* the world, which has its own scene and threads */
+    RecordingImage from; /* that the next tick begins with; kind 0: none */
     u64 image_bytes_max;
     u64 ticks;
     u64 shift; /* the recording's tick less the world's own, modulo 2^64: a world that is taken back
@@ -59,12 +61,64 @@ Resimulation *resimulation_create(const char *path, const MatterList *kinds, u32
     return r;
 }
 
+Resimulation *resimulation_on(const char *path, World *world, ErrorText *error)
+{
+    Resimulation *r = calloc(1, sizeof *r);
+    if (r == NULL) {
+        error_set(error, ERROR_MEMORY, "%s: no memory", path);
+        return NULL;
+    }
+    r->path = path;
+    r->world = world;
+    r->borrowed = true;
+    r->reader = recording_reader_create(path, error);
+    if (r->reader == NULL) {
+        resimulation_destroy(r);
+        return NULL;
+    }
+    WorldStats stats;
+    world_stats(world, &stats);
+    r->image_bytes_max = 2 * stats.memory_bytes + IMAGE_BYTES_MORE;
+    return r;
+}
+
+typedef struct NearestImage {
+    u64 tick;
+    RecordingImage image;
+} NearestImage;
+
+static void take_nearer(void *context, const RecordingImage *image)
+{
+    NearestImage *nearest = context;
+    if (image->tick <= nearest->tick) {
+        nearest->image = *image; /* they come in order */
+    }
+}
+
+int resimulation_seek(Resimulation *resimulation, u64 tick, ErrorText *error)
+{
+    Resimulation *r = resimulation;
+    NearestImage nearest = {.tick = tick};
+    const RecordingVisitor visitor = {.context = &nearest, .image = take_nearer};
+    int result = recording_reader_visit(r->reader, &visitor);
+    if (result == ERROR_OK && nearest.image.kind != 0) {
+        r->from = nearest.image;
+        result = recording_reader_seek(r->reader, nearest.image.tick);
+    }
+    return result == ERROR_OK
+               ? ERROR_OK
+               : error_set(error, (Error)result, "%s: damaged before tick %" PRIu64 ": %s", r->path,
+                           tick, error_name((Error)result));
+}
+
 void resimulation_destroy(Resimulation *resimulation)
 {
     if (resimulation == NULL) {
         return;
     }
-    world_destroy(resimulation->world);
+    if (!resimulation->borrowed) {
+        world_destroy(resimulation->world);
+    }
     jobs_destroy(resimulation->jobs);
     scene_destroy(resimulation->scene);
     recording_reader_destroy(resimulation->reader);
@@ -113,6 +167,11 @@ static int lead_on(Resimulation *r, u64 tick, const Input *inputs, u32 count, Er
 {
     const RecordingImage *image = recording_reader_image_here(r->reader);
     bool first = r->ticks == 0;
+    if (r->from.kind != 0) {
+        RecordingImage from = r->from;
+        r->from.kind = 0;
+        return go_on_from(r, &from, error);
+    }
     if (image != NULL && image->kind == (first ? RECORDING_IMAGE_START : RECORDING_IMAGE_BACK)) {
         return go_on_from(r, image, error);
     }
@@ -170,6 +229,11 @@ int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorTe
 const World *resimulation_world(const Resimulation *resimulation)
 {
     return resimulation->world;
+}
+
+const RecordingHead *resimulation_head(const Resimulation *resimulation)
+{
+    return recording_reader_head(resimulation->reader);
 }
 
 const RecordingInfo *resimulation_info(const Resimulation *resimulation)

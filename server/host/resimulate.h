@@ -20,7 +20,12 @@ typedef struct ResimulatedTick {
 /* kinds: additional kinds of matter as for world_create_with, or NULL. NULL with an error text. */
 Resimulation *resimulation_create(const char *path, const MatterList *kinds, u32 threads,
                                   ErrorText *error);
+/* The same in a new world of the recording's scene, borrowed. */
+Resimulation *resimulation_on(const char *path, World *world, ErrorText *error);
 void resimulation_destroy(Resimulation *resimulation); /* NULL is fine */
+/* Before the first tick: the next one will be that of the last image at or before `tick`, if there
+ * is one. 0 or a negative Error with a text. */
+int resimulation_seek(Resimulation *resimulation, u64 tick, ErrorText *error);
 /* Simulates the next recorded tick, the first of which is the scene as built, or the image that the
  * recording begins with. Where the world was taken back it goes on from the image there. 0;
  * ERROR_NOT_FOUND at the end; other negative: damaged, incomplete or out of memory, with a text. */
@@ -28,5 +33,6 @@ int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorTe
 /* Its state after that tick; borrowed. */
 const World *resimulation_world(const Resimulation *resimulation);
 const RecordingInfo *resimulation_info(const Resimulation *resimulation);
+const RecordingHead *resimulation_head(const Resimulation *resimulation);
 
 #endif

@@ -101,20 +101,25 @@ typedef struct SourceWorldOptions {
     u64 memory_max_bytes; /* a scene that needs more is refused; 0: no limit */
     bool paused;
     f64 speed;
-    bool allow_outside;             /* the scene may name files outside its folder */
-    const char *record_path;        /* NULL: none */
-    bool record_force;              /* replace an existing file instead of numbering the name */
-    const char *checkpoint_folder;  /* NULL: none */
-    u32 checkpoint_s;               /* real seconds between checkpoints; 0: 60 */
-    bool resume;                    /* go on from the checkpoint there, if there is one */
-    bool hash;                      /* print "hash TICK HEX" at the end */
+    bool allow_outside;            /* the scene may name files outside its folder */
+    const char *record_path;       /* NULL: none */
+    u32 image_s;                   /* seconds of world time between images in it; 0: 300 */
+    bool record_force;             /* replace an existing file instead of numbering the name */
+    const char *checkpoint_folder; /* NULL: none */
+    u32 checkpoint_s;              /* real seconds between checkpoints; 0: 60 */
+    bool resume;                   /* go on from the checkpoint there, if there is one */
+    const char
+        *at;   /* of a recording: where to begin, as for branch_tick (branch.h); NULL: its start,
+                       of a branch its end */
+    bool hash; /* print "hash TICK HEX" at the end */
     const char *probe;              /* probes to print: see probe_print.h; NULL none */
     bool probe_csv;                 /* as a table; then nothing else goes to stdout */
     struct Trace *trace;            /* trace.h, borrowed; NULL none */
     const struct MatterList *kinds; /* additional kinds of matter (world.h), borrowed; NULL none */
 } SourceWorldOptions;
 
-/* A live world on its own thread, of a scene or of a saved world (.plworld). */
+/* A live world on its own thread: of a scene, of a saved world (.plworld), or a branch of a
+ * recording (.plrec). */
 Source *source_world_create(const char *scene_path, const SourceWorldOptions *options,
                             ErrorText *error);
 /* A recording, played in real time. */

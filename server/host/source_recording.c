@@ -7,6 +7,7 @@
  * delta-coded like any other, and clients play backwards with the means that they play forwards
  * with. The status tells which recorded tick a stream tick shows (MessageStatus.play).
  */
+#include "server/host/branch.h"
 #include "server/host/frame_merge.h"
 #include "server/host/frame_queue.h"
 #include "server/host/probe_print.h"
@@ -619,6 +620,16 @@ static int find_probe(RecordingSource *s, ErrorText *error)
                             s->head.tick_rate, error);
 }
 
+/* Where playing begins. */
+static int seek_start(RecordingSource *s, ErrorText *error)
+{
+    if (s->options.at == NULL) {
+        return ERROR_OK;
+    }
+    s->seek = true;
+    return branch_tick(s->options.at, s->head.tick_rate, &s->info, &s->seek_tick, error);
+}
+
 Source *source_recording_create(const char *path, const SourceWorldOptions *options,
                                 ErrorText *error)
 {
@@ -649,6 +660,10 @@ Source *source_recording_create(const char *path, const SourceWorldOptions *opti
     pthread_condattr_destroy(&monotonic);
     const MessageWorld *world = &s->head.world;
     s->fields = field_set_create(world->fields, world->field_count);
+    if (seek_start(s, error) != 0) {
+        source_destroy(&s->source);
+        return NULL;
+    }
     if (s->fields == NULL || s->path == NULL ||
         entity_list_set(&s->entities, s->fields, world->entities, world->entity_count) != 0 ||
         entity_list_set(&s->told, s->fields, world->entities, world->entity_count) != 0) {

@@ -28,6 +28,9 @@ enum {
     OWN_MAX = 2,
     SHARED_MAX = ORDINARY_MAX - OWN_MAX * CLIENTS_MAX,
     RELEASES_PER_USER_MAX = 8,
+    /* World time between images in a recording: what --at simulates at most. A playground of a
+     * quarter of a MB costs 1 % of its recording. */
+    RECORD_IMAGE_S = 300,
 };
 
 PL_STATIC_ASSERT((int)SHARED_MAX > (int)INPUTS_UNACKED_MAX * 16, "room for bursts");
@@ -163,6 +166,24 @@ static void sim_check_checkpoint(WorldSource *s, bool idle)
     pthread_mutex_unlock(&s->mutex);
 }
 
+/* ---- images in recordings ---- */
+
+/* Gives the recorder an image of the world with its next tick if one is due, to start from. */
+static void sim_record_image(WorldSource *s)
+{
+    u64 tick = world_tick_number(s->world);
+    u64 every =
+        (u64)(s->options.image_s != 0 ? s->options.image_s : RECORD_IMAGE_S) * s->scene->tick_rate;
+    u8 *image;
+    size_t bytes;
+    if (tick - s->image_tick < every || world_save(s->world, &image, &bytes) != ERROR_OK) {
+        return;
+    }
+    const RecordingImage about = {.tick = tick, .kind = RECORDING_IMAGE_KEPT, .bytes = bytes};
+    s->image_tick = tick;
+    recorder_image(s->recorder, &about, image);
+}
+
 /* ---- one tick ---- */
 
 /* Moves the waiting inputs into s->inputs and returns their number. */
@@ -193,6 +214,7 @@ static int sim_publish(WorldSource *s, u32 input_count)
     }
     sim_phase(s, TICK_FRAME);
     if (s->recorder != NULL) {
+        sim_record_image(s);
         recorder_tick(s->recorder, frame, s->inputs, input_count);
     }
     sim_phase(s, TICK_RECORD);

@@ -35,6 +35,7 @@ typedef struct WorldSource {
     World *world;
     Recorder *recorder; /* changed under the mutex; NULL none */
     Checkpointer *checkpointer;
+    u64 image_tick;           /* of the last image in the recording */
     u64 checkpoint_ns;        /* when the last checkpoint was taken */
     u64 checkpoint_tick;      /* and of which tick */
     Input *inputs;            /* [INPUTS_PER_TICK_MAX] of the current tick */
@@ -78,8 +79,9 @@ typedef struct WorldSource {
     FieldSet *fields;
     EntityList entities; /* as of the frame taken last */
     MessageWorld described;
-    ScalarInfo *scalars; /* parameters, then probes */
-    WorldFile from;      /* the saved world that this one goes on from */
+    ScalarInfo *scalars;    /* parameters, then probes */
+    WorldFile from;         /* the saved world that this one goes on from */
+    RecordingParent parent; /* the recording that it branches off */
 } WorldSource;
 
 /* Fills the simulation's and the host's part from a scene or a saved world. 0 or a negative Error

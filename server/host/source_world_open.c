@@ -1,6 +1,7 @@
 /* source_world_open.c: a live world from a scene, a saved world or a checkpoint, its recording, and
  * what joining clients are told of it. */
 #include "server/author/scene_load.h"
+#include "server/host/branch.h"
 #include "server/host/source_world_internal.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -41,6 +42,7 @@ static int open_recording(WorldSource *s, const MessageWorld *world, ErrorText *
     if (s->options.record_path == NULL) {
         return 0;
     }
+    s->image_tick = world_tick_number(s->world);
     /* Not the one that it was loaded from: that may be another build's. */
     u8 *image = NULL;
     size_t image_bytes = 0;
@@ -50,6 +52,7 @@ static int open_recording(WorldSource *s, const MessageWorld *world, ErrorText *
     }
     RecordingHead head = {
         .tick_rate = s->scene->tick_rate, .created_unix_s = clock_unix_s(), .world = *world};
+    head.parent = s->parent;
     snprintf(head.build, sizeof head.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
     const RecorderOptions recorder = {.path = s->options.record_path,
                                       .force = s->options.record_force,
@@ -61,17 +64,19 @@ static int open_recording(WorldSource *s, const MessageWorld *world, ErrorText *
     return s->recorder != NULL ? 0 : ERROR_IO;
 }
 
-static bool is_saved_world(const char *path)
+static bool ends_with(const char *path, const char *end)
 {
-    size_t length = strlen(path), tail = strlen(".plworld");
-    return length >= tail && strcmp(path + length - tail, ".plworld") == 0;
+    size_t length = strlen(path), tail = strlen(end);
+    return length >= tail && strcmp(path + length - tail, end) == 0;
 }
 
 /* The scene, and the saved world to go on from, if any. */
 static int open_scene(WorldSource *s, const char *path, ErrorText *error)
 {
     u64 most = s->options.memory_max_bytes;
-    if (is_saved_world(path)) {
+    if (ends_with(path, ".plrec")) {
+        s->scene = branch_scene(path, error);
+    } else if (ends_with(path, ".plworld")) {
         int result = world_file_read(path, most, &s->from, error);
         if (result != ERROR_OK) {
             return result;
@@ -100,11 +105,13 @@ static int open_scene(WorldSource *s, const char *path, ErrorText *error)
     return result;
 }
 
-/* Goes on from the saved world, if there is one. */
+/* Goes on from the saved world or the recording, if there is one. */
 static int go_on(WorldSource *s, const char *path, ErrorText *error)
 {
     if (s->from.image == NULL) {
-        return ERROR_OK;
+        return ends_with(path, ".plrec")
+                   ? branch_lead(path, s->options.at, s->world, &s->parent, error)
+                   : ERROR_OK;
     }
     int result = world_load(s->world, s->from.image, (size_t)s->from.image_bytes, error);
     if (result != ERROR_OK) {

@@ -47,6 +47,16 @@ void world_let_go(World *world, Grab *grab, u32 sequence)
     *grab = (Grab){0};
 }
 
+void world_empty_hands(World *world)
+{
+    for (u32 i = 0; i < world->grab_end; i++) {
+        if (world->grabs[i].user != 0) {
+            world_let_go(world, &world->grabs[i], 0);
+        }
+    }
+    world->event_count = 0;
+}
+
 void world_release_entity(World *world, u32 entity)
 {
     for (u32 i = 0; i < world->grab_end; i++) {

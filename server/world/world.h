@@ -68,6 +68,10 @@ int world_save(const World *world, u8 **image, size_t *bytes);
  * error it is unchanged. */
 int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error);
 
+/* Between ticks: lets go of whatever users hold, and forgets the events of the tick: for a world
+ * that goes on with other users. */
+void world_empty_hands(World *world);
+
 /* What a ray hits first: bodies that are no sensors, soft bodies, particles. */
 typedef struct WorldHit {
     u32 entity;

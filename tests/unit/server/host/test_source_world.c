@@ -178,6 +178,11 @@ int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error)
     (void)bytes;
     return error_set(error, ERROR_UNSUPPORTED, "stand-in");
 }
+void world_empty_hands(World *world)
+{
+    (void)world;
+}
+
 bool world_probe(const World *world, const char *name, f64 *value)
 {
     *value = (f64)world->tick;

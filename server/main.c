@@ -26,7 +26,7 @@ typedef struct ServerOptions {
     bool limit_local;
     u32 snapshot_rate, threads, clients_max, memory_mib;
     const char *checkpoint;
-    u32 checkpoint_s, image_s;
+    u32 checkpoint_s, image_s, back_s, back_mib;
     u64 ticks;
     f64 speed;
     const char *at;
@@ -204,6 +204,8 @@ static Source *source_open(const ServerOptions *options, const char *operand, Tr
         .record_force = options->force,
         .trace = trace,
         .image_s = options->image_s,
+        .back_s = options->back_s,
+        .back_bytes_max = (u64)u32_min(options->back_mib, options->memory_mib / 8) << 20,
         .hash = options->hash,
         .probe = options->probe[0] != '\0' ? options->probe : NULL,
         .probe_csv = is_csv(options),
@@ -379,6 +381,8 @@ int main(int argc, char **argv)
                              .clients_max = 64,
                              .checkpoint_s = 60,
                              .image_s = 300,
+                             .back_s = 120,
+                             .back_mib = 256,
                              .per_address = 8,
                              .per_site = 32,
                              .half_open = 8,

@@ -335,6 +335,22 @@ static void draw_time(const Hud *hud, PanelsActions *actions)
     if (ImGui::Button("reset")) {
         control(actions, CONTROL_RESET, 0.0);
     }
+    if (hud->status.back_s > 0.0f) {
+        static const f32 backs[] = {2.0f, 10.0f, 60.0f};
+        ImGui::TextDisabled("try again");
+        for (u32 i = 0; i < PL_COUNT(backs); i++) {
+            char text[24];
+            snprintf(text, sizeof text, "%g s back", f64(backs[i]));
+            ImGui::BeginDisabled(backs[i] > hud->status.back_s);
+            if (i > 0) {
+                ImGui::SameLine();
+            }
+            if (ImGui::SmallButton(text)) {
+                control(actions, CONTROL_BACK, f64(backs[i]));
+            }
+            ImGui::EndDisabled();
+        }
+    }
     static const f32 speeds[] = {0.1f, 0.25f, 0.5f, 1.0f, 2.0f};
     for (u32 i = 0; i < PL_COUNT(speeds); i++) {
         char text[16];

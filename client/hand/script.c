@@ -396,6 +396,7 @@ static const char *const controls[CONTROL_KIND_COUNT] = {
     [CONTROL_RESET] = "reset",
     [CONTROL_LOOP_FIRST] = "loop_first",
     [CONTROL_LOOP_LAST] = "loop_last",
+    [CONTROL_BACK] = "back",
 };
 
 static u32 control_kind(const char *name)
@@ -457,11 +458,11 @@ static bool line_check(Reader *reader, const ScriptLine *line, f64 before_s)
         if (kind == CONTROL_NONE) {
             return fail(reader,
                         "unknown control; expected pause, resume, step, speed, seek, reset, "
-                        "loop_first, loop_last");
+                        "loop_first, loop_last, back");
         }
         if ((kind == CONTROL_SPEED || kind == CONTROL_SEEK || kind >= CONTROL_LOOP_FIRST) &&
             !has(line, MEMBER_VALUE)) {
-            return fail(reader, "speed and seek need a value");
+            return fail(reader, "speed, seek and back need a value");
         }
     }
     return true;

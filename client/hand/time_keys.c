@@ -49,10 +49,15 @@ static int time_step(Connection *connection, const Hud *hud, i32 ticks)
     return connection_control(connection, CONTROL_STEP, (f64)ticks);
 }
 
+/* A second is too little to try again what went wrong. */
+#define LIVE_BACK_S 5.0
+
 static int time_skip(Connection *connection, const Hud *hud, f64 seconds)
 {
     if (!hud->status.replay) {
-        return 0;
+        f64 back_s = fmin(LIVE_BACK_S, floor((f64)hud->status.back_s));
+        return seconds < 0.0 && back_s >= 1.0 ? connection_control(connection, CONTROL_BACK, back_s)
+                                              : 0;
     }
     f64 at_s = hud->tick / (hud->tick_rate != 0 ? (f64)hud->tick_rate : 60.0);
     return connection_control(connection, CONTROL_SEEK, fmax(at_s + seconds, 0.0));

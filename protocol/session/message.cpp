@@ -167,7 +167,8 @@ Offset<void> status_to_wire(FlatBufferBuilder &b, const MessageStatus &m)
 {
     return wire::CreateStatus(b, m.paused != 0, m.replay != 0, m.slowed != 0, m.seekable != 0,
                               m.speed, m.first_tick, m.last_tick, m.tick_ms, m.play.stream_tick,
-                              m.play.tick, i8(m.play.direction), m.loop_first, m.loop_last)
+                              m.play.tick, i8(m.play.direction), m.loop_first, m.loop_last,
+                              m.back_s)
         .Union();
 }
 
@@ -637,9 +638,11 @@ bool status_from_wire(Checker &c, const wire::Status &w, MessageStatus &m)
     m.play.direction = w.direction();
     m.loop_first = w.loop_first();
     m.loop_last = w.loop_last();
+    m.back_s = w.back_s();
     return c.number(m.speed, -1000.0f, 1000.0f, "speed") &&
            c.number(m.tick_ms, 0.0f, 1e9f, "tick_ms") &&
-           c.number(f32(m.play.direction), -1.0f, 1.0f, "direction");
+           c.number(f32(m.play.direction), -1.0f, 1.0f, "direction") &&
+           c.number(m.back_s, 0.0f, 1e6f, "back_s");
 }
 
 bool debug_from_wire(Checker &c, const wire::Debug &w, DebugPicture &m, Storage &storage)

@@ -367,6 +367,27 @@ static int run_say(Call *call)
     return ERROR_OK;
 }
 
+static int run_back(Call *call)
+{
+    char *end;
+    f64 seconds = strtod(call->words[1], &end);
+    if (end == call->words[1] || *end != '\0') {
+        return refuse(call, ERROR_USAGE, "back SECONDS");
+    }
+    Host *host = call->host;
+    int result = host->source->ops->control(host->source, 0, CONTROL_BACK, seconds);
+    if (result == ERROR_RANGE) {
+        say(call, "refused: the world can be taken back by at most %.0f s",
+            (f64)host->status.status.back_s);
+        return result;
+    }
+    if (result != ERROR_OK) {
+        return refuse(call, (Error)result, "this is no running world");
+    }
+    world_taken_back(host, call->caller->name, seconds);
+    return ERROR_OK;
+}
+
 static int run_role(Call *call)
 {
     Session *target = victim_named(call, call->words[1]);
@@ -411,6 +432,7 @@ static const struct {
     {"unfreeze", ROLE_OPERATOR, true, run_unfreeze, "WHO"},
     {"clear", ROLE_OPERATOR, true, run_clear, "WHO|#ID: remove all that a user spawned"},
     {"say", ROLE_OPERATOR, true, run_say, "TEXT: to all"},
+    {"back", ROLE_OPERATOR, true, run_back, "SECONDS: take the world back, to try again"},
     {"bans", ROLE_OPERATOR, false, run_bans, "bans, mutes, freezes"},
     {"role", ROLE_ADMIN, true, run_role, "WHO ROLE"},
 };

@@ -74,8 +74,8 @@ int branch_tick(const char *text, u32 tick_rate, const RecordingInfo *info, u64 
         return error_set(error, ERROR_RANGE,
                          "--at: %s is not within the recording: ticks %" PRIu64 " to %" PRIu64
                          ", %.2f to %.2f s",
-                         text, info->first_tick, info->last_tick,
-                         (f64)info->first_tick / tick_rate, (f64)info->last_tick / tick_rate);
+                         text, info->first_tick, info->last_tick, (f64)info->first_tick / tick_rate,
+                         (f64)info->last_tick / tick_rate);
     }
     *tick = (u64)wanted;
     return ERROR_OK;

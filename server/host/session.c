@@ -467,6 +467,14 @@ static bool input_packet_receive(Host *host, Session *session, const u8 *data, u
 
 /* ---- messages ---- */
 
+void world_taken_back(Host *host, const char *by, f64 seconds)
+{
+    Message message = {.kind = MESSAGE_NOTICE};
+    snprintf(message.notice.text, sizeof message.notice.text, "%.60s takes the world back by %g s",
+             by, seconds);
+    sessions_message(host, CHANNEL_CONTROL, &message, NULL);
+}
+
 static void control_receive(Host *host, Session *session, u32 kind, f64 value)
 {
     char text[TEXT_BYTES_MAX];
@@ -481,6 +489,9 @@ static void control_receive(Host *host, Session *session, u32 kind, f64 value)
         return;
     }
     host->status_ms = host->now_ms;
+    if (kind == CONTROL_BACK) {
+        world_taken_back(host, session->name, value);
+    }
     snprintf(text, sizeof text, "%u %g", kind, value);
     session_audit(host, session, "control", NULL, text, code);
     log_write(kind == CONTROL_SEEK ? LOG_DEBUG : LOG_INFO, "user \"%s\": control %u, value %g",

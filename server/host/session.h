@@ -331,6 +331,8 @@ int session_message(Host *host, Session *session, u32 channel, const Message *me
 /* False: this client does not get a message of `bytes` bytes. */
 typedef bool SessionFilter(Host *host, Session *session, u32 bytes);
 /* Encodes once for all clients that have the world; wants NULL: all of them get it. */
+/* Tells all who took the world back. */
+void world_taken_back(Host *host, const char *by, f64 seconds);
 void sessions_message(Host *host, u32 channel, const Message *message, SessionFilter *wants);
 /* Tells one client that its input was refused. */
 void session_notice(Host *host, Session *session, const char *text);

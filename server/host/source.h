@@ -66,7 +66,8 @@ typedef struct SourceOps {
     /* Copies checked, stamped inputs into a bounded queue. Returns the number accepted (the rest
      * are refused because of load). A recording accepts none. */
     u32 (*input)(Source *source, const Input *inputs, u32 count);
-    /* Pause, step, speed, seek, reset. 0 or a negative Error (ERROR_UNSUPPORTED, ERROR_RANGE). */
+    /* Pause, step, speed, seek, reset, back. 0 or a negative Error (ERROR_UNSUPPORTED,
+     * ERROR_RANGE). */
     int (*control)(Source *source, u32 user, u32 kind, f64 value);
     void (*status)(Source *source, SourceStatus *out);
     /* What ticks cost. NULL: not measured. */
@@ -103,6 +104,8 @@ typedef struct SourceWorldOptions {
     f64 speed;
     bool allow_outside;            /* the scene may name files outside its folder */
     const char *record_path;       /* NULL: none */
+    u32 back_s;                    /* seconds that it can be taken back; 0: not */
+    u64 back_bytes_max;            /* of memory for that */
     u32 image_s;                   /* seconds of world time between images in it; 0: 300 */
     bool record_force;             /* replace an existing file instead of numbering the name */
     const char *checkpoint_folder; /* NULL: none */

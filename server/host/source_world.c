@@ -120,6 +120,12 @@ static bool probe_value(const void *context, u32 probe, f64 *value)
     return world_probe(s->world, s->described.probes[probe].name, value);
 }
 
+/* The stream's tick, which is the recording's, too. */
+static u64 sim_tick_number(const WorldSource *s)
+{
+    return world_tick_number(s->world) + s->shift;
+}
+
 /* ---- checkpoints ---- */
 
 /* Takes an image of the world for the thread that writes it. */
@@ -128,7 +134,8 @@ static void sim_checkpoint(WorldSource *s)
     u8 *image;
     size_t bytes;
     s->checkpoint_ns = clock_now_ns();
-    s->checkpoint_tick = world_tick_number(s->world);
+    u64 tick = world_tick_number(s->world);
+    s->checkpoint_tick = sim_tick_number(s);
     if (world_save(s->world, &image, &bytes) != ERROR_OK) {
         log_error("checkpoint: no memory for an image of the world");
         return;
@@ -140,15 +147,14 @@ static void sim_checkpoint(WorldSource *s)
         memcpy(note, s->note, note_bytes);
     }
     pthread_mutex_unlock(&s->mutex);
-    checkpointer_give(s->checkpointer, s->checkpoint_tick, image, bytes, note,
-                      note != NULL ? note_bytes : 0);
+    checkpointer_give(s->checkpointer, tick, image, bytes, note, note != NULL ? note_bytes : 0);
     free(note);
 }
 
 /* A checkpoint if one is due; `idle`: the world stands still, which no later one needs to. */
 static void sim_check_checkpoint(WorldSource *s, bool idle)
 {
-    if (s->checkpointer == NULL || world_tick_number(s->world) == s->checkpoint_tick) {
+    if (s->checkpointer == NULL || sim_tick_number(s) == s->checkpoint_tick) {
         return;
     }
     u64 every_ns = (u64)u32_max(s->options.checkpoint_s, 1) * NS_PER_S;
@@ -171,7 +177,7 @@ static void sim_check_checkpoint(WorldSource *s, bool idle)
 /* Gives the recorder an image of the world with its next tick if one is due, to start from. */
 static void sim_record_image(WorldSource *s)
 {
-    u64 tick = world_tick_number(s->world);
+    u64 tick = sim_tick_number(s);
     u64 every =
         (u64)(s->options.image_s != 0 ? s->options.image_s : RECORD_IMAGE_S) * s->scene->tick_rate;
     u8 *image;
@@ -212,6 +218,8 @@ static int sim_publish(WorldSource *s, u32 input_count)
     if (frame == NULL) {
         return ERROR_MEMORY;
     }
+    frame->tick += s->shift;
+    frame->world_time_s = (f64)frame->tick / s->scene->tick_rate;
     sim_phase(s, TICK_FRAME);
     if (s->recorder != NULL) {
         sim_record_image(s);
@@ -261,11 +269,79 @@ static void sim_debug_view(WorldSource *s)
         return;
     }
     s->looked_ns = now_ns;
+    picture.tick += s->shift;
     DebugPicture *copy = picture_copy(&picture);
     pthread_mutex_lock(&s->mutex);
     free(s->picture);
     s->picture = copy;
     pthread_mutex_unlock(&s->mutex);
+}
+
+/* ---- taking the world back ---- */
+
+/* Keeps an image a second to go back to, and tells the host how far that is. */
+static void sim_keep_image(WorldSource *s)
+{
+    u64 tick = world_tick_number(s->world);
+    RewindImage kept = {.world_tick = tick, .tick = sim_tick_number(s)};
+    bool due = s->rewind.images != NULL &&
+               (s->rewind.count == 0 || tick >= rewind_newest(&s->rewind) + s->scene->tick_rate);
+    if (due && world_save(s->world, &kept.image, &kept.bytes) == ERROR_OK) {
+        rewind_keep(&s->rewind, &kept);
+    }
+    pthread_mutex_lock(&s->mutex);
+    s->world_tick = tick;
+    s->oldest_tick = rewind_oldest(&s->rewind, tick);
+    pthread_mutex_unlock(&s->mutex);
+}
+
+/* Gives the recorder the world that it was taken back to, with its next tick. */
+static void sim_record_back(WorldSource *s, u64 back_tick)
+{
+    u8 *image;
+    size_t bytes;
+    if (s->recorder == NULL) {
+        return;
+    }
+    if (world_save(s->world, &image, &bytes) != ERROR_OK) {
+        log_error("no memory to record that the world was taken back: --verify ends here");
+        return;
+    }
+    const RecordingImage about = {.tick = sim_tick_number(s),
+                                  .kind = RECORDING_IMAGE_BACK,
+                                  .back_tick = back_tick,
+                                  .bytes = bytes};
+    s->image_tick = about.tick;
+    recorder_image(s->recorder, &about, image);
+}
+
+/* The world becomes what it was; its stream goes on with the next tick. 0 or a negative Error. */
+static int sim_back(WorldSource *s)
+{
+    ErrorText error = {0};
+    u64 next = sim_tick_number(s) + 1;
+    pthread_mutex_lock(&s->mutex);
+    u64 wanted = s->back_tick;
+    s->back = false;
+    pthread_mutex_unlock(&s->mutex);
+    const RewindImage *image = rewind_at(&s->rewind, wanted);
+    if (image == NULL || world_load(s->world, image->image, image->bytes, &error) != ERROR_OK) {
+        log_error("the world cannot be taken back: %s",
+                  image == NULL ? "that was too long ago" : error.text);
+        return ERROR_OK;
+    }
+    u64 back_tick = image->tick;
+    rewind_cut(&s->rewind, image->world_tick);
+    world_empty_hands(s->world);
+    world_retell(s->world);
+    s->shift = next - world_tick_number(s->world);
+    s->deadline_ns = 0;
+    log_info("the world is taken back from tick %" PRIu64 " to tick %" PRIu64 ", as tick %" PRIu64,
+             next - 1, back_tick, next);
+    sim_record_back(s, back_tick);
+    int result = sim_publish(s, 0);
+    sim_keep_image(s);
+    return result;
 }
 
 static int sim_tick(WorldSource *s)
@@ -277,6 +353,7 @@ static int sim_tick(WorldSource *s)
     sim_debug_view(s);
     int result = sim_publish(s, count);
     s->phase_ns = clock_now_ns();
+    sim_keep_image(s);
     sim_check_checkpoint(s, false);
     sim_phase(s, TICK_CHECKPOINT);
     u64 now_ns = s->phase_ns;
@@ -300,13 +377,14 @@ typedef enum Order {
     ORDER_TICK,
     ORDER_STEP,       /* tick immediately, regardless of the clock */
     ORDER_DEBUG_VIEW, /* no tick, but a debug picture is due */
+    ORDER_BACK,
     ORDER_STOP
 } Order;
 
 /* The next action and its speed; waits while paused or (--fast) while the host is behind. */
 static Order sim_next_order(WorldSource *s, f64 *speed)
 {
-    u64 tick = world_tick_number(s->world);
+    u64 tick = sim_tick_number(s);
     bool waited = false;
     Order order = ORDER_WAIT;
     pthread_mutex_lock(&s->mutex);
@@ -314,6 +392,8 @@ static Order sim_next_order(WorldSource *s, f64 *speed)
         bool full = s->options.fast && frame_queue_full(&s->made);
         if (s->stop || (s->options.ticks_max != 0 && tick >= s->options.ticks_max)) {
             order = ORDER_STOP;
+        } else if (!full && s->back) {
+            order = ORDER_BACK;
         } else if (s->paused && s->debug_mask_changed && s->debug_mask != 0) {
             order = ORDER_DEBUG_VIEW;
         } else if (!full && s->paused && s->steps > 0) {
@@ -378,7 +458,7 @@ static bool sim_wait_for_tick(WorldSource *s, f64 speed)
     while (now_ns < s->deadline_ns) {
         clock_sleep_until_ns(u64_min(s->deadline_ns, now_ns + WAIT_SLICE_NS));
         pthread_mutex_lock(&s->mutex);
-        bool other = s->stop || s->paused || s->speed != speed;
+        bool other = s->stop || s->paused || s->back || s->speed != speed;
         pthread_mutex_unlock(&s->mutex);
         if (other) {
             s->deadline_ns = 0;
@@ -397,7 +477,7 @@ static void sim_finish(WorldSource *s, int result)
 {
     if (s->options.hash) {
         fprintf(s->options.probe_csv ? stderr : stdout, "hash %" PRIu64 " %016" PRIx64 "\n",
-                world_tick_number(s->world), world_hash(s->world));
+                sim_tick_number(s), world_hash(s->world));
         fflush(stdout);
     }
     if (s->checkpointer != NULL) {
@@ -423,6 +503,7 @@ static void *sim_main(void *argument)
     s->checkpoint_ns = clock_now_ns();
     world_observe(s->world, sim_observe, s);
     int result = sim_publish(s, 0);
+    sim_keep_image(s);
     f64 speed = 1.0;
     while (result == 0) {
         Order order = sim_next_order(s, &speed);
@@ -432,6 +513,8 @@ static void *sim_main(void *argument)
         if (order == ORDER_DEBUG_VIEW) {
             sim_debug_view(s);
             s->wake(s->wake_context);
+        } else if (order == ORDER_BACK) {
+            result = sim_back(s);
         } else if (order == ORDER_STEP || sim_wait_for_tick(s, speed)) {
             result = sim_tick(s);
         }
@@ -564,6 +647,15 @@ static int apply_control(WorldSource *s, u32 user, u32 kind, f64 value)
         }
         s->speed = value;
         return 0;
+    case CONTROL_BACK: {
+        f64 ticks = ceil(value * s->scene->tick_rate);
+        if (!(ticks >= 1.0 && ticks <= (f64)(s->world_tick - s->oldest_tick))) {
+            return ERROR_RANGE;
+        }
+        s->back = true;
+        s->back_tick = s->world_tick - (u64)ticks;
+        return 0;
+    }
     case CONTROL_RESET:
         s->reset = true;
         s->reset_user = user;
@@ -601,6 +693,7 @@ static void source_status(Source *source, SourceStatus *out)
         out->ticks_unrecorded = recorded.ticks_lost;
         out->ticks_unwritten = recorded.waiting;
     }
+    out->status.back_s = (f32)(s->world_tick - s->oldest_tick) / (f32)s->scene->tick_rate;
     out->status.paused = s->paused;
     out->status.speed = (f32)s->speed;
     pthread_mutex_unlock(&s->mutex);
@@ -685,6 +778,7 @@ static void source_destroy(Source *source)
     recorder_destroy(s->recorder);
     checkpointer_destroy(s->checkpointer);
     world_file_release(&s->from);
+    rewind_finish(&s->rewind);
     free(s->note);
     world_destroy(s->world);
     jobs_destroy(s->jobs);

@@ -12,6 +12,7 @@
 #include "server/host/frame_queue.h"
 #include "server/host/probe_print.h"
 #include "server/host/recorder.h"
+#include "server/host/rewind.h"
 #include "server/host/source.h"
 #include "server/world/world.h"
 #include "shared/base/stats.h"
@@ -35,6 +36,9 @@ typedef struct WorldSource {
     World *world;
     Recorder *recorder; /* changed under the mutex; NULL none */
     Checkpointer *checkpointer;
+    u64 shift; /* the stream's tick less the world's own, modulo 2^64: a world that is taken back
+                  has an earlier tick, a stream goes on */
+    Rewind rewind;
     u64 image_tick;           /* of the last image in the recording */
     u64 checkpoint_ns;        /* when the last checkpoint was taken */
     u64 checkpoint_tick;      /* and of which tick */
@@ -64,7 +68,10 @@ typedef struct WorldSource {
     bool reset;     /* an operator requested a reset */
     u32 reset_user; /* its user */
     bool stop, paused;
-    u32 steps; /* ticks to run although paused */
+    bool back;                   /* an operator takes the world back ... */
+    u64 back_tick;               /* ... to this tick of its own */
+    u64 world_tick, oldest_tick; /* its own; of the oldest image to go back to */
+    u32 steps;                   /* ticks to run although paused */
     f64 speed;
     FrameQueue made;
     SourceStatus status;

@@ -157,6 +157,10 @@ int world_source_open(WorldSource *s, const char *path, ErrorText *error)
         return ERROR_FORMAT;
     }
     result = go_on(s, path, error);
+    if (result == ERROR_OK &&
+        !rewind_init(&s->rewind, s->options.back_s, s->options.back_bytes_max)) {
+        result = error_set(error, ERROR_MEMORY, "out of memory for images to go back to");
+    }
     if (result != ERROR_OK) {
         return result;
     }

@@ -94,7 +94,9 @@ static u64 account_of(Host *host, u32 user, bool *here)
 void spawns_event(Host *host, const Event *event)
 {
     Spawns *spawns = &host->spawns;
-    if (event->kind == EVENT_RESET) {
+    if (event->kind == EVENT_RESET && event->code == EVENT_RESET_BACK) {
+        forget_gone(host); /* the others are still their users' */
+    } else if (event->kind == EVENT_RESET) {
         spawns->count = 0;
         spawns->due_ms = 0;
     }

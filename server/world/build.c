@@ -175,13 +175,7 @@ int world_rebuild(World *world, bool notify)
     if (result != ERROR_OK || !notify) {
         return result;
     }
-    world_event(world, EVENT_RESET);
-    for (u32 i = 0; i < world->entities.count; i++) {
-        Event *event = world_event(world, EVENT_SPAWN);
-        if (event != NULL) {
-            event->entity = world->entities.items[i];
-        }
-    }
+    world_tell_entities(world, 0);
     return ERROR_OK;
 }
 

@@ -47,6 +47,26 @@ void world_let_go(World *world, Grab *grab, u32 sequence)
     *grab = (Grab){0};
 }
 
+void world_tell_entities(World *world, i32 code)
+{
+    Event *reset = world_event(world, EVENT_RESET);
+    if (reset != NULL) {
+        reset->code = code;
+    }
+    for (u32 i = 0; i < world->entities.count; i++) {
+        Event *event = world_event(world, EVENT_SPAWN);
+        if (event != NULL) {
+            event->entity = world->entities.items[i];
+        }
+    }
+}
+
+void world_retell(World *world)
+{
+    world->event_count = 0;
+    world_tell_entities(world, EVENT_RESET_BACK);
+}
+
 void world_empty_hands(World *world)
 {
     for (u32 i = 0; i < world->grab_end; i++) {

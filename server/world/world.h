@@ -72,6 +72,10 @@ int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error);
  * that goes on with other users. */
 void world_empty_hands(World *world);
 
+/* Between ticks: tells all entities anew as the next frame's events, after an EVENT_RESET with the
+ * code EVENT_RESET_BACK: for a world that was taken back by world_load. */
+void world_retell(World *world);
+
 /* What a ray hits first: bodies that are no sensors, soft bodies, particles. */
 typedef struct WorldHit {
     u32 entity;

@@ -1,8 +1,9 @@
 /*
  * test_branch.c: a recording is taken over at a tick as a live world, with the same bits as if it
- * had never stopped; the branch records on, names its parent, and verifies; wrong times are refused.
+ * had never stopped; the branch records on, names its parent, and verifies; wrong times are
+ * refused. A running world is taken back, for all, by operators only, and the recording tells.
  */
-#include "shared/base/base.h"
+#include "protocol/record/recording.h"
 #include "tests/support/process.h"
 
 #include <setjmp.h>
@@ -75,6 +76,117 @@ static void test_goes_on_live(void **state)
     expect(says(0, "plenum-server", "--verify", evening, NULL, NULL), "verify: 601 ticks equal");
 }
 
+/* ---- taking a running world back ---- */
+
+/* A session of 5 s in which a client of that role takes the world back by 1.5 s after 3.1 s; the
+ * other one watches. */
+static void take_back(const char *record, const char *role, char **report)
+{
+    Process server, clients[2];
+    const char *script = test_path("back.jsonl");
+    char reports[2][PATH_BYTES_MAX];
+    file_write(script, "{\"t\":0.2,\"spawn\":\"ball\",\"position\":[0,3,0]}\n"
+                       "{\"t\":3.1,\"control\":\"back\",\"value\":1.5}\n");
+    remove(record);
+    u32 port = server_start(&server, "--record", record, "--local-role", role,
+                            source_path("shared/scenes/playground.json"), NULL);
+    char address[64];
+    snprintf(address, sizeof address, "%s", server_address(port));
+    for (u32 i = 0; i < 2; i++) {
+        snprintf(reports[i], sizeof reports[i], "%s", test_path(i == 0 ? "a.json" : "b.json"));
+        process_start(&clients[i], "plenum-client", address, "--headless", "--duration", "5",
+                      "--report", reports[i], i == 0 ? "--do" : NULL, script, NULL);
+    }
+    for (u32 i = 0; i < 2; i++) {
+        assert_int_equal(process_wait(&clients[i], 60.0), 0);
+    }
+    assert_int_equal(process_stop(&server), 0);
+    for (u32 i = 0; i < 2; i++) {
+        char *text = file_text(reports[i]);
+        assert_non_null(text);
+        assert_true(json_number(text, NULL, "desyncs", 0) == 0.0);
+        free(text);
+    }
+    *report = file_text(server.err);
+}
+
+/* The recorded ticks' hashes; where the world was taken back, to which tick, and how many ticks are
+ * recorded. */
+typedef struct Session {
+    u64 hashes[1000];
+    u64 back_at, back_to, ticks;
+} Session;
+
+static void read_session(const char *record, Session *session)
+{
+    ErrorText error = {0};
+    RecordingReader *reader = recording_reader_create(record, &error);
+    assert_non_null(reader);
+    Frame *frame;
+    memset(session, 0, sizeof *session);
+    while (recording_reader_next(reader, &frame, NULL, NULL) == 0) {
+        const RecordingImage *image = recording_reader_image_here(reader);
+        if (image != NULL && image->kind == RECORDING_IMAGE_BACK) {
+            session->back_at = image->tick;
+            session->back_to = image->back_tick;
+        }
+        assert_true(frame->tick == session->ticks && frame->tick < 1000);
+        session->hashes[session->ticks++] = frame->world_hash;
+        frame_release(frame);
+    }
+    recording_reader_destroy(reader);
+}
+
+/* Both branches are in the recording: from the tick that the world was taken back to on it does
+ * again what it did, bit for bit, since nobody does anything else; and all of it verifies. */
+static void test_taken_back_together(void **state)
+{
+    PL_UNUSED(state);
+    Session session;
+    char *text;
+    const char *record = test_path("back.plrec");
+    take_back(record, "operator", &text);
+    expect(text, "the world is taken back from tick");
+    read_session(record, &session);
+    assert_true(session.back_at > 0);
+    u64 length = session.back_at - session.back_to;
+    assert_in_range(length, 89, 89 + 61); /* 1.5 s, and up to the image before */
+    for (u64 i = 0; i < length && session.back_at + i < session.ticks; i++) {
+        if (session.hashes[session.back_at + i] != session.hashes[session.back_to + i]) {
+            fail_msg("%u ticks behind the jump it is another world", (u32)i);
+        }
+    }
+    assert_true(session.ticks > session.back_at + 20);
+    expect(says(0, "plenum-server", "--verify", record, NULL, NULL), "ticks equal");
+    expect(says(0, "plenum-tool", "info", record, NULL, NULL), "taken back  1 times");
+    /* A branch behind the jump, whose way is from there. */
+    Process server;
+    char at[24], ticks[24];
+    snprintf(at, sizeof at, "%u", (u32)session.back_at + 5);
+    snprintf(ticks, sizeof ticks, "%u", (u32)session.back_to + 6);
+    process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--fast", "--hash",
+                  "--ticks", ticks, "--live", "--at", at, record, NULL);
+    assert_int_equal(process_wait(&server, 60.0), 0);
+    char want[64], line[64];
+    snprintf(want, sizeof want, "hash %s %016llx", ticks,
+             (unsigned long long)session.hashes[session.back_at + 6]);
+    assert_true(process_line(&server, "hash ", line, 64, 1.0));
+    assert_non_null(strstr(line, strrchr(want, ' ')));
+}
+
+static void test_not_by_everyone(void **state)
+{
+    PL_UNUSED(state);
+    Session session;
+    char *text;
+    const char *record = test_path("denied.plrec");
+    take_back(record, "participant", &text);
+    assert_null(strstr(text, "is taken back"));
+    free(text);
+    read_session(record, &session);
+    assert_int_equal(session.back_at, 0);
+}
+
 /* The way leads from the last image. */
 static void test_is_short(void **state)
 {
@@ -105,6 +217,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goes_on_live),
         cmocka_unit_test(test_is_short),
+        cmocka_unit_test(test_taken_back_together),
+        cmocka_unit_test(test_not_by_everyone),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

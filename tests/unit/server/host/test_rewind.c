@@ -1,0 +1,95 @@
+/* test_rewind.c: images to go back to: the newest at or before a tick, no more than fit, none of
+ * what did not happen. */
+#include "server/host/rewind.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void keep(Rewind *rewind, u64 tick, size_t bytes)
+{
+    u8 *image = calloc(1, bytes);
+    assert_non_null(image);
+    image[0] = (u8)tick;
+    rewind_keep(
+        rewind,
+        &(RewindImage){.world_tick = tick, .tick = tick + 1000, .image = image, .bytes = bytes});
+}
+
+static void expect(const Rewind *rewind, u64 at, u64 tick)
+{
+    const RewindImage *image = rewind_at(rewind, at);
+    assert_non_null(image);
+    assert_int_equal(image->world_tick, tick);
+    assert_int_equal(image->tick, tick + 1000);
+    assert_int_equal(image->image[0], (u8)tick);
+}
+
+static void test_finds(void **state)
+{
+    PL_UNUSED(state);
+    Rewind rewind;
+    assert_true(rewind_init(&rewind, 4, 1000));
+    assert_null(rewind_at(&rewind, 100));
+    assert_int_equal(rewind_oldest(&rewind, 77), 77);
+    for (u64 tick = 10; tick <= 60; tick += 10) { /* the ring goes around */
+        keep(&rewind, tick, 10);
+    }
+    assert_int_equal(rewind.count, 4);
+    assert_int_equal(rewind_oldest(&rewind, 77), 30);
+    assert_int_equal(rewind_newest(&rewind), 60);
+    assert_null(rewind_at(&rewind, 29));
+    expect(&rewind, 30, 30);
+    expect(&rewind, 49, 40);
+    expect(&rewind, 500, 60);
+    rewind_cut(&rewind, 45); /* the world is at 45 again */
+    expect(&rewind, 500, 40);
+    keep(&rewind, 50, 10);
+    keep(&rewind, 55, 10);
+    keep(&rewind, 58, 10);
+    assert_int_equal(rewind.count, 4);
+    assert_int_equal(rewind.bytes, 40);
+    expect(&rewind, 51, 50);
+    expect(&rewind, 45, 40);
+    rewind_cut(&rewind, 0);
+    assert_int_equal(rewind.bytes, 0);
+    rewind_finish(&rewind);
+}
+
+/* The memory is bounded whatever the images' sizes. */
+static void test_bounded(void **state)
+{
+    PL_UNUSED(state);
+    Rewind rewind;
+    assert_true(rewind_init(&rewind, 100, 1000));
+    for (u64 i = 1; i <= 500; i++) {
+        size_t bytes = 1 + (size_t)(i * 7919 % 400);
+        keep(&rewind, i, bytes);
+        u64 all = 0;
+        for (u32 k = 0; k < rewind.count; k++) {
+            all += rewind.images[(rewind.first + k) % rewind.images_max].bytes;
+        }
+        assert_int_equal(rewind.bytes, all);
+        assert_true(all <= 1000 && rewind.count >= 1);
+        expect(&rewind, i, i);
+    }
+    keep(&rewind, 501, 1001); /* never fits: what there is stays */
+    expect(&rewind, 501, 500);
+    rewind_finish(&rewind);
+    assert_true(rewind_init(&rewind, 0, 1000)); /* nothing is kept */
+    keep(&rewind, 1, 1);
+    assert_null(rewind_at(&rewind, 1));
+    rewind_finish(&rewind);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_finds),
+        cmocka_unit_test(test_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

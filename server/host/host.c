@@ -114,6 +114,7 @@ void host_iterate(Host *host, u64 now_ns)
         moderate_run(host);
         spawns_run(host);
         releases_run(host);
+        keep_run(host);
         if (host->status.finished) {
             bool bad = host->status.error != ERROR_OK;
             drain_begin(host, bad ? EXIT_INPUT : EXIT_OK,
@@ -355,6 +356,7 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
         host_destroy(host);
         return NULL;
     }
+    keep_restore(host);
     if (source->ops->start(source, source_wake, host, error) != 0) {
         host_destroy(host);
         return NULL;

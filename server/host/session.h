@@ -165,6 +165,8 @@ struct Host {
     struct Agones *agones;   /* NULL: not in a fleet */
     u64 next_ticket;
     u32 by_user[USER_SLOTS]; /* session index + 1 by user id modulo */
+    u64 keep_ms;             /* time of the next note for checkpoints, */
+    u64 kept_hash;           /* and the hash of the last */
     Former formers[FORMERS_MAX];
     u32 former_next;
     bool roster_dirty, draining;
@@ -277,6 +279,15 @@ u32 spawns_clear(Host *host, u32 user);
 /* Live things that users of an account spawned, those who left included. */
 u32 spawns_of_account(Host *host, u64 account);
 void spawns_run(Host *host);
+/* Something that a user spawned before the server ended; it leaves if the user does not return. */
+void spawns_restore(Host *host, u32 entity, u32 user, u64 account);
+
+/* ---- keep.c ---- */
+
+/* Gives the source what is to be found again with its checkpoints, once a second. */
+void keep_run(Host *host);
+/* Before the source starts: takes over what was kept with the checkpoint that it goes on from. */
+void keep_restore(Host *host);
 
 /* ---- moderate.c: calls session.c, session_message.c, hands.c ---- */
 

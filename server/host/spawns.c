@@ -46,6 +46,9 @@ static void forget_gone(Host *host)
 {
     Spawns *spawns = &host->spawns;
     u32 kept = 0;
+    if (host->history.newest == NULL) {
+        return; /* the world is not here yet */
+    }
     for (u32 i = 0; i < spawns->count; i++) {
         if (entity_list_find(&host->entities, spawns->items[i].entity) != NULL) {
             spawns->items[kept++] = spawns->items[i];
@@ -109,6 +112,19 @@ void spawns_event(Host *host, const Event *event)
     u64 account = account_of(host, event->user, &here);
     u64 remove_ms = here || stay_ms(host) == 0 ? 0 : host->now_ms + stay_ms(host);
     spawns->items[spawns->count++] = (Spawn){event->entity.id, event->user, account, remove_ms};
+    if (remove_ms != 0) {
+        due_by(spawns, remove_ms);
+    }
+}
+
+void spawns_restore(Host *host, u32 entity, u32 user, u64 account)
+{
+    Spawns *spawns = &host->spawns;
+    if (!reserve(host)) {
+        return;
+    }
+    u64 remove_ms = stay_ms(host) > 0 ? host->now_ms + stay_ms(host) : 0;
+    spawns->items[spawns->count++] = (Spawn){entity, user, account, remove_ms};
     if (remove_ms != 0) {
         due_by(spawns, remove_ms);
     }

@@ -145,6 +145,58 @@ static void test_records_on(void **state)
     free(text);
 }
 
+/* The lines of the audit log with a word, and the users in them. */
+static u32 audited(const char *path, const char *word, u32 users[4])
+{
+    char *text = file_text(path), *rest = NULL;
+    u32 count = 0;
+    assert_non_null(text);
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        if (strstr(line, word) != NULL && count < 4) {
+            users[count++] = (u32)json_number(line, NULL, "user", 0);
+        }
+    }
+    free(text);
+    return count;
+}
+
+/* After a crash a client finds itself again: the same user, whose thing does not leave with it. */
+static void test_users_return(void **state)
+{
+    PL_UNUSED(state);
+    Process server, stranger, client;
+    const char *folder = test_path("users"), *audit = test_path("audit.jsonl");
+    const char *script = test_path("spawn.jsonl"),
+               *scene = source_path("shared/scenes/playground.json");
+    char address[64], listen[64];
+    file_write(script, "{\"t\":0.3,\"spawn\":\"ball\",\"position\":[0,3,0]}\n");
+    u32 port = server_start(&server, "--checkpoint", folder, "--checkpoint-every", "1", "--audit",
+                            audit, "--audit-json", scene, NULL);
+    snprintf(address, sizeof address, "%s", server_address(port));
+    snprintf(listen, sizeof listen, "127.0.0.1:%u", port);
+    process_start(&stranger, "plenum-client", address, "--headless", "--duration", "1", NULL);
+    assert_int_equal(process_wait(&stranger, 30.0), 0);
+    process_start(&client, "plenum-client", address, "--headless", "--duration", "14", "--do",
+                  script, NULL);
+    sleep(4);
+    process_signal(&server, SIGKILL);
+    assert_int_equal(process_wait(&server, 30.0), 128 + SIGKILL);
+    process_start(&server, "plenum-server", "--listen", listen, "--checkpoint", folder, "--resume",
+                  "--audit", audit, "--audit-json", scene, NULL);
+    assert_int_equal(process_wait(&client, 60.0), 0);
+    assert_int_equal(process_stop(&server), 0);
+    char *text = file_text(server.err);
+    if (strstr(text, "users may return, 1 things are theirs") == NULL) {
+        fail_msg("%s", text);
+    }
+    free(text);
+    u32 users[4] = {0};
+    assert_int_equal(audited(audit, "\"join\"", users), 3);
+    assert_int_not_equal(users[0], users[1]);
+    assert_int_equal(users[2], users[1]);
+}
+
 static void test_damage_and_strangers(void **state)
 {
     PL_UNUSED(state);
@@ -168,9 +220,8 @@ static void test_damage_and_strangers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goes_on_bit_for_bit),
-        cmocka_unit_test(test_survives_a_kill),
-        cmocka_unit_test(test_records_on),
+        cmocka_unit_test(test_goes_on_bit_for_bit),  cmocka_unit_test(test_survives_a_kill),
+        cmocka_unit_test(test_records_on),           cmocka_unit_test(test_users_return),
         cmocka_unit_test(test_damage_and_strangers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,159 @@
+/* keep.c: what the host wants to find again with a checkpoint: who may return as whom, and who
+ * spawned what. It lies in the checkpoint's file, which only the server's user may read; it is
+ * checked all the same. */
+#include "server/host/session.h"
+#include "shared/base/hash.h"
+#include "shared/base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEEP_MS = 1000,
+    SPAWNS_KEPT_MAX = 32768
+};
+
+typedef struct KeptHead {
+    u8 magic[8];
+    u32 next_user, user_count, spawn_count, reserved;
+    u8 account_key[SEAL_HASH_KEY_BYTES]; /* accounts are hashes with it */
+} KeptHead;
+
+typedef struct KeptUser {
+    u64 resume, token_id, account;
+    u32 user, color;
+} KeptUser;
+
+typedef struct KeptSpawn {
+    u64 account;
+    u32 entity, user;
+} KeptSpawn;
+
+PL_STATIC_ASSERT(sizeof(KeptHead) == 24 + SEAL_HASH_KEY_BYTES, "no padding in files");
+PL_STATIC_ASSERT(sizeof(KeptUser) == 32 && sizeof(KeptSpawn) == 16, "no padding in files");
+
+static const u8 kept_magic[8] = "PLKEPT1";
+
+/* ---- keeping ---- */
+
+/* Who is here, then those who may still return; the most recent first. */
+static u32 users_of(const Host *host, KeptUser users[FORMERS_MAX])
+{
+    u32 count = 0;
+    for (u32 i = 0; i < host->session_capacity && count < FORMERS_MAX; i++) {
+        const Session *session = &host->sessions[i];
+        if (session->state == SESSION_LIVE) {
+            users[count++] = (KeptUser){session->resume, session->has_token ? session->token_id : 0,
+                                        session->account, session->user, session->color};
+        }
+    }
+    for (u32 i = 0; i < FORMERS_MAX && count < FORMERS_MAX; i++) {
+        u32 slot = (host->former_next + FORMERS_MAX - 1 - i) % FORMERS_MAX;
+        const Former *former = &host->formers[slot];
+        if (former->resume != 0 && former->until_ms > host->now_ms) {
+            users[count++] = (KeptUser){former->resume, former->token_id, former->account,
+                                        former->user, former->color};
+        }
+    }
+    return count;
+}
+
+void keep_run(Host *host)
+{
+    if (host->source->ops->keep == NULL || host->now_ms < host->keep_ms) {
+        return;
+    }
+    host->keep_ms = host->now_ms + KEEP_MS;
+    KeptUser users[FORMERS_MAX];
+    KeptHead head = {.next_user = host->next_user, .user_count = users_of(host, users)};
+    head.spawn_count = u32_min(host->spawns.count, SPAWNS_KEPT_MAX);
+    memcpy(head.magic, kept_magic, sizeof head.magic);
+    memcpy(head.account_key, host->admit->key, sizeof head.account_key);
+    size_t users_bytes = head.user_count * sizeof *users;
+    size_t bytes = sizeof head + users_bytes + head.spawn_count * sizeof(KeptSpawn);
+    u8 *note = malloc(bytes);
+    if (note == NULL) {
+        return;
+    }
+    memcpy(note, &head, sizeof head);
+    memcpy(note + sizeof head, users, users_bytes);
+    for (u32 i = 0; i < head.spawn_count; i++) {
+        const Spawn *spawn = &host->spawns.items[i];
+        const KeptSpawn kept = {spawn->account, spawn->entity, spawn->user};
+        memcpy(note + sizeof head + users_bytes + i * sizeof kept, &kept, sizeof kept);
+    }
+    u64 hash = hash_bytes(note, bytes, 0);
+    if (hash != host->kept_hash) {
+        host->kept_hash = hash;
+        host->source->ops->keep(host->source, note, (u32)bytes);
+    }
+    free(note);
+}
+
+/* ---- finding again ---- */
+
+/* Nobody is here yet: all of them may return for a while, with empty hands. */
+static void take_user(Host *host, const KeptUser *kept)
+{
+    Former *former = &host->formers[host->former_next++ % FORMERS_MAX];
+    *former = (Former){.resume = kept->resume,
+                       .until_ms = host->now_ms + RESUME_MS_MAX,
+                       .token_id = kept->token_id,
+                       .user = kept->user,
+                       .color = kept->color,
+                       .account = kept->account};
+    release_later(host, kept->user, UINT32_MAX);
+}
+
+static bool is_whole(const KeptHead *head, u32 bytes)
+{
+    return memcmp(head->magic, kept_magic, sizeof head->magic) == 0 &&
+           head->user_count <= FORMERS_MAX && head->spawn_count <= SPAWNS_KEPT_MAX &&
+           bytes == sizeof *head + head->user_count * sizeof(KeptUser) +
+                        head->spawn_count * sizeof(KeptSpawn);
+}
+
+static bool users_are_valid(const KeptHead *head, const u8 *users)
+{
+    for (u32 i = 0; i < head->user_count; i++) {
+        KeptUser kept;
+        memcpy(&kept, users + i * sizeof kept, sizeof kept);
+        if (kept.resume == 0 || kept.user == 0 || kept.user > head->next_user) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void keep_restore(Host *host)
+{
+    u32 bytes = 0;
+    const u8 *note =
+        host->source->ops->kept != NULL ? host->source->ops->kept(host->source, &bytes) : NULL;
+    KeptHead head;
+    if (note == NULL || bytes == 0) {
+        return;
+    }
+    if (bytes >= sizeof head) {
+        memcpy(&head, note, sizeof head);
+    }
+    const u8 *users = note + sizeof head;
+    if (bytes < sizeof head || !is_whole(&head, bytes) || !users_are_valid(&head, users)) {
+        log_warn("the checkpoint does not say who may return in a way that is known here");
+        return;
+    }
+    host->next_user = head.next_user;
+    memcpy(host->admit->key, head.account_key, sizeof head.account_key);
+    for (u32 i = head.user_count; i-- > 0;) {
+        KeptUser kept;
+        memcpy(&kept, users + i * sizeof kept, sizeof kept);
+        take_user(host, &kept);
+    }
+    const u8 *spawns = users + head.user_count * sizeof(KeptUser);
+    for (u32 i = 0; i < head.spawn_count; i++) {
+        KeptSpawn kept;
+        memcpy(&kept, spawns + i * sizeof kept, sizeof kept);
+        spawns_restore(host, kept.entity, kept.user, kept.account);
+    }
+    log_info("%u users may return, %u things are theirs", head.user_count, head.spawn_count);
+}

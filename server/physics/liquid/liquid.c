@@ -140,9 +140,9 @@ static bool reserve(Liquid *liquid)
            liquid_boundary_reserve(liquid, (slots + small) / 4) && liquid_sleep_reserve(liquid);
 }
 
-/* Force of a pair, N, per surface tension and spacing, such that the pair forces of a uniform
- * liquid have that tension (Kirkwood & Buff 1949): σ = π/8 n² ∫ F r⁴ dr = 1.5035 F / spacing. */
-static const f32 cohesion_per_tension = 1.0f / 1.5035f;
+/* Stiffness of the pairs of a surface, N/m, per surface tension: such that drops oscillate with the
+ * period of Rayleigh (1879), mean of drops of 5 to 8 spacings. */
+static const f32 cohesion_per_tension = 1.1f;
 
 /* Of the solver's least viscosity, what the strongest vorticity takes away: more heats it. */
 static const f32 vorticity_part = 0.6f;
@@ -161,7 +161,7 @@ void liquid_factors(Liquid *liquid)
             .lightness = 1.0f / (phase->density * volume),
             .damping = 1.0f - vorticity_part * phase->vorticity,
             .viscosity = grains ? 0.0f : phase->viscosity,
-            .cohesion = grains ? 0.0f : cohesion_per_tension * phase->surface_tension * d,
+            .cohesion = grains ? 0.0f : cohesion_per_tension * phase->surface_tension,
             .radius = grains ? 0.49f * d : 0.2f * d, /* contacts keep grains at 0.5 */
             .grains = grains};
         liquid->cohesive = liquid->cohesive || liquid->factors[p].cohesion > 0.0f;

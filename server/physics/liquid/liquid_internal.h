@@ -32,7 +32,7 @@ typedef struct PhaseFactors {
     f32 lightness; /* β = φ / mass = 1 / (ρ spacing³), 1/kg */
     f32 viscosity; /* Pa s */
     f32 damping;   /* part of the least viscosity: swirls are damped less */
-    f32 cohesion;  /* N, scale of the pair force of surface tension */
+    f32 cohesion;  /* N/m, of pairs of its surface, over their distance */
     f32 radius;    /* m, of hard contact */
     u32 grains;    /* 1 or 0 */
 } PhaseFactors;

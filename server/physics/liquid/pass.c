@@ -37,6 +37,9 @@ static const f32 viscosity_most = 0.05f;
 /* Slope of walls, over the spacing, that the operator's pairs outweigh. */
 static const f32 wall_most = 1.3f;
 
+/* Gradient of density, over the spacing, that makes an item all surface: that of the first layer of
+ * a plane surface is 0.49, that of the second none. */
+static const f32 surface_slope = 0.4f;
 /* ---- walls ---- */
 
 /* What the half-spaces of an item's things add to its constraint: their slope, and their density as
@@ -80,6 +83,44 @@ static f32 wall_most_2(const Liquid *liquid)
     return wall_most * wall_most / (liquid->def.spacing * liquid->def.spacing);
 }
 
+/* ---- surface tension ---- */
+
+/* How much of a surface an item is: the square of the gradient of density, with that of walls, over
+ * the square that counts as whole. In `answer` its traits, the cohesion times that. Items of a
+ * surface pull each other along it like a membrane, so that its curvature presses. Forces between
+ * all items (Tartakovsky & Meakin 2005) would press the inside by ten times that and more: a drop
+ * of them is a solid. */
+SIMD_INLINE void surface_slice(Liquid *liquid, u32 first, Kernel kernel)
+{
+    const Four *places = liquid->place;
+    f32x8 at[4], wall[4], own[4];
+    Vec3x8 slope = vec3x8_zero();
+    load_fours(places + first, at);
+    const u32 *end = near_end(liquid, first);
+    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
+        Near8 n = near_of(places, at, near, kernel);
+        f32x8 trait[4];
+        gather_near(liquid->trait, near, trait);
+        slope = vec3x8_add_scaled(slope, n.over * trait[0], n.off);
+    }
+    load_fours(liquid->full + first, wall);
+    load_fours(liquid->trait + first, own);
+    slope = vec3x8_add(slope, (Vec3x8){wall[0], wall[1], wall[2]});
+    f32 scale = liquid->def.spacing / surface_slope;
+    f32x8 part = f32x8_min(vec3x8_dot(slope, slope) * (scale * scale), f32x8_set(1.0f));
+    store_fours(liquid->answer + first, own[0], own[1], own[2], own[3] * part);
+}
+
+static void find_surface(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    Kernel kernel = kernel_of(liquid);
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i += SIMD_LANES) {
+        surface_slice(liquid, i, kernel);
+    }
+}
+
 /* ---- 1 ---- */
 
 typedef struct Density {
@@ -90,23 +131,19 @@ typedef struct Density {
     Vec3x8 tension;
 } Density;
 
-/* Attraction beyond the spacing, over the distance. */
-SIMD_INLINE f32x8 pull_of(const Near8 *n, f32x8 cohesion, f32 per_d)
-{
-    f32x8 zero = f32x8_set(0.0f), r = f32x8_sqrt(n->r2), q = r * per_d;
-    f32x8 a = f32x8_max(q - 1.0f, zero) * f32x8_max(2.0f - q, zero);
-    return 4.0f * cohesion * a / f32x8_max(r, f32x8_set(1e-9f));
-}
-
 SIMD_INLINE Density density_of(const Liquid *liquid, u32 first, Kernel kernel, bool mixed,
                                bool cohesive)
 {
     const Four *places = liquid->place;
-    f32 per_d = 1.0f / liquid->def.spacing;
     f32x8 at[4], own[4], zero = f32x8_set(0.0f);
     Density sums = {zero, vec3x8_zero(), zero, vec3x8_zero(), vec3x8_zero()};
     load_fours(places + first, at);
-    traits_of(liquid, first, mixed, own);
+    const Four *traits = cohesive ? liquid->answer : liquid->trait;
+    if (cohesive) {
+        load_fours(traits + first, own);
+    } else {
+        traits_of(liquid, first, mixed, own);
+    }
     const u32 *end = near_end(liquid, first);
     for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
         Near8 n = near_of(places, at, near, kernel);
@@ -114,12 +151,12 @@ SIMD_INLINE Density density_of(const Liquid *liquid, u32 first, Kernel kernel, b
         sums.warm = vec3x8_add_scaled(sums.warm, n.w, g);
         if (mixed) {
             f32x8 trait[4];
-            gather_near(liquid->trait, near, trait);
+            gather_near(traits, near, trait);
             sums.sum += trait[0] * kernel_wide(n.rest);
             sums.slope = vec3x8_add_scaled(sums.slope, trait[0], g);
             sums.others += n.over * (0.5f * (trait[1] + own[1]));
             if (cohesive) {
-                f32x8 pull = pull_of(&n, f32x8_min(trait[3], own[3]), per_d);
+                f32x8 pull = n.rest * f32x8_min(trait[3], own[3]);
                 sums.tension = vec3x8_sub_scaled(sums.tension, pull, n.off);
             }
         } else {
@@ -459,6 +496,9 @@ static void flow(Liquid *liquid, f32 h)
     liquid_boundary_step(liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, find_walls, liquid);
     liquid_boundary_load(liquid);
+    if (liquid->cohesive) {
+        jobs_run(liquid->jobs, n, LIQUID_GRAIN, find_surface, liquid);
+    }
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, predict, liquid);
     liquid_boundary_press(liquid, true);
     liquid_boundary_speeds(liquid);

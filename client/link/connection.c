@@ -93,7 +93,7 @@ void connection_destroy(Connection *connection)
     span_coder_destroy(connection->coder);
     entity_list_finish(&connection->entities);
     free(connection->users);
-    free(connection->presences);
+    presence_list_finish(&connection->presences);
     seal_wipe(connection->token, sizeof connection->token);
     identity_finish(&connection->identity);
     free(connection);
@@ -191,7 +191,7 @@ static void input_packet_send(Connection *connection)
 static void bulk_ack_send(Connection *connection)
 {
     u8 encoded[BULK_ACK_BYTES_MAX];
-    u32 bytes = connection_bulk_ack(connection, encoded);
+    u32 bytes = bulk_queue_ack(&connection->bulk, connection->now_ns, encoded);
     if (bytes > 0) {
         (void)connection_send_bytes(connection, CHANNEL_BLOCKS, encoded, bytes);
     }
@@ -215,7 +215,7 @@ static void inputs_flush(Connection *connection)
 /* Handles a payload of CHANNEL_BULK; queues it while an earlier transfer is incomplete. */
 static void bulk_receive(Connection *connection, const u8 *data, u32 bytes)
 {
-    BulkPush push = connection_bulk_push(connection, data, bytes);
+    BulkPush push = bulk_queue_push(&connection->bulk, data, bytes);
     if (push == BULK_NOW) {
         connection_message(connection, data, bytes);
     } else if (push == BULK_FULL) {
@@ -228,8 +228,8 @@ static void bulk_receive(Connection *connection, const u8 *data, u32 bytes)
 static void bulk_apply(Connection *connection)
 {
     BulkTaken taken;
-    int result = connection_bulk_take(connection, &taken);
-    for (; result == ERROR_OK; result = connection_bulk_take(connection, &taken)) {
+    int result = bulk_queue_take(&connection->bulk, &taken);
+    for (; result == ERROR_OK; result = bulk_queue_take(&connection->bulk, &taken)) {
         connection_message(connection, taken.data, taken.bytes);
         free(taken.memory);
     }
@@ -310,7 +310,9 @@ static void welcomed_receive(Connection *connection, const LinkEvent *event)
     } else if (event->channel == CHANNEL_BULK) {
         bulk_receive(connection, event->data, event->bytes);
     } else if (event->channel == CHANNEL_BLOCKS) {
-        connection_bulk_block(connection, event->data, event->bytes);
+        connection->stats.malformed +=
+            !bulk_queue_block(&connection->bulk, event->data, event->bytes, connection->arrived_ns,
+                              connection->now_ns);
     } else {
         connection_message(connection, event->data, event->bytes);
     }
@@ -347,7 +349,8 @@ static void time_outs(Connection *connection)
             connection_fail(connection, ERROR_NETWORK, "no data from the server for 10 s");
         }
     } else if (now - connection->begun_ns > JOIN_TIMEOUT_MS * MS &&
-               !connection_bulk_alive(connection, connection->begun_ns, JOIN_TIMEOUT_MS * MS)) {
+               !bulk_queue_alive(&connection->bulk, now, connection->begun_ns,
+                                 JOIN_TIMEOUT_MS * MS)) {
         connection_fail(connection, ERROR_NETWORK,
                         connection->welcomed
                             ? "the world did not arrive within 20 s"
@@ -444,7 +447,7 @@ void connection_poll(Connection *connection, u64 now_ns)
             disconnected(connection, event.reason);
         }
     }
-    if (connection->link != NULL && connection->welcomed && connection->deferred_count > 0) {
+    if (connection->link != NULL && connection->welcomed && connection->bulk.count > 0) {
         bulk_ack_send(connection);
         connection->link->ops->flush(connection->link);
         bulk_apply(connection);

@@ -1,8 +1,8 @@
 /*
  * connection_internal.h: internals of a Connection, shared by the files connection*.c. Each calls
- * only those before it in this list: connection_bulk.c (transfers, and messages queued behind
- * them), connection_link.c (sending, and the end of a link), connection_receive.c (incoming
- * messages and headers), connection.c (handshake, inputs: drives the others).
+ * only those before it in this list: connection_link.c (sending, and the end of a link),
+ * connection_receive.c (incoming messages and headers), connection.c (handshake, inputs: drives the
+ * others).
  * Layer: client/link, private.
  */
 #ifndef PLENUM_CLIENT_LINK_CONNECTION_INTERNAL_H
@@ -12,31 +12,21 @@
 #include "client/link/couplings.h"
 #include "client/link/static_colliders.h"
 #include "client/link/timeline.h"
-#include "protocol/stream/bulk.h"
+#include "protocol/session/bulk_queue.h"
+#include "protocol/session/presence_list.h"
 #include "protocol/stream/entity_list.h"
 
 enum {
     SEGMENTS_KEPT = 16, /* jumps of a recording within the playout delay */
     DEBUG_KEPT = 16,    /* debug pictures: more than a second of them */
     NEWS_MAX = 256,     /* queued events and texts; the oldest are dropped */
-    USERS_MAX = 4096,   /* of a roster, and of presences */
-    PRESENCES_MESSAGE_MAX = 64,
+    USERS_MAX = 4096,   /* of a roster */
     LOSS_SECONDS = 5,
     EARLY_MAX = 64,
-    /* Bulk channel messages queued behind an incomplete transfer: minutes of events. */
-    DEFERRED_MAX = 16384,
-    DEFERRED_BYTES_MAX = 8 << 20,
     /* State packets that arrived before their world. */
     REORDERED_MAX = 128,
     REORDERED_MS_MAX = 2000,
 };
-
-/* An entry of the queue of the bulk channel: a message, or the position of a transfer. */
-typedef struct DeferredMessage {
-    u8 *data; /* NULL: the position of a transfer */
-    u32 bytes;
-    u32 transfer;
-} DeferredMessage;
 
 typedef struct ReorderedMessage {
     u64 arrived_ns;
@@ -72,14 +62,7 @@ struct Connection {
     u32 early_count;
     u32 early_bytes;
 
-    /* connection_bulk.c */
-    BulkReceiver *bulk;    /* NULL before the WELCOME */
-    DeferredMessage *held; /* ring of deferred_capacity, in channel order */
-    u32 deferred_first, deferred_count, deferred_capacity;
-    u64 deferred_bytes;
-    u64 bulk_known;     /* bytes of blocks received, and the arrival time of the last */
-    u64 bulk_announced; /* maximal total size announced by transfers */
-    u64 bulk_progress_ns;
+    BulkQueue bulk;          /* begun with the WELCOME */
     ReorderedMessage *ahead; /* ring of REORDERED_MAX; NULL: none */
     u32 reordered_next;
 
@@ -107,8 +90,7 @@ struct Connection {
 
     UserInfo *users;
     u32 user_count;
-    Presence *presences;
-    u32 presence_count, presence_capacity, presence_serial;
+    PresenceList presences;
     MessageStatus status;
     PlaySegment segments[SEGMENTS_KEPT]; /* [segment_count] of a recording's stream, oldest first */
     u32 segment_count;
@@ -151,27 +133,7 @@ struct Connection {
     u64 ended_lost, ended_desyncs, ended_malformed; /* of destroyed receivers */
 };
 
-/* connection_bulk.c: calls none of the others. */
-typedef enum BulkPush {
-    BULK_NOW,  /* the queue is empty: process it now; not queued */
-    BULK_KEPT, /* queued behind an incomplete transfer */
-    BULK_FULL
-} BulkPush;
-bool connection_bulk_begin(Connection *connection);
-void connection_bulk_end(Connection *connection);
-/* Handles a payload of CHANNEL_BULK. */
-BulkPush connection_bulk_push(Connection *connection, const u8 *data, u32 bytes);
-/* Takes the next queue entry, to be freed (memory). ERROR_STATE: not complete yet; ERROR_FORMAT:
- * invalid. */
-int connection_bulk_take(Connection *connection, BulkTaken *taken);
-/* Handles a payload of CHANNEL_BLOCKS. */
-void connection_bulk_block(Connection *connection, const u8 *data, u32 bytes);
-/* Writes the acknowledgement that is due to out[BULK_ACK_BYTES_MAX]; 0: none. */
-u32 connection_bulk_ack(Connection *connection, u8 *out);
-/* False: a transfer stalled too long, or takes longer than its size allows. */
-bool connection_bulk_alive(const Connection *connection, u64 begun_ns, u64 quiet_ns);
-
-/* connection_link.c: calls connection_bulk.c. */
+/* connection_link.c: calls none of the others. */
 int connection_send(Connection *connection, const Message *message);
 /* Sends a payload; the link exists. */
 int connection_send_bytes(Connection *connection, u32 channel, const void *data, u32 bytes);
@@ -180,7 +142,7 @@ void connection_link_drop(Connection *connection);
 /* Closes the connection, or schedules a reconnect if that may help. */
 void connection_fail(Connection *connection, Error code, const char *text);
 
-/* connection_receive.c: calls both. */
+/* connection_receive.c: calls connection_link.c. */
 void connection_message(Connection *connection, const u8 *data, u32 bytes);
 /* Handles a state packet of the known stream; one of another stream is kept for a while, since
  * its world may still arrive. */

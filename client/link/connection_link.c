@@ -59,7 +59,9 @@ void connection_link_drop(Connection *connection)
         connection->link = NULL;
     }
     connection_early_drop(connection);
-    connection_bulk_end(connection);
+    bulk_queue_end(&connection->bulk);
+    free(connection->ahead);
+    connection->ahead = NULL;
     connection->welcomed = false;
 }
 

@@ -185,7 +185,7 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
         connection_fail(connection, ERROR_FORMAT, "the server's WELCOME is invalid");
         return;
     }
-    if (!connection_bulk_begin(connection)) {
+    if (!bulk_queue_begin(&connection->bulk)) {
         connection_fail(connection, ERROR_MEMORY, "out of memory for the connection");
         return;
     }
@@ -195,7 +195,7 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
     connection->segment_count = 0;
     message_free(connection->survey_storage);
     connection->survey_storage = NULL;
-    connection->presence_serial = connection->presence_count = 0;
+    presence_list_clear(&connection->presences);
     connection->user = welcome->user;
     connection->role = welcome->role;
     connection->tick_rate = welcome->tick_rate;
@@ -447,57 +447,9 @@ static void roster_receive(Connection *connection, const UserInfo *users, u32 co
     }
 }
 
-static bool presence_reserve(Connection *connection, u32 count)
-{
-    if (count > connection->presence_capacity) {
-        u32 capacity = u32_max(2 * connection->presence_capacity, u32_max(count, 16));
-        Presence *grown = realloc(connection->presences, capacity * sizeof *grown);
-        if (grown == NULL) {
-            return false;
-        }
-        connection->presences = grown;
-        connection->presence_capacity = capacity;
-    }
-    return true;
-}
-
-static bool presence_named(const Message *message, u32 user)
-{
-    for (u32 i = 0; i < message->presence.count; i++) {
-        if (message->presence.presences[i].user == user) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* On a bad path presences are reordered: an old one would undo a newer grab. */
 static void presence_receive(Connection *connection, const Message *message)
 {
-    u32 listed = message->presence.count, kept = 0;
-    if (message->presence.serial <= connection->presence_serial) {
-        return;
-    }
-    if (listed > PRESENCES_MESSAGE_MAX || listed > USERS_MAX - connection->presence_count) {
-        connection->stats.malformed++;
-        return;
-    }
-    if (!presence_reserve(connection, connection->presence_count + listed)) {
-        return;
-    }
-    for (u32 i = 0; i < connection->presence_count; i++) {
-        u32 user = connection->presences[i].user;
-        bool told = user >= message->presence.from && user <= message->presence.to;
-        if (!told && !presence_named(message, user)) {
-            connection->presences[kept++] = connection->presences[i];
-        }
-    }
-    if (listed > 0) {
-        memcpy(connection->presences + kept, message->presence.presences,
-               listed * sizeof *connection->presences);
-    }
-    connection->presence_count = kept + listed;
-    connection->presence_serial = message->presence.serial;
+    connection->stats.malformed += !presence_list_apply(&connection->presences, message);
 }
 
 static void password_send(Connection *connection)
@@ -790,8 +742,8 @@ const UserInfo *connection_users(const Connection *connection, u32 *count)
 }
 const Presence *connection_presences(const Connection *connection, u32 *count)
 {
-    *count = connection->presence_count;
-    return connection->presences;
+    *count = connection->presences.count;
+    return connection->presences.items;
 }
 const MessageStatus *connection_status(const Connection *connection)
 {

@@ -1,13 +1,13 @@
 /*
- * known_hosts.h: whom the user takes for a server: the key in its address or token; else the key
- * that it had the last time, from a file; else, the first time, whatever answers, which is said and
- * remembered. A key that changed is refused.
+ * known_hosts.h: whom a client or a relay takes for a server: the key in its address or token; else
+ * the key that it had the last time, from a file; else, the first time, whatever answers, which is
+ * said and remembered. A key that changed is refused.
  *
  * The file has lines "HOST:PORT KEY", KEY of 64 hexadecimal digits; others are skipped.
- * Layer: client/link.
+ * Layer: protocol/session.
  */
-#ifndef PLENUM_CLIENT_LINK_KNOWN_HOSTS_H
-#define PLENUM_CLIENT_LINK_KNOWN_HOSTS_H
+#ifndef PLENUM_PROTOCOL_SESSION_KNOWN_HOSTS_H
+#define PLENUM_PROTOCOL_SESSION_KNOWN_HOSTS_H
 
 #include "protocol/session/identity_file.h"
 #include "protocol/session/link.h"

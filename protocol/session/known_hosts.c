@@ -1,5 +1,5 @@
 /* known_hosts.c: see known_hosts.h. */
-#include "client/link/known_hosts.h"
+#include "protocol/session/known_hosts.h"
 
 #include "shared/base/file.h"
 #include "shared/base/log.h"

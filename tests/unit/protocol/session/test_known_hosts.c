@@ -2,7 +2,7 @@
  * test_known_hosts.c: whom a client takes for the server: the key of its address, the one it had
  * before, the first time any; never another one afterwards.
  */
-#include "client/link/known_hosts.h"
+#include "protocol/session/known_hosts.h"
 #include "shared/base/log.h"
 
 #include <setjmp.h>

@@ -1,8 +1,9 @@
 /* main.c: plenum-server: options, the source that the operand names, and a host to serve it. */
-#include "protocol/session/identity_file.h"
+#include "protocol/session/known_hosts.h"
 #include "protocol/session/password.h"
 #include "server/host/host.h"
 #include "server/host/service.h"
+#include "server/host/source_relay.h"
 #include "server/host/trace.h"
 #include "server/host/verify.h"
 #include "shared/base/file.h"
@@ -12,13 +13,14 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 typedef struct ServerOptions {
     const char *listen, *config, *scene, *trace, *record, *http, *probe_format, *open_role, *key,
         *identity, *revoked, *log, *log_format, *local_role, *password, *bans, *allow, *audit,
-        *console;
+        *console, *relay_name, *relay_token, *relay_password;
     char probe[OPTION_LINES_BYTES];
     char secret[PASSWORD_BYTES_MAX];
     bool audit_json;
@@ -64,10 +66,11 @@ static int parse(ServerOptions *options, OptionState *state, int argc, char **ar
     };
     const OptionTable table = {
         .program = "plenum-server",
-        .synopsis = "[options] SCENE.json | WORLD.plworld | SESSION.plrec",
-        .about =
-            "Serves one shared physical world: simulates a scene, goes on with a saved world, or "
-            "plays a recording to all clients together.",
+        .synopsis =
+            "[options] SCENE.json | WORLD.plworld | SESSION.plrec | plenum://HOST[:PORT][#KEY]",
+        .about = "Serves one shared physical world: simulates a scene, goes on with a saved world, "
+                 "plays "
+                 "a recording to all clients together, or relays the world of another server.",
         .rows = rows,
         .count = PL_COUNT(rows),
         .operands_min = 0,
@@ -185,8 +188,73 @@ static bool is_csv(const ServerOptions *options)
     return strcmp(options->probe_format, "csv") == 0;
 }
 
-static Source *source_open(const ServerOptions *options, const char *operand, Trace *trace,
-                           ErrorText *error)
+static Link *dial(void *context, ErrorText *error)
+{
+    KnownHosts *known = context;
+    LinkTrust trust = {known_hosts_accept, known};
+    return link_enet_connect(known->address, &trust, error);
+}
+
+static bool relay_token_read(const char *path, UpstreamOptions *above, ErrorText *error)
+{
+    size_t bytes;
+    char *token = path != NULL ? file_read(path, sizeof above->token, &bytes, error) : NULL;
+    if (token != NULL) {
+        memcpy(above->token, token, bytes);
+        above->token_bytes = (u32)bytes;
+        free(token);
+    }
+    return path == NULL || token != NULL;
+}
+
+static bool is_relay(const char *operand)
+{
+    return strncmp(operand, "plenum://", 9) == 0;
+}
+
+/* `known` is used as long as the source. */
+static Source *relay_open(const ServerOptions *options, const char *operand, KnownHosts *known,
+                          ErrorText *error)
+{
+    char path[KNOWN_HOSTS_PATH_BYTES];
+    ErrorText why = {0};
+    RelayOptions relay = {.record_path = options->record, .record_force = options->force};
+    bool remembers = file_state_path("known_hosts", path, sizeof path, &why) == ERROR_OK;
+    if (options->checkpoint != NULL || options->resume) {
+        error_set(error, ERROR_USAGE, "--checkpoint: the world of %s is kept there", operand);
+        return NULL;
+    }
+    if (options->relay_name != NULL && strlen(options->relay_name) >= NAME_BYTES_MAX) {
+        error_set(error, ERROR_USAGE, "--relay-name: longer than %d bytes", NAME_BYTES_MAX - 1);
+        return NULL;
+    }
+    if (known_hosts_init(known, operand + 9, remembers ? path : NULL, error) != ERROR_OK ||
+        !relay_token_read(options->relay_token, &relay.above, error) ||
+        (options->relay_password != NULL &&
+         password_read(options->relay_password, relay.above.password, error) != 0)) {
+        return NULL;
+    }
+    Token token;
+    if (relay.above.token_bytes > 0 &&
+        token_peek(relay.above.token, relay.above.token_bytes, &token) && token.for_server &&
+        !known_hosts_pin(known, token.server)) {
+        error_set(error, ERROR_USAGE, "%s: the token is for another server than the key in %s",
+                  options->relay_token, operand);
+        return NULL;
+    }
+    snprintf(relay.above.name, sizeof relay.above.name, "%s",
+             options->relay_name != NULL ? options->relay_name : "relay");
+    relay.above.dial = dial;
+    relay.above.dial_context = known;
+    Source *source = source_relay_create(&relay, error);
+    if (source == NULL) {
+        error_prefix(error, "%s", operand);
+    }
+    return source;
+}
+
+static Source *source_open(const ServerOptions *options, const char *operand, KnownHosts *known,
+                           Trace *trace, ErrorText *error)
 {
     const SourceWorldOptions source = {
         .threads = options->threads,
@@ -210,9 +278,8 @@ static Source *source_open(const ServerOptions *options, const char *operand, Tr
         .probe = options->probe[0] != '\0' ? options->probe : NULL,
         .probe_csv = is_csv(options),
     };
-    if (strncmp(operand, "plenum://", 9) == 0) {
-        error_set(error, ERROR_USAGE, "%s: relaying another server is not supported yet", operand);
-        return NULL;
+    if (is_relay(operand)) {
+        return relay_open(options, operand, known, error);
     }
     if (options->resume && options->checkpoint == NULL) {
         error_set(error, ERROR_USAGE, "--resume: needs --checkpoint DIR to find the world in");
@@ -289,9 +356,10 @@ static int serve(const ServerOptions *options, const char *operand, Trace *trace
     }
     host_wanted.trace = trace;
     /* The content first: a wrong scene is its own error, whatever the port. */
-    Source *source = source_open(options, operand, trace, &error);
+    KnownHosts known;
+    Source *source = source_open(options, operand, &known, trace, &error);
     if (source == NULL) {
-        return complain(&error, error.code == ERROR_USAGE ? EXIT_USAGE : EXIT_INPUT);
+        return complain(&error, exit_code_of(error.code));
     }
     Identity identity;
     char key[IDENTITY_TEXT_BYTES];

@@ -1,6 +1,7 @@
 /* frame.c: one block of memory per frame: the struct, its data, its events. */
 #include "protocol/field/frame.h"
 #include "shared/base/check.h"
+#include "shared/base/hash.h"
 
 #include <stdlib.h>
 
@@ -52,4 +53,15 @@ void frame_release(Frame *frame)
         field_set_release(frame->fields);
         free(frame);
     }
+}
+
+u64 frame_hash_data(const FieldSet *fields, u64 tick, const u8 *data)
+{
+    u64 hash = hash_bytes(data, fields->frame_bytes, tick);
+    return hash != 0 ? hash : 1;
+}
+
+u64 frame_hash(const Frame *frame)
+{
+    return frame_hash_data(frame->fields, frame->tick, frame->data);
 }

@@ -59,6 +59,10 @@ typedef struct Frame {
 Frame *frame_create(FieldSet *fields, u64 tick, u32 event_count);
 Frame *frame_acquire(Frame *frame);
 void frame_release(Frame *frame); /* NULL is fine */
+/* Of its tick and all fields' elements, so that two ends can tell that they have the same. Not 0.
+ * `data` [fields->frame_bytes] as in a frame, with zeros between the fields. */
+u64 frame_hash_data(const FieldSet *fields, u64 tick, const u8 *data);
+u64 frame_hash(const Frame *frame);
 
 /* Elements of field f: [capacity] of the kind's type. */
 static inline void *frame_field(const Frame *frame, u32 field)

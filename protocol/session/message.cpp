@@ -133,7 +133,8 @@ Offset<void> hello_to_wire(FlatBufferBuilder &b, const MessageHello &m)
         client = b.CreateVector(m.client, sizeof m.client);
         proof = b.CreateVector(m.proof, sizeof m.proof);
     }
-    return wire::CreateHello(b, m.major, m.minor, name, token, m.resume, version, client, proof)
+    return wire::CreateHello(b, m.major, m.minor, name, token, m.resume, version, client, proof,
+                             m.relay)
         .Union();
 }
 
@@ -595,6 +596,7 @@ bool hello_from_wire(Checker &c, const wire::Hello &w, MessageHello &m)
     if (m.token_bytes != 0) {
         memcpy(m.token, w.token()->data(), m.token_bytes);
     }
+    m.relay = w.relay();
     m.proves = w.client() != nullptr;
     if (m.proves != (w.proof() != nullptr) ||
         (m.proves &&

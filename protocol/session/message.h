@@ -136,6 +136,7 @@ typedef struct MessageHello {
     bool proves;
     u8 client[IDENTITY_PUBLIC_BYTES];
     u8 proof[IDENTITY_SIGNATURE_BYTES];
+    bool relay; /* it makes whole frames of what it gets, and serves them to others */
 } MessageHello;
 
 typedef struct MessageWelcome {

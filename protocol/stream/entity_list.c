@@ -171,3 +171,39 @@ void entity_list_validate(const EntityList *list, const FieldSet *fields)
         CHECK_ITEM(i, memchr(entity->name, 0, sizeof entity->name) != NULL);
     }
 }
+
+static bool entity_same(const Entity *a, const Entity *b)
+{
+    return a->field == b->field && a->first == b->first && a->count == b->count &&
+           a->generation == b->generation && strcmp(a->name, b->name) == 0 &&
+           memcmp(&a->appearance, &b->appearance, sizeof a->appearance) == 0;
+}
+
+u32 entity_list_changes(const EntityList *from, const EntityList *to, Event *events)
+{
+    u32 count = 0, i = 0, k = 0;
+    while (i < from->count || k < to->count) {
+        const Entity *a = i < from->count ? &from->items[i] : NULL;
+        const Entity *b = k < to->count ? &to->items[k] : NULL;
+        bool gone = a != NULL && (b == NULL || a->id < b->id);
+        bool comes = b != NULL && (a == NULL || b->id < a->id);
+        bool other = !gone && !comes && !entity_same(a, b);
+        if (gone || other) {
+            if (events != NULL) {
+                events[count].kind = EVENT_DESPAWN;
+                events[count].entity.id = a->id;
+            }
+            count++;
+        }
+        if (comes || other) {
+            if (events != NULL) {
+                events[count].kind = EVENT_SPAWN;
+                events[count].entity = *b;
+            }
+            count++;
+        }
+        i += !comes;
+        k += !gone;
+    }
+    return count;
+}

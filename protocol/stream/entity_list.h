@@ -29,6 +29,9 @@ int entity_list_set(EntityList *list, const FieldSet *fields, const Entity *enti
 int entity_list_event(EntityList *list, const FieldSet *fields, const Event *event);
 /* Applies all events of a frame, in order; 0, or the error of the first invalid one. */
 int entity_list_frame(EntityList *list, const Frame *frame);
+/* Writes the events that lead from one list to the other, and returns their number; events NULL:
+ * only counts them. */
+u32 entity_list_changes(const EntityList *from, const EntityList *to, Event *events);
 void entity_list_remove(EntityList *list, u32 id);
 const Entity *entity_list_find(const EntityList *list, u32 id); /* or NULL */
 const Entity *entity_list_named(const EntityList *list, const char *name);

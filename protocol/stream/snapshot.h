@@ -35,15 +35,18 @@ typedef struct SnapshotHeader {
     u16 speed;     /* world seconds per real second × 1024; 0 paused */
     u8 flags;      /* SNAPSHOT_* */
     u8 records;
+    u64 frame_hash; /* of the whole frame (frame.h): at the end of a snapshot's last packet, for
+                       receivers that make frames of what they get; 0: not told */
 } SnapshotHeader;
 
 /* LIMITED: the budget truncated this snapshot (the sender sets it in the last packet, the caller
- * may set it in all). SLOWED: the server cannot keep up. EPOCH: of the stream, checked by the
- * receiver's owner. */
+ * may set it in all). SLOWED: the server cannot keep up. FRAME: set by the sender. EPOCH: of the
+ * stream, checked by the receiver's owner. */
 enum {
     SNAPSHOT_LIMITED = 1,
     SNAPSHOT_SLOWED = 2,
     SNAPSHOT_REPLAY = 4,
+    SNAPSHOT_FRAME = 8, /* the packet ends with frame_hash */
     SNAPSHOT_EPOCH = 0xF0
 };
 
@@ -149,6 +152,10 @@ u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 ch
 /* Newest tick of any well-formed packet; 0 before the first. The wire has the low 32 bits; the
  * high bits start at zero. */
 u64 snapshot_receiver_tick(const SnapshotReceiver *receiver);
+/* The newest state of a chunk, the finest at its tick, or NULL; at the same time the least work.
+ * Borrowed until the next push. */
+const u8 *snapshot_receiver_newest(const SnapshotReceiver *receiver, u32 field, u32 chunk,
+                                   u64 *tick, Detail *detail);
 const FieldSet *snapshot_receiver_fields(const SnapshotReceiver *receiver);
 
 typedef struct SnapshotReceiverStats {

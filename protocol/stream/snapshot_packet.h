@@ -16,6 +16,7 @@ PL_BEGIN_C
 
 enum {
     SNAPSHOT_HEADER_BYTES = 18,
+    SNAPSHOT_FRAME_HASH_BYTES = 8, /* after the records, if the header says SNAPSHOT_FRAME */
     SNAPSHOT_RECORDS_MAX = 255,
     /* Chunks of all records of a packet: bounds the receiver's work. */
     SNAPSHOT_CHUNKS_MAX = 512,
@@ -66,6 +67,7 @@ static inline bool snapshot_get_header(BitReader *reader, SnapshotHeader *header
     header->speed = (u16)bits_get(reader, 16);
     header->flags = (u8)bits_get(reader, 8);
     header->records = (u8)bits_get(reader, 8);
+    header->frame_hash = 0;
     return !reader->failed;
 }
 

@@ -146,6 +146,21 @@ u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 ch
     return count;
 }
 
+const u8 *snapshot_receiver_newest(const SnapshotReceiver *receiver, u32 field, u32 chunk,
+                                   u64 *tick, Detail *detail)
+{
+    if (field >= receiver->fields->count || chunk >= receiver->counts[field]) {
+        return NULL;
+    }
+    const ReceiverChunk *c = receiver->chunks[receiver->first[field] + chunk];
+    if (c == NULL || c->count == 0) {
+        return NULL;
+    }
+    *tick = c->tick[c->order[0]];
+    *detail = c->detail[c->order[0]];
+    return c->state[c->order[0]];
+}
+
 /* ---- sequence ---- */
 
 typedef enum Arrival {
@@ -433,18 +448,21 @@ static int record_decode(SnapshotReceiver *receiver, BitReader *reader, u64 tick
     return error;
 }
 
-static int packet_decode(SnapshotReceiver *receiver, BitReader *reader, u32 records, u64 tick,
-                         Verdict *verdict)
+static int packet_decode(SnapshotReceiver *receiver, BitReader *reader, SnapshotHeader *header,
+                         u64 tick, Verdict *verdict)
 {
     u32 used = 0;
     receiver->decoded_count = 0;
-    for (u32 i = 0; i < records; i++) {
+    for (u32 i = 0; i < header->records; i++) {
         int error = record_decode(receiver, reader, tick, &used, verdict);
         if (error != ERROR_OK || *verdict == VERDICT_LATE) {
             return error;
         }
     }
-    if (reader->bit != reader->bytes * 8) {
+    if ((header->flags & SNAPSHOT_FRAME) != 0) {
+        header->frame_hash = bits_get(reader, 64);
+    }
+    if (reader->failed || reader->bit != reader->bytes * 8) {
         return ERROR_FORMAT;
     }
     for (u32 i = 0; i < receiver->decoded_count; i++) {
@@ -495,7 +513,7 @@ int snapshot_receiver_push(SnapshotReceiver *receiver, const u8 *packet, u32 byt
     }
     u64 tick = tick_of(receiver, read.tick);
     Verdict verdict = VERDICT_STORE;
-    int error = packet_decode(receiver, &reader, read.records, tick, &verdict);
+    int error = packet_decode(receiver, &reader, &read, tick, &verdict);
     if (error != ERROR_OK) {
         receiver->stats.malformed += error != ERROR_BASELINE && error != ERROR_MISMATCH;
         return error;
@@ -503,6 +521,9 @@ int snapshot_receiver_push(SnapshotReceiver *receiver, const u8 *packet, u32 byt
     if (verdict == VERDICT_LATE) {
         receiver->stats.late++;
         return ERROR_OK;
+    }
+    if (header != NULL) {
+        header->frame_hash = read.frame_hash;
     }
     packet_store(receiver, tick);
     acknowledge(receiver, read.sequence);

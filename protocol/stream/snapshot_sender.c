@@ -472,6 +472,19 @@ static void build_chosen(SnapshotSender *sender, Build *build)
     }
 }
 
+/* The last packet ends with the hash of the frame; if it is full, an empty one does. */
+static void build_frame_hash(SnapshotSender *sender, Build *build)
+{
+    OutPacket *packet = &build->packet;
+    if (bit_writer_bytes(&packet->writer) + SNAPSHOT_FRAME_HASH_BYTES > sizeof packet->data) {
+        build->spent +=
+            packet_finish(sender, packet, build->tick, build->now_ms, build->emit, build->context);
+        packet_begin(sender, packet);
+    }
+    packet->header.flags |= SNAPSHOT_FRAME;
+    bits_put(&packet->writer, packet->header.frame_hash, 64);
+}
+
 u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const SnapshotView *view,
                           const SnapshotHeader *header, SnapshotLine line, SnapshotEmit *emit,
                           void *context)
@@ -512,6 +525,9 @@ u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const Snaps
     build.limited = build.limited || sender->heap_count > 0;
     /* Chunks that only need refinement do not count. */
     bool left_out = sender->movers_sent < sender->movers || sender->withheld;
+    if (header->frame_hash != 0) {
+        build_frame_hash(sender, &build);
+    }
     build.packet.header.flags |= left_out ? SNAPSHOT_LIMITED : 0;
     build.spent += packet_finish(sender, &build.packet, build.tick, line.now_ms, emit, context);
     sender->stats.limited = build.limited;

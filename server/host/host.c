@@ -107,6 +107,7 @@ void host_iterate(Host *host, u64 now_ns)
     link_service(host);
     if (!host->draining) {
         replicate_frames(host);
+        above_run(host);
         replicate_clock(host);
         transfers_pump(host);
         sessions_check(host);
@@ -244,9 +245,10 @@ static bool state_create(Host *host, ErrorText *error)
     host->session_capacity = host_peers(&host->options);
     host->admit = admit_create(&host->options.limits);
     host->roster_capacity = host->session_capacity;
+    host->roster_capacity += host->source->ops->users != NULL ? ABOVE_USERS_MAX : 0;
     host->sessions = calloc(host->session_capacity, sizeof *host->sessions);
     host->roster = calloc(host->roster_capacity, sizeof *host->roster);
-    host->hands = calloc(host->session_capacity, sizeof *host->hands);
+    host->hands = calloc(host->roster_capacity, sizeof *host->hands);
     host->cache = chunk_cache_create();
     host->loop = calloc(1, sizeof *host->loop);
     host->world_tail = calloc(WORLD_TAIL_MAX, sizeof *host->world_tail);

@@ -65,7 +65,7 @@ static u32 hands_gather(Host *host)
         }
         host->hands[at] = hand;
     }
-    return count;
+    return count + above_presences(host, host->hands + count, host->roster_capacity - count);
 }
 
 /* Presence bytes per second of a client: its share, or half of the budget that states leave. */

@@ -34,6 +34,25 @@ static void grabs_clear(Host *host)
     }
 }
 
+/* The server above a relay may go on with another world. */
+static void scene_follow(Host *host, const MessageWorld *world)
+{
+    ErrorText error = {0};
+    if (world->scene_bytes == host->scene->byte_count &&
+        memcmp(world->scene, host->scene->bytes, world->scene_bytes) == 0) {
+        return;
+    }
+    Scene *scene = scene_from_bytes(world->scene, world->scene_bytes, &error);
+    if (scene == NULL) {
+        log_error("the source describes a scene that is not valid: %s", error.text);
+        return;
+    }
+    scene_destroy(host->scene);
+    host->scene = scene;
+    host->tick_rate = scene->tick_rate;
+    host->entities.scene = scene;
+}
+
 /* After a seek, a reset or a change of world all clients start with a new description. */
 static void epoch_begin(Host *host, const Frame *frame)
 {
@@ -44,6 +63,7 @@ static void epoch_begin(Host *host, const Frame *frame)
     host->cache_begun = false;
     host->source->ops->describe(host->source, &world);
     entity_list_clear(&host->entities);
+    scene_follow(host, &world);
     if (entity_list_set(&host->entities, frame->fields, world.entities, world.entity_count) != 0) {
         log_error("the source describes entities that do not fit its fields");
     }
@@ -233,6 +253,11 @@ static void snapshot_send(Host *host, Session *session)
             (u8)(host->epoch << 4 | (session->limited ? SNAPSHOT_LIMITED : 0) |
                  (status->slowed ? SNAPSHOT_SLOWED : 0) | (status->replay ? SNAPSHOT_REPLAY : 0)),
     };
+    if (session->relay) {
+        host->frame_hash =
+            host->frame_hash != 0 ? host->frame_hash : frame_hash(host->history.newest);
+        header.frame_hash = host->frame_hash;
+    }
     if (session->echo_at_ms != 0) {
         u64 held_ms = u64_min(host->now_ms - session->echo_at_ms, 30000);
         header.echo_ms = (u16)(session->echo_ms + held_ms);
@@ -319,6 +344,7 @@ static void snapshots_send(Host *host)
         }
         host->cache_tick = host->history.newest->tick;
         host->cache_begun = true;
+        host->frame_hash = 0;
     }
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
@@ -346,8 +372,11 @@ void replicate_frames(Host *host)
     if (!any) {
         return;
     }
-    /* A snapshot is sent with the frame that makes it due: newer data than by a timer. */
-    if (host->now_ns + 2000000 >= host->snapshot_ns) {
+    /* A snapshot is sent with the frame that makes it due: newer data than by a timer. Those of a
+     * relay come when they are due above; only if that is more often than here some are left
+     * out. */
+    u64 early_ns = host->status.forwarded ? 500000000ull / host->options.snapshot_rate : 2000000;
+    if (host->now_ns + early_ns >= host->snapshot_ns) {
         snapshots_send(host);
     }
 }
@@ -369,6 +398,7 @@ static void roster_send(Host *host)
             user->rtt_ms = (u32)session->rtt_ms;
         }
     }
+    count += above_users(host, host->roster + count, host->roster_capacity - count);
     Message message = {.kind = MESSAGE_ROSTER};
     message.roster.users = host->roster;
     message.roster.count = count;

@@ -291,6 +291,7 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
 {
     user_choose(host, session, hello->resume);
     memcpy(session->wanted, hello->name, sizeof session->wanted);
+    session->relay = hello->relay;
     Message message = {.kind = MESSAGE_WELCOME};
     message.welcome.major = PROTOCOL_MAJOR;
     message.welcome.minor = PROTOCOL_MINOR;

@@ -29,6 +29,8 @@ enum {
     RESUME_MS_MAX = 60000,
     FORMERS_MAX = 256,
     USER_SLOTS = 4096,
+    /* Users of the servers above that a relay shows. */
+    ABOVE_USERS_MAX = 1024,
     /* Transport slots beyond clients and queue: for half-open peers, and so that a full server can
      * refuse with a reason. */
     PEERS_SPARE = 64
@@ -68,6 +70,7 @@ typedef struct Session {
     u64 look; /* name_look */
     u32 color;
     u64 resume;
+    bool relay;  /* serves others: its snapshots tell the hash of their frame */
     bool proven; /* it showed that it has the secret of: */
     u8 client_key[IDENTITY_PUBLIC_BYTES];
     bool has_token, token_spends; /* by joining it uses up the token */
@@ -144,7 +147,7 @@ struct Host {
     Source *source;
     Session *sessions; /* [session_capacity], by peer handle */
     u32 session_capacity;
-    UserInfo *roster; /* [roster_capacity], scratch for rosters */
+    UserInfo *roster; /* [roster_capacity], scratch for rosters; a relay's has those above */
     u32 roster_capacity;
     u32 next_user;
     Admit *admit;
@@ -179,6 +182,7 @@ struct Host {
     ChunkCache *cache;
     u64 cache_tick;
     bool cache_begun;
+    u64 frame_hash;       /* of the cache's frame, for relays; 0: not computed */
     u64 decimate_version; /* version of the entities marked for decimation in the cache */
     EntityList entities;
     u32 debug_mask; /* union of all subscriptions */
@@ -195,11 +199,12 @@ struct Host {
     SourceStatus status;
     MessageStatus status_sent;
     u32 survey_version; /* sent to all clients */
+    u32 above_version;  /* of the users of the servers above, in the last roster */
 
     u64 now_ns, now_ms;
     u32 presence_serial;                   /* of the last message */
     u64 snapshot_ns, status_ms, roster_ms; /* when the next is due */
-    Presence *hands;                       /* [session_capacity], scratch for collecting
+    Presence *hands;                       /* [roster_capacity], scratch for collecting
                                               presences */
     u8 *scratch;                           /* encoded payloads */
     u32 scratch_bytes;
@@ -406,6 +411,14 @@ void debug_subscription_update(Host *host);
 
 /* Sends the presences of all users to the clients for which a message is due. */
 void presence_send(Host *host);
+
+/* ---- above.c: a relay's ---- */
+
+/* Users and presences of the servers above, by id; all ids are greater than those of this host. */
+u32 above_users(Host *host, UserInfo *out, u32 max);
+u32 above_presences(Host *host, Presence *out, u32 max);
+/* Passes on what was said above, and notices when its users change. */
+void above_run(Host *host);
 
 /* ---- replicate.c ---- */
 

@@ -17,6 +17,7 @@ struct RecordingNote; /* recording.h */
 typedef struct SourceStatus {
     MessageStatus status;
     u64 tick;            /* newest frame produced */
+    bool forwarded;      /* frames are the snapshots of another server: sent on receipt */
     bool finished;       /* --ticks reached, or a damaged recording: the host drains and exits */
     Error error;         /* reason, if finished by an error */
     bool recording_lost; /* it cannot be written now: ticks are lost */
@@ -89,6 +90,14 @@ typedef struct SourceOps {
     /* Keeps a note in the recording, at the newest tick if its tick is 0. 0 or a negative Error,
      * with a text. NULL: not supported. */
     int (*note)(Source *source, const struct RecordingNote *note, ErrorText *error);
+    /* ---- of a source that follows another server; NULL: not supported ---- */
+    /* The next thing said there, MESSAGE_CHAT or MESSAGE_NOTICE, for all clients; false: none. */
+    bool (*said)(Source *source, Message *out);
+    /* Copies the users of the servers above, with ids as here, at most `max`; returns their
+     * number. `version` increases with every change. */
+    u32 (*users)(Source *source, UserInfo *out, u32 max, u32 *version);
+    /* The same for their presences, by user id. */
+    u32 (*presences)(Source *source, Presence *out, u32 max);
 } SourceOps;
 
 struct Source {

@@ -185,44 +185,6 @@ static PlayMove wait_for_move(RecordingSource *s, u64 *base_ns, u64 *base_tick)
 
 /* ---- frames of the stream ---- */
 
-static bool entity_same(const Entity *a, const Entity *b)
-{
-    return a->field == b->field && a->first == b->first && a->count == b->count &&
-           a->generation == b->generation && strcmp(a->name, b->name) == 0 &&
-           memcmp(&a->appearance, &b->appearance, sizeof a->appearance) == 0;
-}
-
-/* Events that lead from one list of entities, in id order, to the other; events NULL: only counts
- * them. */
-static u32 entity_changes(const EntityList *from, const EntityList *to, Event *events)
-{
-    u32 count = 0, i = 0, k = 0;
-    while (i < from->count || k < to->count) {
-        const Entity *a = i < from->count ? &from->items[i] : NULL;
-        const Entity *b = k < to->count ? &to->items[k] : NULL;
-        bool gone = a != NULL && (b == NULL || a->id < b->id);
-        bool comes = b != NULL && (a == NULL || b->id < a->id);
-        bool other = !gone && !comes && !entity_same(a, b);
-        if (gone || other) {
-            if (events != NULL) {
-                events[count].kind = EVENT_DESPAWN;
-                events[count].entity.id = a->id;
-            }
-            count++;
-        }
-        if (comes || other) {
-            if (events != NULL) {
-                events[count].kind = EVENT_SPAWN;
-                events[count].entity = *b;
-            }
-            count++;
-        }
-        i += !comes;
-        k += !gone;
-    }
-    return count;
-}
-
 /* A recorded frame at a tick of the stream, with those events only that change entities from what
  * the stream has told to what there is. NULL: out of memory or unreadable. */
 static Frame *frame_elsewhere(RecordingSource *s, const Frame *recorded, u64 stream_tick)
@@ -234,14 +196,14 @@ static Frame *frame_elsewhere(RecordingSource *s, const Frame *recorded, u64 str
         tape_entities(s->tape, recorded->tick, &now) != 0) {
         return NULL;
     }
-    u32 count = now != &s->told ? entity_changes(&s->told, now, NULL) : 0;
+    u32 count = now != &s->told ? entity_list_changes(&s->told, now, NULL) : 0;
     Frame *frame = frame_create(recorded->fields, stream_tick, count);
     if (frame != NULL) {
         memcpy(frame->data, recorded->data, recorded->fields->frame_bytes);
         frame->world_hash = recorded->world_hash;
         frame->world_time_s = recorded->world_time_s;
         if (count > 0) {
-            (void)entity_changes(&s->told, now, frame->events);
+            (void)entity_list_changes(&s->told, now, frame->events);
         }
     }
     return frame;

@@ -121,13 +121,17 @@ class Receiver:
             raise Malformed("packet of %d bytes" % len(packet))
         bits = BitReader(packet)
         sequence, tick = bits.get(16), self.whole_tick(bits.get(32))
-        bits.get(32 + 16 + 16 + 16 + 8)
-        records = bits.get(8)
+        bits.get(32 + 16 + 16 + 16)
+        flags, records = bits.get(8), bits.get(8)
         if self.is_old(sequence):
             return None
         new = []
         for _ in range(records):
             new += self.read_record(packet, bits, tick)
+        if flags & 8:  # the hash of the whole frame, for relays
+            if bits.byte() + 8 > len(packet):
+                raise Malformed("no hash of the frame")
+            bits.get(64)
         if bits.byte() != len(packet):
             raise Malformed("bytes behind the last record")
         if len(new) > 512:

@@ -1,0 +1,548 @@
+/*
+ * source_relay_follow.c: what a relay does with what comes from above: worlds, events, snapshots,
+ * users. message_decode and the snapshot receiver have validated everything; the checks here are
+ * whether it fits the known world. Runs on the relay's thread.
+ */
+#include "server/host/frame_merge.h"
+#include "server/host/source_relay_internal.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS 1000000ull
+
+enum {
+    /* Without a complete snapshot for so long, viewers get the newest states of all chunks. */
+    PATIENCE_MS = 100,
+    /* The first picture of a world is worth waiting for. */
+    PATIENCE_FIRST_MS = 5000,
+    TICKS_AHEAD_MAX = 1 << 20,
+};
+
+u32 relay_user_here(u32 user_above)
+{
+    u32 level = user_above >> RELAY_LEVEL_SHIFT;
+    return user_above == 0 || level >= RELAY_LEVELS_MAX ? 0
+                                                        : user_above + (1u << RELAY_LEVEL_SHIFT);
+}
+
+/* ---- worlds ---- */
+
+void relay_world_destroy(RelayWorld *world)
+{
+    if (world == NULL) {
+        return;
+    }
+    entity_list_finish(&world->entities);
+    field_set_release(world->fields);
+    scene_destroy(world->scene);
+    free(world->scalars);
+    free(world->scene_bytes);
+    free(world);
+}
+
+static bool scalars_fit(const FieldSet *fields, const ScalarInfo *infos, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        const ScalarInfo *info = &infos[i];
+        if (info->field >= fields->count || fields->fields[info->field].kind != FIELD_SCALARS ||
+            info->components < 1 || info->components > 4) {
+            return false;
+        }
+        u32 capacity = fields->fields[info->field].capacity;
+        if (info->first > capacity || info->components > capacity - info->first) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A copy of the message; NULL: not valid, or out of memory. */
+static RelayWorld *world_create(const MessageWorld *message, ErrorText *error)
+{
+    u32 scalars = message->parameter_count + message->probe_count;
+    RelayWorld *world = calloc(1, sizeof *world);
+    if (world == NULL || message->parameter_count > PARAMETERS_MAX ||
+        message->probe_count > PROBES_MAX) {
+        free(world);
+        return NULL;
+    }
+    world->message = *message;
+    world->scene_bytes = malloc(u32_max(message->scene_bytes, 1));
+    world->scalars = calloc(u32_max(scalars, 1), sizeof *world->scalars);
+    world->fields = field_set_create(message->fields, message->field_count);
+    world->scene = scene_from_bytes(message->scene, message->scene_bytes, error);
+    world->entities.scene = world->scene;
+    if (world->scene_bytes == NULL || world->scalars == NULL || world->fields == NULL ||
+        world->scene == NULL ||
+        !scalars_fit(world->fields, message->parameters, message->parameter_count) ||
+        !scalars_fit(world->fields, message->probes, message->probe_count) ||
+        entity_list_set(&world->entities, world->fields, message->entities,
+                        message->entity_count) != 0) {
+        relay_world_destroy(world);
+        return NULL;
+    }
+    memcpy(world->scene_bytes, message->scene, message->scene_bytes);
+    for (u32 i = 0; i < scalars; i++) {
+        world->scalars[i] = i < message->parameter_count
+                                ? message->parameters[i]
+                                : message->probes[i - message->parameter_count];
+    }
+    world->message.scene = world->scene_bytes;
+    world->message.fields = world->fields->fields;
+    world->message.parameters = world->scalars;
+    world->message.probes = world->scalars + message->parameter_count;
+    world->message.entities = NULL;
+    world->message.entity_count = 0;
+    return world;
+}
+
+static bool world_same(const RelayWorld *a, const RelayWorld *b)
+{
+    return a != NULL && field_set_equal(a->fields, b->fields) &&
+           a->message.scene_bytes == b->message.scene_bytes &&
+           memcmp(a->scene_bytes, b->scene_bytes, a->message.scene_bytes) == 0 &&
+           a->message.parameter_count == b->message.parameter_count &&
+           a->message.probe_count == b->message.probe_count;
+}
+
+static int entities_copy(EntityList *list, const RelayWorld *world, const EntityList *from)
+{
+    entity_list_clear(list);
+    list->scene = world->scene;
+    return entity_list_set(list, world->fields, from->items, from->count);
+}
+
+static void recorder_end(RelaySource *s)
+{
+    log_warn("the world above changed: the recording %s ends here", recorder_path(s->recorder));
+    pthread_mutex_lock(&s->mutex);
+    Recorder *recorder = s->recorder;
+    s->recorder = NULL;
+    pthread_mutex_unlock(&s->mutex);
+    recorder_destroy(recorder);
+}
+
+static void recorder_frame(RelaySource *s, Frame *frame)
+{
+    bool follows = s->recorded_tick == 0 || (frame->tick > s->recorded_tick &&
+                                             frame->tick - s->recorded_tick <= TICKS_AHEAD_MAX);
+    if (s->recorder != NULL && !follows) {
+        recorder_end(s);
+    }
+    if (s->recorder != NULL) {
+        recorder_tick(s->recorder, frame, NULL, 0);
+        s->recorded_tick = frame->tick;
+    }
+}
+
+/* The recording begins with the first world, and ends with it: a file holds one. */
+static void recorder_follow(RelaySource *s, const MessageWorld *described)
+{
+    if (s->recorder != NULL) {
+        recorder_end(s);
+    } else if (s->options.record_path != NULL && s->stats.worlds == 0) {
+        ErrorText error = {0};
+        RecordingHead head = {.tick_rate = s->world->scene->tick_rate,
+                              .created_unix_s = clock_unix_s(),
+                              .world = *described};
+        RecorderOptions options = {.path = s->options.record_path,
+                                   .force = s->options.record_force};
+        snprintf(head.build, sizeof head.build, "plenum %s, a relay", PLENUM_VERSION);
+        Recorder *recorder = recorder_create(&options, &head, &error);
+        if (recorder == NULL) {
+            log_error("%s", error.text);
+        }
+        pthread_mutex_lock(&s->mutex);
+        s->recorder = recorder;
+        pthread_mutex_unlock(&s->mutex);
+    }
+}
+
+/* The world goes on, after a reconnect: its stream starts again, its frames do not; unless their
+ * ticks say that it is another after all (whole_receive). */
+static bool world_continue(RelaySource *s, RelayWorld *again)
+{
+    int result = entities_copy(&s->now, s->world, &again->entities);
+    relay_world_destroy(again);
+    s->diverged = true;
+    return result == 0;
+}
+
+static bool world_replace(RelaySource *s, RelayWorld *world, const MessageWorld *described)
+{
+    bool other = !world_same(s->world, world);
+    pthread_mutex_lock(&s->mutex);
+    if (s->world == NULL) {
+        s->taken = world;
+    } else {
+        s->world->next = world;
+    }
+    pthread_mutex_unlock(&s->mutex);
+    s->world = world;
+    s->anew = true;
+    s->diverged = false;
+    s->begun = false;
+    if (entities_copy(&s->now, world, &world->entities) != 0 ||
+        entities_copy(&s->told, world, &world->entities) != 0) {
+        return false;
+    }
+    if (other) {
+        recorder_follow(s, described);
+    }
+    pthread_mutex_lock(&s->mutex);
+    s->stats.worlds++;
+    pthread_mutex_unlock(&s->mutex);
+    return true;
+}
+
+static void world_receive(RelaySource *s, const MessageWorld *message)
+{
+    ErrorText error = {0};
+    RelayWorld *world = world_create(message, &error);
+    if (world == NULL) {
+        upstream_world(s->upstream, false);
+        return;
+    }
+    bool goes_on = s->same && s->begun && world_same(s->world, world);
+    s->same = false; /* a second world of one session is a new beginning */
+    frame_assembly_destroy(s->assembly);
+    s->assembly = NULL;
+    s->event_count = 0;
+    bool valid = goes_on ? world_continue(s, world) : world_replace(s, world, message);
+    if (valid) {
+        s->assembly = frame_assembly_create(s->world->fields, s->coder);
+    }
+    s->epoch = message->epoch;
+    s->world_ns = s->now_ns;
+    upstream_world(s->upstream, s->assembly != NULL);
+}
+
+/* ---- frames ---- */
+
+static u32 events_until(const RelaySource *s, u64 tick)
+{
+    u32 count = 0;
+    for (u32 i = 0; i < s->event_count; i++) {
+        count += s->events[i].tick <= tick;
+    }
+    return count;
+}
+
+/* Moves the events of ticks until this one to the frame. */
+static void events_take(RelaySource *s, Frame *frame)
+{
+    u32 used = 0, kept = 0;
+    for (u32 i = 0; i < s->event_count; i++) {
+        if (s->events[i].tick <= frame->tick) {
+            frame->events[used++] = s->events[i].event;
+        } else {
+            s->events[kept++] = s->events[i];
+        }
+    }
+    s->event_count = kept;
+}
+
+/* A frame with the events that lead to it. */
+static Frame *frame_begin(RelaySource *s, u64 tick)
+{
+    Frame *frame;
+    if (s->anew) {
+        frame = frame_create(s->world->fields, tick, 1 + s->now.count);
+        if (frame != NULL) {
+            frame->events[0].kind = EVENT_RESET;
+            for (u32 i = 0; i < s->now.count; i++) {
+                frame->events[1 + i].kind = EVENT_SPAWN;
+                frame->events[1 + i].entity = s->now.items[i];
+            }
+            s->event_count = 0;
+        }
+    } else if (s->diverged) {
+        frame = frame_create(s->world->fields, tick, entity_list_changes(&s->told, &s->now, NULL));
+        if (frame != NULL) {
+            (void)entity_list_changes(&s->told, &s->now, frame->events);
+            s->event_count = 0;
+        }
+    } else {
+        frame = frame_create(s->world->fields, tick, events_until(s, tick));
+        if (frame != NULL) {
+            events_take(s, frame);
+        }
+    }
+    return frame;
+}
+
+static void host_wake(RelaySource *s)
+{
+    pthread_mutex_lock(&s->mutex);
+    void (*wake)(void *context) = s->wake;
+    void *context = s->wake_context;
+    pthread_mutex_unlock(&s->mutex);
+    if (wake != NULL) {
+        wake(context);
+    }
+}
+
+/* Passes it to the host. One that is too slow loses frames, but no events. */
+static void frame_give(RelaySource *s, Frame *frame, bool whole)
+{
+    pthread_mutex_lock(&s->mutex);
+    if (frame_queue_full(&s->made)) {
+        frame = frame_merge(frame_queue_pop_newest(&s->made), frame);
+    }
+    if (frame != NULL) {
+        s->tick = frame->tick;
+        frame_queue_push(&s->made, frame);
+    }
+    s->stats.frames += whole;
+    s->stats.guessed += !whole;
+    s->stats.linked = true;
+    pthread_mutex_unlock(&s->mutex);
+    host_wake(s);
+}
+
+/* Makes a frame of the assembled elements. */
+static void frame_make(RelaySource *s, u64 tick, bool whole)
+{
+    /* Baselines cannot be so old: another stream, whatever made the ticks jump. */
+    s->anew = s->anew || (s->begun && tick - s->made_tick > TICKS_AHEAD_MAX);
+    Frame *frame = frame_begin(s, tick);
+    if (frame == NULL) {
+        log_error("out of memory for a frame");
+        return;
+    }
+    memcpy(frame->data, frame_assembly_data(s->assembly), frame->fields->frame_bytes);
+    frame->world_time_s = (f64)tick / s->world->scene->tick_rate;
+    (void)entity_list_frame(&s->told, frame);
+    s->anew = s->diverged = false;
+    s->begun = true;
+    s->made_tick = tick;
+    s->made_ns = s->now_ns;
+    recorder_frame(s, frame);
+    frame_give(s, frame, whole);
+}
+
+/* A snapshot is complete. */
+static void whole_receive(RelaySource *s, u64 tick)
+{
+    if (s->begun && s->diverged && tick < s->made_tick) {
+        s->diverged = s->begun = false; /* the server was started anew */
+        s->anew = true;
+    }
+    if (!s->begun || tick > s->made_tick) {
+        frame_make(s, tick, true);
+    } else {
+        pthread_mutex_lock(&s->mutex);
+        s->stats.linked = true; /* a world that is paused */
+        pthread_mutex_unlock(&s->mutex);
+    }
+}
+
+static void state_receive(void *context, const u8 *packet, u32 bytes)
+{
+    enum {
+        FLAGS_AT = 16 /* byte of a packet: 16 + 32 + 32 + 16 + 16 + 16 bits before it */
+    };
+    RelaySource *s = context;
+    SnapshotHeader header;
+    u64 tick;
+    if (s->assembly == NULL || bytes <= FLAGS_AT || packet[FLAGS_AT] >> 4 != s->epoch ||
+        frame_assembly_push(s->assembly, packet, bytes, &header) != ERROR_OK) {
+        return;
+    }
+    upstream_acknowledge(s->upstream, snapshot_receiver_ack(frame_assembly_receiver(s->assembly)),
+                         &header);
+    if (frame_assembly_whole(s->assembly, &tick)) {
+        whole_receive(s, tick);
+    }
+}
+
+/* On a link that completes no snapshot viewers get what there is: a frame of the tick before the
+ * newest, so that the newest may still follow complete. */
+static void patience_check(RelaySource *s)
+{
+    u64 since_ns = s->begun ? u64_max(s->made_ns, s->world_ns) : s->world_ns;
+    u64 patience_ns = (s->begun ? PATIENCE_MS : PATIENCE_FIRST_MS) * MS;
+    if (s->assembly == NULL || s->now_ns - since_ns < patience_ns) {
+        return;
+    }
+    u64 newest = snapshot_receiver_tick(frame_assembly_receiver(s->assembly));
+    if (newest > 0 && (!s->begun || newest - 1 > s->made_tick)) {
+        (void)frame_assembly_newest(s->assembly);
+        frame_make(s, newest - 1, false);
+    }
+}
+
+/* ---- events and users ---- */
+
+static void event_keep(RelaySource *s, u64 tick, const Event *event)
+{
+    if (s->event_count == s->event_capacity) {
+        u32 capacity = u32_max(2 * s->event_capacity, 64);
+        WaitingRelayEvent *grown =
+            capacity <= RELAY_EVENTS_MAX ? realloc(s->events, capacity * sizeof *grown) : NULL;
+        if (grown == NULL) {
+            upstream_reject(s->upstream, "the server above sends more events than can be kept");
+            return;
+        }
+        s->events = grown;
+        s->event_capacity = capacity;
+    }
+    WaitingRelayEvent *waiting = &s->events[s->event_count++];
+    *waiting = (WaitingRelayEvent){tick, *event};
+    waiting->event.user = relay_user_here(event->user);
+}
+
+static void events_receive(RelaySource *s, const MessageEvents *events)
+{
+    if (s->assembly == NULL) {
+        return;
+    }
+    for (u32 i = 0; i < events->count; i++) {
+        const Event *event = &events->events[i];
+        /* A reset comes as a world, a refusal is for the relay alone. */
+        bool forward = event->kind != EVENT_RESET && event->kind != EVENT_REFUSED &&
+                       entity_list_event(&s->now, s->world->fields, event) == 0;
+        if (forward) {
+            event_keep(s, events->tick, event);
+        }
+    }
+}
+
+static void said_push(RelaySource *s, const Message *message)
+{
+    pthread_mutex_lock(&s->mutex);
+    if (s->said_count == RELAY_SAID_MAX) {
+        s->said_first = (s->said_first + 1) % RELAY_SAID_MAX;
+        s->said_count--;
+    }
+    s->said[(s->said_first + s->said_count++) % RELAY_SAID_MAX] = *message;
+    pthread_mutex_unlock(&s->mutex);
+}
+
+static void notice_push(RelaySource *s, const char *text)
+{
+    Message message = {.kind = MESSAGE_NOTICE};
+    snprintf(message.notice.text, sizeof message.notice.text, "%s", text);
+    said_push(s, &message);
+}
+
+static void roster_receive(RelaySource *s, const UserInfo *users, u32 count)
+{
+    UserInfo *copy = calloc(u32_max(count, 1), sizeof *copy);
+    u32 used = 0;
+    for (u32 i = 0; copy != NULL && i < count && used < RELAY_USERS_MAX; i++) {
+        u32 id = relay_user_here(users[i].id);
+        if (id != 0 && users[i].id != s->own_user) {
+            copy[used] = users[i];
+            copy[used++].id = id;
+        }
+    }
+    pthread_mutex_lock(&s->mutex);
+    free(s->users);
+    s->users = copy;
+    s->user_count = used;
+    s->users_version++;
+    pthread_mutex_unlock(&s->mutex);
+}
+
+static void presence_receive(RelaySource *s, const Message *message)
+{
+    pthread_mutex_lock(&s->mutex);
+    (void)presence_list_apply(&s->presences, message);
+    pthread_mutex_unlock(&s->mutex);
+}
+
+/* ---- what the upstream says ---- */
+
+static void message_receive(void *context, const Message *message)
+{
+    RelaySource *s = context;
+    Message said;
+    switch (message->kind) {
+    case MESSAGE_WORLD:
+        world_receive(s, &message->world);
+        break;
+    case MESSAGE_EVENTS:
+        events_receive(s, &message->events);
+        break;
+    case MESSAGE_ROSTER:
+        roster_receive(s, message->roster.users, message->roster.count);
+        break;
+    case MESSAGE_PRESENCE:
+        presence_receive(s, message);
+        break;
+    case MESSAGE_STATUS:
+        pthread_mutex_lock(&s->mutex);
+        s->above = message->status;
+        pthread_mutex_unlock(&s->mutex);
+        break;
+    case MESSAGE_CHAT:
+        said = *message;
+        said.chat.user = relay_user_here(message->chat.user);
+        said_push(s, &said);
+        break;
+    default: /* notices are for the relay; the rest is of no use here */
+        break;
+    }
+}
+
+static void welcomed(void *context, const MessageWelcome *welcome, bool same)
+{
+    RelaySource *s = context;
+    s->same = same;
+    pthread_mutex_lock(&s->mutex);
+    s->own_user = welcome->user;
+    s->stats.sessions++;
+    presence_list_clear(&s->presences);
+    pthread_mutex_unlock(&s->mutex);
+    log_info("relay: joined the server above as user %u, %s", welcome->user,
+             role_name(welcome->role));
+    if (s->stats.sessions > 1) {
+        notice_push(s, "the server above was found again");
+    }
+}
+
+static void lost(void *context, const char *why)
+{
+    RelaySource *s = context;
+    frame_assembly_destroy(s->assembly);
+    s->assembly = NULL;
+    pthread_mutex_lock(&s->mutex);
+    bool was = s->stats.linked;
+    s->stats.linked = false;
+    s->user_count = 0;
+    s->users_version++;
+    presence_list_clear(&s->presences);
+    pthread_mutex_unlock(&s->mutex);
+    log_warn("relay: %s; looking for it again", why);
+    if (was) {
+        notice_push(s, "the server above was lost: the world stands still until it is found");
+    }
+    host_wake(s);
+}
+
+UpstreamHandler relay_handler(RelaySource *s)
+{
+    return (UpstreamHandler){.context = s,
+                             .welcomed = welcomed,
+                             .message = message_receive,
+                             .state = state_receive,
+                             .lost = lost};
+}
+
+void relay_follow(RelaySource *s, u64 now_ns)
+{
+    s->now_ns = now_ns;
+    upstream_poll(s->upstream, now_ns);
+    patience_check(s);
+    if (upstream_state(s->upstream) == UPSTREAM_CLOSED) {
+        pthread_mutex_lock(&s->mutex);
+        s->closed = *upstream_error(s->upstream);
+        pthread_mutex_unlock(&s->mutex);
+    }
+}

@@ -1,0 +1,608 @@
+/*
+ * test_relay.c: trees of servers in virtual time, over simulated networks: a chain of three and a
+ * tree with loss show the root's frames bit for bit; late joins, chat and presence, a parent that
+ * is unreachable, one that is started anew, and one that sends rubbish.
+ */
+#include "client/link/connection.h"
+#include "server/author/scene_load.h"
+#include "server/host/source_relay_internal.h"
+#include "shared/base/clock.h"
+#include "shared/math/random.h"
+#include "tests/support/join_rig.h"
+#include "tests/support/link_memory.h"
+#include "tests/support/process.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS 1000000ull
+
+enum {
+    NODES_MAX = 4,
+    CLIENTS_MAX_HERE = 4,
+    TICKS_MAX = 4096,
+};
+
+/* When and with which elements each tick was taken by a host. */
+typedef struct Taken {
+    const Source *source;
+    SourceOps ops;
+    Frame *(*take)(Source *source);
+    u64 hash[TICKS_MAX];
+    u64 at_ms[TICKS_MAX];
+    u32 frames;
+} Taken;
+
+typedef struct Node {
+    Link **parent; /* of the node above */
+    NetsimOptions up, down;
+    Link *dialed; /* its newest connection */
+    Source *source;
+    Link *link;
+    Host *host; /* NULL: its source is not ready */
+} Node;
+
+typedef struct Tree {
+    JoinRig root;
+    Scene *scene;
+    Node nodes[NODES_MAX];
+    u32 count;
+    Connection *clients[CLIENTS_MAX_HERE];
+    u32 client_count;
+} Tree;
+
+static Taken taken[1 + NODES_MAX];
+static u32 taken_count;
+static const Tree *taken_clock;
+
+static Frame *tapped_take(Source *source)
+{
+    Taken *tap = taken;
+    while (tap->source != source) {
+        tap++;
+    }
+    Frame *frame = tap->take(source);
+    if (frame != NULL && frame->tick < TICKS_MAX) {
+        tap->frames++;
+        tap->hash[frame->tick] = frame_hash(frame);
+        tap->at_ms[frame->tick] = (u64)join_rig_ms(&taken_clock->root) + 1;
+    }
+    return frame;
+}
+
+/* Sees the frames that a source gives. */
+static Taken *tap_of(Source *source)
+{
+    assert_true(taken_count < PL_COUNT(taken));
+    Taken *tap = &taken[taken_count++];
+    memset(tap, 0, sizeof *tap);
+    tap->source = source;
+    tap->take = source->ops->take;
+    tap->ops = *source->ops;
+    tap->ops.take = tapped_take;
+    source->ops = &tap->ops;
+    return tap;
+}
+
+static void tree_start(Tree *tree, const char *scene)
+{
+    char path[256];
+    ErrorText error = {0};
+    memset(tree, 0, sizeof *tree);
+    taken_count = 0;
+    taken_clock = tree;
+    snprintf(path, sizeof path, "shared/scenes/%s.json", scene);
+    tree->scene = scene_load(source_path(path), &error);
+    assert_non_null(tree->scene);
+    join_rig_start(&tree->root, tree->scene, NULL, 0);
+    /* Ahead of the real clock, with which hosts are created. */
+    tree->root.start_ns += 3600000 * MS;
+    tree->root.now_ns += 3600000 * MS;
+}
+
+static Link *node_dial(void *context, ErrorText *error)
+{
+    Node *node = context;
+    node->dialed =
+        *node->parent != NULL ? link_memory_connect(*node->parent, &node->up, &node->down) : NULL;
+    if (node->dialed == NULL) {
+        error_set(error, ERROR_NETWORK, "nobody is there");
+    }
+    return node->dialed;
+}
+
+static Node *node_add(Tree *tree, Link **parent, const NetsimOptions *line)
+{
+    ErrorText error = {0};
+    Node *node = &tree->nodes[tree->count++];
+    node->parent = parent;
+    node->up = node->down = *line;
+    node->up.seed += 1000;
+    RelayOptions options = {.above.dial = node_dial, .above.dial_context = node};
+    snprintf(options.above.name, sizeof options.above.name, "relay %u", tree->count);
+    node->source = source_relay_create_polled(&options, &error);
+    assert_non_null(node->source);
+    return node;
+}
+
+static void node_step(Tree *tree, Node *node)
+{
+    ErrorText error = {0};
+    relay_poll(node->source, tree->root.now_ns);
+    if (node->host == NULL && relay_ready(node->source)) {
+        HostOptions options = {.clients_max = 16, .snapshot_rate = 30, .open_role = ROLE_OPERATOR};
+        node->link = link_memory_listen(16);
+        node->host = host_create(&options, node->link, node->source, &error);
+        assert_non_null(node->host);
+    }
+    if (node->host != NULL) {
+        host_iterate(node->host, tree->root.now_ns);
+    }
+}
+
+static void tree_step(Tree *tree)
+{
+    if (tree->root.host != NULL) {
+        join_rig_step(&tree->root, tree->clients, tree->client_count);
+    } else {
+        tree->root.now_ns += MS;
+        for (u32 i = 0; i < tree->client_count; i++) {
+            connection_poll(tree->clients[i], tree->root.now_ns);
+        }
+    }
+    for (u32 i = 0; i < tree->count; i++) {
+        node_step(tree, &tree->nodes[i]);
+    }
+}
+
+static void tree_run(Tree *tree, u32 ms)
+{
+    for (u32 i = 0; i < ms; i++) {
+        tree_step(tree);
+    }
+}
+
+/* Until the node has a host with a frame. */
+static void node_wait(Tree *tree, const Node *node)
+{
+    RelayStats stats = {0};
+    for (u32 i = 0; i < 20000 && !stats.linked; i++) {
+        tree_step(tree);
+        relay_stats(node->source, &stats);
+    }
+    assert_true(stats.linked);
+}
+
+static Connection *tree_connect(Tree *tree, Link *link, const char *name)
+{
+    static const NetsimOptions line = {.seed = 77, .delay_ms = 10.0};
+    ConnectionOptions options = {0};
+    ErrorText error = {0};
+    snprintf(options.name, sizeof options.name, "%s", name);
+    Connection *client =
+        connection_create(link_memory_connect(link, &line, &line), &options, &error);
+    assert_non_null(client);
+    tree->clients[tree->client_count++] = client;
+    return client;
+}
+
+static void tree_stop(Tree *tree)
+{
+    for (u32 i = 0; i < tree->client_count; i++) {
+        connection_destroy(tree->clients[i]);
+    }
+    for (u32 i = tree->count; i-- > 0;) {
+        Node *node = &tree->nodes[i];
+        if (node->host != NULL) {
+            host_destroy(node->host);
+        } else {
+            node->source->ops->destroy(node->source);
+        }
+    }
+    if (tree->root.host != NULL) {
+        join_rig_stop(&tree->root);
+    }
+    scene_destroy(tree->scene);
+}
+
+/* Frames with other elements than the root's of that tick. */
+static u32 differing(const Taken *root, const Taken *node)
+{
+    u32 count = 0;
+    for (u32 i = 0; i < TICKS_MAX; i++) {
+        count += node->hash[i] != 0 && node->hash[i] != root->hash[i];
+    }
+    return count;
+}
+
+/* ---- frames ---- */
+
+/* Three servers in a row, 20 ms apart, and a client that joins the last one late. */
+static void test_chain(void **state)
+{
+    PL_UNUSED(state);
+    static Tree tree;
+    NetsimOptions line = {.seed = 1, .delay_ms = 20.0};
+    tree_start(&tree, "playground");
+    Taken *root = tap_of(tree.root.source);
+    Taken *taps[3];
+    Link **parent = &tree.root.link;
+    for (u32 i = 0; i < 3; i++) {
+        line.seed++;
+        Node *node = node_add(&tree, parent, &line);
+        taps[i] = tap_of(node->source);
+        parent = &node->link;
+        node_wait(&tree, node);
+    }
+    u32 before = taps[2]->frames;
+    tree_run(&tree, 2000);
+    Connection *late = tree_connect(&tree, tree.nodes[2].link, "late");
+    u32 waited = 0;
+    while (!join_picture_whole(late) && waited < 2000) {
+        tree_step(&tree);
+        waited++;
+    }
+    tree_run(&tree, 3000 - waited);
+    f64 most = 0.0, sum = 0.0;
+    u32 ticks = 0;
+    for (u32 k = 0; k < 3; k++) {
+        const Taken *above = k > 0 ? taps[k - 1] : root;
+        RelayStats stats;
+        relay_stats(tree.nodes[k].source, &stats);
+        assert_int_equal(differing(root, taps[k]), 0);
+        assert_int_equal(stats.guessed, 0);
+        for (u32 i = 0; i < TICKS_MAX; i++) {
+            if (taps[k]->hash[i] != 0 && above->hash[i] != 0) {
+                f64 added = (f64)taps[k]->at_ms[i] - (f64)above->at_ms[i] - 20.0;
+                most = fmax(most, added);
+                sum += added;
+                ticks++;
+            }
+        }
+    }
+    print_message(
+        "%u frames at the leaf of %u ms, %u ms until the late picture; a hop adds %.2f ms "
+        "in the mean, %.0f at most\n",
+        taps[2]->frames - before, 5000u, waited, sum / ticks, most);
+    /* 30 snapshots a second for five seconds. */
+    assert_true(taps[2]->frames - before >= 147);
+    assert_true(most <= 1000.0 / 30.0);
+    assert_true(sum / ticks <= 5.0);
+    assert_true(waited < 300);
+    ConnectionStats stats;
+    connection_stats(late, &stats);
+    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    tree_stop(&tree);
+}
+
+/* A tree of which each line loses and reorders: whole frames are the root's. */
+static void test_bad_networks(void **state)
+{
+    PL_UNUSED(state);
+    static Tree tree;
+    NetsimOptions line = {
+        .seed = 40, .delay_ms = 30.0, .jitter_ms = 20.0, .loss = 0.05, .duplicate = 0.02};
+    tree_start(&tree, "playground");
+    Taken *root = tap_of(tree.root.source);
+    Link **parents[4] = {&tree.root.link, &tree.root.link, &tree.nodes[0].link,
+                         &tree.nodes[2].link};
+    Taken *taps[4];
+    for (u32 i = 0; i < 4; i++) {
+        line.seed++;
+        Node *node = node_add(&tree, parents[i], &line);
+        taps[i] = tap_of(node->source);
+        node_wait(&tree, node);
+    }
+    u32 before[4];
+    for (u32 i = 0; i < 4; i++) {
+        before[i] = taps[i]->frames;
+    }
+    /* Pushes keep the world moving. */
+    for (u32 i = 0; i < 8; i++) {
+        Input push = {.kind = INPUT_SPAWN,
+                      .target = {0.3f * (f32)i, 5.0f, 0.0f},
+                      .rotation = {1.0f, 0.0f, 0.0f, 0.0f}};
+        join_rig_input(&tree.root, &push);
+        tree_run(&tree, 1000);
+    }
+    for (u32 i = 0; i < 4; i++) {
+        RelayStats stats;
+        relay_stats(tree.nodes[i].source, &stats);
+        print_message("node %u: %u frames in 8 s, %u of them guessed\n", i,
+                      taps[i]->frames - before[i], (u32)stats.guessed);
+        /* What a relay guessed is a whole frame for those below it. */
+        u32 guessed = (u32)stats.guessed;
+        for (const Node *above = &tree.nodes[i]; above->parent != &tree.root.link;) {
+            above = above->parent == &tree.nodes[0].link ? &tree.nodes[0] : &tree.nodes[2];
+            relay_stats(above->source, &stats);
+            guessed += (u32)stats.guessed;
+        }
+        assert_true(differing(root, taps[i]) <= guessed);
+        relay_stats(tree.nodes[i].source, &stats);
+        assert_true(taps[i]->frames - before[i] > 240 * 6 / 10);
+        assert_true(stats.guessed * 8 < taps[i]->frames);
+    }
+    tree_stop(&tree);
+}
+
+/* ---- the parent ---- */
+
+static bool hears_of(Connection *client, const char *text)
+{
+    ConnectionNews news;
+    bool heard = false;
+    while (connection_news(client, &news)) {
+        heard = heard || strstr(news.text, text) != NULL;
+    }
+    return heard;
+}
+
+/* Nothing arrives for five seconds: the world stands still, then goes on as if nothing had been. */
+static void test_outage(void **state)
+{
+    PL_UNUSED(state);
+    static Tree tree;
+    NetsimOptions line = {.seed = 3, .delay_ms = 10.0};
+    NetsimOptions dead = {.seed = 3, .loss = 1.0};
+    tree_start(&tree, "cradle");
+    Taken *root = tap_of(tree.root.source);
+    Node *node = node_add(&tree, &tree.root.link, &line);
+    Taken *tap = tap_of(node->source);
+    node_wait(&tree, node);
+    Connection *client = tree_connect(&tree, node->link, "viewer");
+    tree_run(&tree, 1000);
+    assert_int_equal(connection_state(client), CONNECTION_LIVE);
+    u32 user = connection_user(client), epoch = connection_epoch(client);
+    assert_false(connection_status(client)->paused);
+    link_memory_set(node->dialed, &dead, &dead);
+    node->up = node->down = dead;
+    tree_run(&tree, 5000);
+    assert_int_equal(connection_state(client), CONNECTION_LIVE);
+    assert_true(connection_status(client)->paused);
+    assert_true(hears_of(client, "stands still"));
+    u32 frames = tap->frames;
+    node->up = node->down = line;
+    /* The attempt in progress ends after 20 s. */
+    tree_run(&tree, 25000);
+    assert_true(tap->frames > frames + 60);
+    assert_false(connection_status(client)->paused);
+    assert_true(hears_of(client, "found again"));
+    assert_int_equal(connection_user(client), user);
+    assert_int_equal(connection_epoch(client), epoch);
+    assert_int_equal(differing(root, tap), 0);
+    ConnectionStats stats;
+    connection_stats(client, &stats);
+    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    tree_stop(&tree);
+}
+
+/* The root dies and is started anew: viewers of the relay stay and see the new world. */
+static void test_restart(void **state)
+{
+    PL_UNUSED(state);
+    static Tree tree;
+    NetsimOptions line = {.seed = 5, .delay_ms = 10.0};
+    tree_start(&tree, "cradle");
+    Node *node = node_add(&tree, &tree.root.link, &line);
+    node_wait(&tree, node);
+    Connection *client = tree_connect(&tree, node->link, "viewer");
+    tree_run(&tree, 2000);
+    u32 user = connection_user(client), epoch = connection_epoch(client);
+    u64 now_ns = tree.root.now_ns;
+    join_rig_stop(&tree.root);
+    tree.root.host = NULL;
+    tree.root.link = NULL;
+    tree_run(&tree, 4000); /* 3 s of silence, at most */
+    assert_int_equal(connection_state(client), CONNECTION_LIVE);
+    assert_true(connection_status(client)->paused);
+    now_ns = tree.root.now_ns;
+    join_rig_start(&tree.root, tree.scene, NULL, 0);
+    tree.root.start_ns = tree.root.now_ns = now_ns;
+    Taken *root = tap_of(tree.root.source);
+    Taken *tap = tap_of(node->source);
+    tree_run(&tree, 6000);
+    assert_int_equal(connection_state(client), CONNECTION_LIVE);
+    assert_int_equal(connection_user(client), user);
+    assert_int_not_equal(connection_epoch(client), epoch);
+    assert_false(connection_status(client)->paused);
+    assert_true(tap->frames > 30);
+    assert_int_equal(differing(root, tap), 0);
+    assert_true(join_picture_whole(client));
+    ConnectionStats stats;
+    connection_stats(client, &stats);
+    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    tree_stop(&tree);
+}
+
+/* A link on which a part of what arrives was changed on the way: a server that lies. */
+typedef struct LyingLink {
+    Link base;
+    Link *inner;
+    u64 seed, count;
+    u32 one_in; /* 0: none */
+    u8 data[1 << 16];
+} LyingLink;
+
+static void lying_destroy(Link *link)
+{
+    LyingLink *l = (LyingLink *)link;
+    l->inner->ops->destroy(l->inner);
+    free(l);
+}
+
+static bool lying_poll(Link *link, u64 now_ms, LinkEvent *event)
+{
+    LyingLink *l = (LyingLink *)link;
+    if (!l->inner->ops->poll(l->inner, now_ms, event)) {
+        return false;
+    }
+    u64 dice = random_u64(l->seed, l->count++);
+    if (event->kind != LINK_RECEIVED || l->one_in == 0 || dice % l->one_in != 0 ||
+        event->bytes == 0 || event->bytes > sizeof l->data) {
+        return true;
+    }
+    memcpy(l->data, event->data, event->bytes);
+    event->data = l->data;
+    u32 changes = 1 + (u32)(dice >> 32) % 4;
+    for (u32 i = 0; i < changes; i++) {
+        dice = random_u64(l->seed, l->count++);
+        l->data[(dice >> 8) % event->bytes] ^= (u8)(1 + dice % 255);
+    }
+    event->bytes -= (dice >> 40) % 16 == 0 ? (u32)(dice >> 48) % event->bytes : 0;
+    return true;
+}
+
+static int lying_send(Link *link, u32 peer, u32 channel, const void *data, u32 bytes)
+{
+    Link *inner = ((LyingLink *)link)->inner;
+    return inner->ops->send(inner, peer, channel, data, bytes);
+}
+
+static void lying_disconnect(Link *link, u32 peer, u32 reason)
+{
+    Link *inner = ((LyingLink *)link)->inner;
+    inner->ops->disconnect(inner, peer, reason);
+}
+
+static void lying_flush(Link *link)
+{
+    Link *inner = ((LyingLink *)link)->inner;
+    inner->ops->flush(inner);
+}
+
+static int lying_fd(Link *link)
+{
+    PL_UNUSED(link);
+    return -1;
+}
+
+typedef struct LyingParent {
+    Link **honest;
+    u64 seed;
+    u32 one_in;
+    u32 dialed;
+} LyingParent;
+
+static Link *lying_dial(void *context, ErrorText *error)
+{
+    static const LinkOps ops = {.destroy = lying_destroy,
+                                .poll = lying_poll,
+                                .send = lying_send,
+                                .disconnect = lying_disconnect,
+                                .flush = lying_flush,
+                                .fd = lying_fd};
+    LyingParent *parent = context;
+    NetsimOptions line = {.seed = 1 + parent->dialed++, .delay_ms = 5.0};
+    LyingLink *link = calloc(1, sizeof *link);
+    PL_UNUSED(error);
+    assert_non_null(link);
+    link->base.ops = &ops;
+    link->inner = link_memory_connect(*parent->honest, &line, &line);
+    assert_non_null(link->inner);
+    link->seed = parent->seed + parent->dialed;
+    link->one_in = parent->one_in;
+    return &link->base;
+}
+
+/* The relay goes on, and its viewers get states that they can decode, whatever it is sent. */
+static void test_hostile_parent(void **state)
+{
+    PL_UNUSED(state);
+    static const u32 one_in[] = {3, 20, 200};
+    for (u32 i = 0; i < PL_COUNT(one_in); i++) {
+        static Tree tree;
+        tree_start(&tree, "cloth");
+        LyingParent parent = {.honest = &tree.root.link, .seed = 100 + i};
+        ErrorText error = {0};
+        RelayOptions options = {.above.dial = lying_dial, .above.dial_context = &parent};
+        Node *node = &tree.nodes[tree.count++];
+        node->source = source_relay_create_polled(&options, &error);
+        node_wait(&tree, node);
+        Connection *client = tree_connect(&tree, node->link, "viewer");
+        tree_run(&tree, 500);
+        assert_int_equal(connection_state(client), CONNECTION_LIVE);
+        /* From the next session on it lies; this one ends. */
+        parent.one_in = one_in[i];
+        upstream_reject(((RelaySource *)node->source)->upstream, "the test wants another session");
+        tree_run(&tree, 8000);
+        ConnectionStats stats;
+        RelayStats relay;
+        connection_stats(client, &stats);
+        relay_stats(node->source, &relay);
+        print_message("one packet of %u changed: %u frames, %u guessed, %u sessions\n", one_in[i],
+                      (u32)relay.frames, (u32)relay.guessed, (u32)relay.sessions);
+        assert_int_equal(connection_state(client), CONNECTION_LIVE);
+        assert_int_equal(stats.desyncs + stats.malformed, 0);
+        parent.one_in = 0;
+        upstream_reject(((RelaySource *)node->source)->upstream, "the test wants another session");
+        u64 frames = relay.frames;
+        tree_run(&tree, 8000);
+        relay_stats(node->source, &relay);
+        assert_true(relay.frames > frames + 60);
+        assert_false(connection_status(client)->paused);
+        tree_stop(&tree);
+    }
+}
+
+/* ---- users ---- */
+
+static const UserInfo *user_named(const Connection *client, const char *name)
+{
+    u32 count;
+    const UserInfo *users = connection_users(client, &count);
+    for (u32 i = 0; i < count; i++) {
+        if (strcmp(users[i].name, name) == 0) {
+            return &users[i];
+        }
+    }
+    return NULL;
+}
+
+/* A viewer of the second relay hears and sees a user of the root. */
+static void test_from_above(void **state)
+{
+    PL_UNUSED(state);
+    static Tree tree;
+    NetsimOptions line = {.seed = 9, .delay_ms = 10.0};
+    tree_start(&tree, "cradle");
+    Node *first = node_add(&tree, &tree.root.link, &line);
+    node_wait(&tree, first);
+    Node *second = node_add(&tree, &first->link, &line);
+    node_wait(&tree, second);
+    Connection *high = tree_connect(&tree, tree.root.link, "high");
+    Connection *low = tree_connect(&tree, second->link, "low");
+    tree_run(&tree, 1000);
+    SnapshotView view = {
+        .eye = {1.0f, 2.0f, 3.0f}, .forward = {0, 0, -1}, .pixels_per_radian = 800};
+    connection_view(high, &view, (Ray){.origin = view.eye, .direction = view.forward}, true);
+    assert_int_equal(connection_chat(high, "hello down there"), 0);
+    tree_run(&tree, 1000);
+    assert_true(hears_of(low, "hello down there"));
+    const UserInfo *info = user_named(low, "high");
+    assert_non_null(info);
+    assert_int_equal(info->id, connection_user(high) + (2u << RELAY_LEVEL_SHIFT));
+    u32 count;
+    bool seen = false;
+    const Presence *presences = connection_presences(low, &count);
+    for (u32 i = 0; i < count; i++) {
+        seen = seen || (presences[i].user == info->id && presences[i].eye.y == 2.0f);
+    }
+    assert_true(seen);
+    tree_stop(&tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chain),          cmocka_unit_test(test_bad_networks),
+        cmocka_unit_test(test_outage),         cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_hostile_parent), cmocka_unit_test(test_from_above),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -32,7 +32,7 @@ typedef struct ServerOptions {
     u64 ticks;
     f64 speed;
     const char *at;
-    bool paused, fast, hash, verify, allow_outside, resume, force, live;
+    bool paused, fast, hash, verify, allow_outside, resume, force, live, relays;
 } ServerOptions;
 
 static int exit_code_of(int error)
@@ -158,6 +158,7 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
     out->console = options->console;
     out->record = options->record;
     out->checkpoint = options->checkpoint;
+    out->relays = options->relays;
     out->hangup_ends = isatty(STDIN_FILENO) != 0;
     out->limits = (AdmitLimits){options->per_address, options->per_site, options->joins_minute,
                                 options->limit_local};

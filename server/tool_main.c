@@ -374,7 +374,7 @@ static int write_token(const char *path, const u8 *token, u32 bytes, ErrorText *
 typedef struct TokenOptions {
     const char *key, *role, *name, *server, *client, *account;
     f64 days;
-    bool once;
+    bool once, relay;
 } TokenOptions;
 
 static int token_fill(const TokenOptions *options, Token *token, ErrorText *error)
@@ -382,6 +382,7 @@ static int token_fill(const TokenOptions *options, Token *token, ErrorText *erro
     *token = (Token){.expiry_unix_s = clock_unix_s() + (u64)(options->days * 86400.0),
                      .role = ROLE_COUNT,
                      .once = options->once,
+                     .relay = options->relay,
                      .for_server = options->server != NULL,
                      .for_client = options->client != NULL};
     for (u32 i = 0; i < ROLE_COUNT; i++) {
@@ -426,6 +427,8 @@ static int make_token(int argc, char **argv, ErrorText *error)
          "the only client that can use it (plenum-tool identity prints the key)"},
         {"account", 'a', OPTION_STRING, &options.account, 0, 0, "TEXT",
          "for the server's log; encrypted for the server"},
+        {"relay", 0, OPTION_FLAG, &options.relay, 0, 0, NULL,
+         "for a relay: it may speak for its users, up to this role"},
         {"once", 0, OPTION_FLAG, &options.once, 0, 0, NULL, "good for one session"},
         {"days", 'd', OPTION_F64, &options.days, 0.0001, 36500, "N", "validity in days"},
     };

@@ -7,6 +7,7 @@
 #include "protocol/field/field_ops.h"
 #include "protocol/field/frame.h"
 #include "protocol/session/message_cpp.h"
+#include "protocol/session/message_debug_cpp.h"
 #include "protocol/session/message_storage.h"
 #include "shared/base/limits.h"
 
@@ -249,6 +250,16 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
     case MESSAGE_PASSWORD:
         return wire::CreatePassword(b, text_to_wire(b, m.password.text, sizeof m.password.text))
             .Union();
+    case MESSAGE_GUESTS:
+        return wire::CreateGuests(b, list_to_wire<wire::User>(b, m.guests.users, m.guests.count),
+                                  b.CreateVector(m.guests.given, m.guests.given_count))
+            .Union();
+    case MESSAGE_GUEST_INPUT:
+        return wire::CreateGuestInput(
+                   b, m.guest_input.user,
+                   b.CreateVector(m.guest_input.input,
+                                  u32_min(m.guest_input.bytes, GUEST_INPUT_BYTES_MAX)))
+            .Union();
     default:
         return Offset<void>();
     }
@@ -480,11 +491,6 @@ bool from_wire(Checker &c, const wire::Hand &w, Presence &p)
            c.vector(w.target(), EXTENT, p.target, "hand target");
 }
 
-template <typename Vector> u32 size_of(const Vector *vector)
-{
-    return vector != nullptr ? vector->size() : 0;
-}
-
 template <typename Item, typename Wire>
 bool list_from_wire(Checker &c, const flatbuffers::Vector<Offset<Wire>> *list, u32 max,
                     Storage &storage, const Item *&items, u32 &count, const char *what)
@@ -647,41 +653,44 @@ bool status_from_wire(Checker &c, const wire::Status &w, MessageStatus &m)
            c.number(m.back_s, 0.0f, 1e6f, "back_s");
 }
 
-bool debug_from_wire(Checker &c, const wire::Debug &w, DebugPicture &m, Storage &storage)
+bool guests_from_wire(Checker &c, const wire::Guests &w, Message &m, Storage &storage)
 {
-    u32 line_count = size_of(w.lines()), island_count = size_of(w.islands());
-    m.tick = w.tick();
-    m.mask = w.mask();
-    m.lines_all = w.lines_all();
-    if (!c.whole(m.mask, 0, DEBUG_ALL, "debug mask") ||
-        !c.whole(line_count, 0, DEBUG_LINES_MAX, "debug lines") ||
-        !c.whole(island_count, 0, DEBUG_ISLANDS_MAX, "debug islands")) {
+    u32 given = size_of(w.given());
+    if (!c.whole(given, 0, GUESTS_MAX, "guests")) {
         return false;
     }
-    if (!storage.allocate(Storage::bytes_for<DebugLine>(line_count) +
-                          Storage::bytes_for<DebugIsland>(island_count))) {
+    if (!storage.allocate(Storage::bytes_for<UserInfo>(size_of(w.users())) +
+                          Storage::bytes_for<u32>(given))) {
         return c.refuse(ERROR_MEMORY, "no memory");
     }
-    DebugLine *lines = storage.take<DebugLine>(line_count);
-    DebugIsland *islands = storage.take<DebugIsland>(island_count);
-    for (u32 i = 0; i < line_count; i++) {
-        const wire::Line *line = w.lines()->Get(i);
-        if (!c.vector(&line->from(), 2.0f * EXTENT, lines[i].from, "debug line") ||
-            !c.vector(&line->to(), 2.0f * EXTENT, lines[i].to, "debug line") ||
-            !c.whole(line->kind(), 0, DEBUG_LINE_KIND_COUNT - 1, "debug line kind")) {
-            return false;
+    if (!list_from_wire(c, w.users(), GUESTS_MAX, storage, m.guests.users, m.guests.count,
+                        "guests")) {
+        return false;
+    }
+    for (u32 i = 0; i < m.guests.count; i++) {
+        if (m.guests.users[i].id <= (i > 0 ? m.guests.users[i - 1].id : 0)) {
+            return c.refuse(ERROR_RANGE, "ids of guests must ascend");
         }
-        lines[i].kind = line->kind();
     }
-    for (u32 i = 0; i < island_count; i++) {
-        const wire::Island *island = w.islands()->Get(i);
-        islands[i].entity = island->entity();
-        islands[i].island = island->island();
+    u32 *ids = storage.take<u32>(given);
+    for (u32 i = 0; i < given; i++) {
+        ids[i] = w.given()->Get(i);
     }
-    m.lines = lines;
-    m.line_count = line_count;
-    m.islands = islands;
-    m.island_count = island_count;
+    m.guests.given = ids;
+    m.guests.given_count = given;
+    return true;
+}
+
+bool guest_input_from_wire(Checker &c, const wire::GuestInput &w, Message &m)
+{
+    m.guest_input.user = w.user();
+    m.guest_input.bytes = size_of(w.input());
+    if (m.guest_input.bytes > GUEST_INPUT_BYTES_MAX) {
+        return c.refuse(ERROR_LIMIT, "input of a guest");
+    }
+    if (m.guest_input.bytes != 0) {
+        memcpy(m.guest_input.input, w.input()->data(), m.guest_input.bytes);
+    }
     return true;
 }
 
@@ -784,6 +793,10 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
         m.bookmark.tick = w.body_as_Bookmark()->tick();
         return c.text(w.body_as_Bookmark()->text(), m.bookmark.text, sizeof m.bookmark.text, false,
                       "bookmark");
+    case MESSAGE_GUESTS:
+        return guests_from_wire(c, *w.body_as_Guests(), m, storage);
+    case MESSAGE_GUEST_INPUT:
+        return guest_input_from_wire(c, *w.body_as_GuestInput(), m);
     case MESSAGE_PASSWORD:
         return c.text(w.body_as_Password()->text(), m.password.text, sizeof m.password.text, true,
                       "password");

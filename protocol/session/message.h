@@ -100,11 +100,13 @@ typedef enum MessageKind {
     MESSAGE_GOODBYE,  /* both */
     MESSAGE_DEBUG_SUBSCRIBE, /* client: the parts of MESSAGE_DEBUG to send */
     MESSAGE_DEBUG,           /* server: to subscribers, at most every DEBUG_INTERVAL_MS */
-    MESSAGE_BULK,     /* server: the position of a transfer (bulk.h) in the channel's order */
-    MESSAGE_QUEUE,    /* server: position in the queue for a place, until the world comes */
-    MESSAGE_SURVEY,   /* server: what a recording contains, for a timeline */
-    MESSAGE_BOOKMARK, /* client: names a moment, kept in the recording */
-    MESSAGE_PASSWORD, /* server, with an empty text: asks for it; client: the password */
+    MESSAGE_BULK,        /* server: the position of a transfer (bulk.h) in the channel's order */
+    MESSAGE_QUEUE,       /* server: position in the queue for a place, until the world comes */
+    MESSAGE_SURVEY,      /* server: what a recording contains, for a timeline */
+    MESSAGE_BOOKMARK,    /* client: names a moment, kept in the recording */
+    MESSAGE_PASSWORD,    /* server, with an empty text: asks for it; client: the password */
+    MESSAGE_GUESTS,      /* relay: its users; server: the ids that it gave them */
+    MESSAGE_GUEST_INPUT, /* relay: an input of one of them */
     MESSAGE_KIND_COUNT
 } MessageKind;
 
@@ -195,6 +197,11 @@ typedef struct MessageSurvey {
     u32 mark_count;
 } MessageSurvey;
 
+enum {
+    GUESTS_MAX = 256,           /* of one relay */
+    GUEST_INPUT_BYTES_MAX = 256 /* of one encoded input */
+};
+
 struct Event;
 
 typedef struct MessageEvents {
@@ -268,6 +275,16 @@ typedef struct Message {
         struct {
             char text[PASSWORD_BYTES_MAX];
         } password;
+        struct {
+            const UserInfo *users; /* [count], ids ascending; NULL: a server's */
+            const u32 *given;      /* [given_count], a server's, in the order of users */
+            u32 count, given_count;
+        } guests;
+        struct {
+            u32 user;
+            u32 bytes;
+            u8 input[GUEST_INPUT_BYTES_MAX]; /* of input_encode */
+        } guest_input;
     };
 } Message;
 

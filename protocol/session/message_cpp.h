@@ -12,6 +12,11 @@
 
 #include <cstring>
 
+template <typename Vector> u32 size_of(const Vector *vector)
+{
+    return vector != nullptr ? vector->size() : 0;
+}
+
 // Refuses with the place; every function returns false after the first refusal.
 class Checker
 {

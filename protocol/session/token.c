@@ -23,7 +23,8 @@ enum {
     FLAG_SERVER = 2,
     FLAG_CLIENT = 4,
     FLAG_ACCOUNT = 8,
-    FLAGS_ALL = 15
+    FLAG_RELAY = 16,
+    FLAGS_ALL = 31
 };
 PL_STATIC_ASSERT(AT_SIGNATURE + crypto_sign_BYTES == TOKEN_SIGNED_BYTES, "layout");
 PL_STATIC_ASSERT(TOKEN_SECRET_BYTES == crypto_sign_SECRETKEYBYTES, "Ed25519");
@@ -47,7 +48,8 @@ int token_sign(const Token *token, const u8 secret_key[TOKEN_SECRET_BYTES],
     memset(out, 0, TOKEN_SIGNED_BYTES);
     memcpy(out, magic, sizeof magic);
     out[AT_FLAGS] = (u8)((token->once ? FLAG_ONCE : 0) | (token->for_server ? FLAG_SERVER : 0) |
-                         (token->for_client ? FLAG_CLIENT : 0) | (account ? FLAG_ACCOUNT : 0));
+                         (token->for_client ? FLAG_CLIENT : 0) | (account ? FLAG_ACCOUNT : 0) |
+                         (token->relay ? FLAG_RELAY : 0));
     out[AT_ROLE] = (u8)token->role;
     memcpy(out + AT_ID, &token->id, 8);
     memcpy(out + AT_EXPIRY, &token->expiry_unix_s, 8);
@@ -73,6 +75,7 @@ bool token_peek(const u8 *data, u32 bytes, Token *token)
         data[AT_FLAGS] > FLAGS_ALL || data[AT_ROLE] >= ROLE_COUNT || data[AT_ACCOUNT - 1] != 0) {
         return false;
     }
+    token->relay = (data[AT_FLAGS] & FLAG_RELAY) != 0;
     token->once = (data[AT_FLAGS] & FLAG_ONCE) != 0;
     token->for_server = (data[AT_FLAGS] & FLAG_SERVER) != 0;
     token->for_client = (data[AT_FLAGS] & FLAG_CLIENT) != 0;

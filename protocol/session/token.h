@@ -33,6 +33,7 @@ typedef struct Token {
     u64 expiry_unix_s; /* invalid from then on */
     Role role;
     bool once;       /* good for one session; its loss may be resumed */
+    bool relay;      /* its bearer may speak for users of its own, up to that role */
     bool for_server; /* names a server: */
     bool for_client; /* names a client: */
     u8 server[IDENTITY_PUBLIC_BYTES];

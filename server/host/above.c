@@ -1,8 +1,18 @@
 /*
- * above.c: the host of a relay: what comes from the servers above besides frames: what is said
- * there goes to all clients; users and presences appear beside the host's own.
+ * above.c: the host of a relay: what comes from the servers above besides frames, and what they are
+ * told. What is said there goes to all clients; users and presences appear beside the host's own.
  */
 #include "server/host/session.h"
+
+#include "shared/base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ABOVE_MS = 50, /* interval at which users and presences are compared with those told */
+    ABOVE_PRESENCES = 11,
+};
 
 u32 above_users(Host *host, UserInfo *out, u32 max)
 {
@@ -18,6 +28,69 @@ u32 above_presences(Host *host, Presence *out, u32 max)
                : 0;
 }
 
+void above_tell(Host *host, const Message *message)
+{
+    if (host->source->ops->tell != NULL) {
+        host->source->ops->tell(host->source, message);
+    }
+}
+
+static int user_order(const void *a, const void *b)
+{
+    u32 x = ((const UserInfo *)a)->id, y = ((const UserInfo *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
+static void users_tell(Host *host)
+{
+    u32 count = 0;
+    for (u32 i = 0; i < host->session_capacity && count < GUESTS_MAX; i++) {
+        const Session *session = &host->sessions[i];
+        if (session->state == SESSION_LIVE) {
+            UserInfo *user = &host->roster[count++];
+            memset(user, 0, sizeof *user); /* compared byte by byte */
+            user->id = session->user;
+            user->role = session->role;
+            memcpy(user->name, session->name, sizeof user->name);
+        }
+    }
+    qsort(host->roster, count, sizeof *host->roster, user_order);
+    host->source->ops->tell_users(host->source, host->roster, count);
+}
+
+/* All that look, pointing at something or not: how far a user reaches depends on the eye. */
+static void presences_tell(Host *host)
+{
+    Presence hands[ABOVE_PRESENCES];
+    Message message = {.kind = MESSAGE_PRESENCE};
+    message.presence.presences = hands;
+    message.presence.to = UINT32_MAX;
+    for (u32 i = 0; i < host->session_capacity; i++) {
+        Session *session = &host->sessions[i];
+        if (session->state != SESSION_LIVE) {
+            continue;
+        }
+        Presence *hand = &hands[message.presence.count];
+        *hand = (Presence){.user = session->user,
+                           .cursor_visible = session->cursor_visible,
+                           .eye = session->view.eye};
+        hand->cursor = vec3_add_scaled(session->cursor.origin, 5.0f, session->cursor.direction);
+        u64 hash = hash_bytes(&hand->eye, 2 * sizeof hand->eye, hand->cursor_visible);
+        if (hash == session->above_hash && host->now_ms < session->above_ms) {
+            continue;
+        }
+        session->above_hash = hash;
+        session->above_ms = host->now_ms + 1000;
+        if (++message.presence.count == ABOVE_PRESENCES) {
+            above_tell(host, &message);
+            message.presence.count = 0;
+        }
+    }
+    if (message.presence.count > 0) {
+        above_tell(host, &message);
+    }
+}
+
 void above_run(Host *host)
 {
     const SourceOps *ops = host->source->ops;
@@ -30,4 +103,9 @@ void above_run(Host *host)
         (void)ops->users(host->source, NULL, 0, &version);
     }
     host->roster_dirty = host->roster_dirty || version != host->above_version;
+    if (ops->tell_users != NULL && host->now_ms >= host->above_tell_ms) {
+        host->above_tell_ms = host->now_ms + ABOVE_MS;
+        users_tell(host);
+        presences_tell(host);
+    }
 }

@@ -41,6 +41,12 @@ void permissions_init(Permissions *permissions, Role role, u64 now_ms)
     token_bucket_init(&permissions->chats, 2.0, 8.0, now_ms);
 }
 
+void permissions_relay(Permissions *permissions, u64 now_ms)
+{
+    token_bucket_init(&permissions->packets, 10000.0, 20000.0, now_ms);
+    token_bucket_init(&permissions->bytes, 4e6, 8e6, now_ms);
+}
+
 static bool role_may_input(Role role, u32 input_kind)
 {
     switch (input_kind) {

@@ -39,6 +39,8 @@ enum {
 };
 
 void permissions_init(Permissions *permissions, Role role, u64 now_ms);
+/* A relay carries the packets of many users, who have limits of their own. */
+void permissions_relay(Permissions *permissions, u64 now_ms);
 /* 0, ERROR_DENIED (role) or ERROR_LIMIT (rate). A grab pays for its release, too, so that nobody
  * is without a token while he holds something; a release of nothing costs one like any action. */
 int authorize_input(Permissions *permissions, const Input *input, u64 now_ms);

@@ -242,7 +242,8 @@ static bool files_open(Host *host, ErrorText *error)
 static bool state_create(Host *host, ErrorText *error)
 {
     MessageWorld world = {0};
-    host->session_capacity = host_peers(&host->options);
+    host->peer_capacity = host_peers(&host->options);
+    host->session_capacity = host->peer_capacity + guests_capacity(&host->options);
     host->admit = admit_create(&host->options.limits);
     host->roster_capacity = host->session_capacity;
     host->roster_capacity += host->source->ops->users != NULL ? ABOVE_USERS_MAX : 0;

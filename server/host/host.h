@@ -28,6 +28,7 @@ typedef struct HostOptions {
     const char *bans, *allow; /* files of ban.h, or NULL */
     const char *audit;        /* file of the audit log, or NULL */
     bool audit_json;
+    bool relays;         /* relays without a token may speak for their users */
     bool hangup_ends;    /* SIGHUP ends the server; else it reads its lists again */
     const char *console; /* path of the console's socket, or NULL */
     bool tokens;         /* only clients with a token signed by token_key may join */

@@ -31,7 +31,7 @@ PL_STATIC_ASSERT(PRESENCES_MAX *PRESENCE_BYTES + PRESENCE_HEAD_BYTES <= STATE_PA
 
 static bool presence_active(const Session *session)
 {
-    return session->state == SESSION_LIVE && session->world_sent &&
+    return session->state == SESSION_LIVE && (session->world_sent || session->guest_of != 0) &&
            (session->cursor_visible || session->grabbed != 0);
 }
 

@@ -206,7 +206,7 @@ static void world_send(Host *host, Session *session)
 static void worlds_send(Host *host)
 {
     bool ready = false;
-    for (u32 i = 0; i < host->session_capacity && host->history.newest != NULL; i++) {
+    for (u32 i = 0; i < host->peer_capacity && host->history.newest != NULL; i++) {
         Session *session = &host->sessions[i];
         if (session->state == SESSION_LIVE && !session->world_sent) {
             if (!ready && !(ready = transfer_world_ready(host))) {
@@ -386,7 +386,9 @@ void replicate_frames(Host *host)
 static void roster_send(Host *host)
 {
     u32 count = 0;
-    for (u32 i = 0; i < host->session_capacity && count < host->roster_capacity; i++) {
+    /* A message names no more. */
+    u32 most = u32_min(host->roster_capacity, CLIENTS_MAX);
+    for (u32 i = 0; i < host->session_capacity && count < most; i++) {
         const Session *session = &host->sessions[i];
         if (session->state == SESSION_LIVE) {
             UserInfo *user = &host->roster[count++];
@@ -398,7 +400,7 @@ static void roster_send(Host *host)
             user->rtt_ms = (u32)session->rtt_ms;
         }
     }
-    count += above_users(host, host->roster + count, host->roster_capacity - count);
+    count += above_users(host, host->roster + count, most - count);
     Message message = {.kind = MESSAGE_ROSTER};
     message.roster.users = host->roster;
     message.roster.count = count;

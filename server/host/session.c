@@ -21,6 +21,8 @@
 enum {
     WELCOME_GAP_MS = 120,
     WELCOME_COPIES = 20,
+    /* Of a relay: some hundred users. */
+    GUESTS_MESSAGE_BYTES_MAX = 64 << 10,
 };
 
 static const f32 reach_participant_m = 200.0f;
@@ -60,6 +62,13 @@ static void former_keep(Host *host, const Session *session)
     memcpy(former->held_unix_s, session->held_unix_s, sizeof former->held_unix_s);
 }
 
+void session_left(Host *host, const Session *session)
+{
+    session_audit(host, session, "leave", NULL, NULL, 0);
+    chronicle_note(host, session, RECORDING_NOTE_LEAVE, "");
+    host->roster_dirty = true;
+}
+
 /* Releases the grabs of a user who left. */
 static void session_end(Host *host, Session *session)
 {
@@ -67,12 +76,11 @@ static void session_end(Host *host, Session *session)
         if (session->permissions.holds) {
             release_later(host, session->user, session->input_newest + 1);
         }
-        session_audit(host, session, "leave", NULL, NULL, 0);
         former_keep(host, session);
         spawns_left(host, session->user);
-        chronicle_note(host, session, RECORDING_NOTE_LEAVE, "");
+        session_left(host, session);
         host->stats.clients--;
-        host->roster_dirty = true;
+        guests_end(host, session);
     }
     if (session->debug_mask != 0) {
         session->debug_mask = 0;
@@ -88,6 +96,13 @@ static void session_end(Host *host, Session *session)
 void session_close(Host *host, Session *session, u32 reason, const char *text)
 {
     if (session->state == SESSION_FREE || session->state == SESSION_CLOSING) {
+        return;
+    }
+    if (session->guest_of != 0) { /* removed: it keeps its slot until its relay knows */
+        u32 relay = session->guest_of;
+        guest_end(host, session);
+        session->state = host->draining ? SESSION_FREE : SESSION_CLOSING;
+        session->guest_of = relay;
         return;
     }
     Message message = {.kind = MESSAGE_GOODBYE};
@@ -116,7 +131,7 @@ void session_close(Host *host, Session *session, u32 reason, const char *text)
 
 void session_gone(Host *host, u32 peer, u32 reason)
 {
-    if (peer >= host->session_capacity || host->sessions[peer].state == SESSION_FREE) {
+    if (peer >= host->peer_capacity || host->sessions[peer].state == SESSION_FREE) {
         return;
     }
     Session *session = &host->sessions[peer];
@@ -150,7 +165,7 @@ void sessions_check(Host *host)
     if (host->link->ops->forged != NULL) {
         host->stats.forged = host->link->ops->forged(host->link);
     }
-    for (u32 i = 0; i < host->session_capacity; i++) {
+    for (u32 i = 0; i < host->peer_capacity; i++) {
         Session *session = &host->sessions[i];
         bool welcomed = session->state == SESSION_LIVE || session->state == SESSION_WAITING;
         if (welcomed) {
@@ -172,7 +187,7 @@ void sessions_check(Host *host)
 
 void session_open(Host *host, u32 peer)
 {
-    if (peer >= host->session_capacity) {
+    if (peer >= host->peer_capacity) {
         return;
     }
     Session *session = &host->sessions[peer];
@@ -292,6 +307,7 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
     user_choose(host, session, hello->resume);
     memcpy(session->wanted, hello->name, sizeof session->wanted);
     session->relay = hello->relay;
+    session->speaks = hello->relay && (session->has_token ? session->speaks : host->options.relays);
     Message message = {.kind = MESSAGE_WELCOME};
     message.welcome.major = PROTOCOL_MAJOR;
     message.welcome.minor = PROTOCOL_MINOR;
@@ -305,6 +321,9 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
     session->state = SESSION_WAITING;
     session->heard_ms = host->now_ms;
     permissions_init(&session->permissions, session->role, host->now_ms);
+    if (session->speaks) {
+        permissions_relay(&session->permissions, host->now_ms);
+    }
     budget_init(&session->budget, host->now_ms,
                 host->options.client_bytes_s > 0 ? host->options.client_bytes_s
                                                  : (u32)BUDGET_MAX_BYTES_S);
@@ -325,6 +344,29 @@ void session_live(Host *host, Session *session)
     log_info("user \"%s\" joined as %s", session->name, role_name(session->role));
     session_audit(host, session, "join", NULL, NULL, 0);
     chronicle_note(host, session, RECORDING_NOTE_JOIN, "");
+}
+
+void session_guest_begin(Host *host, Session *guest, const Session *relay, const UserInfo *info,
+                         Role role)
+{
+    memset(guest, 0, sizeof *guest);
+    guest->state = SESSION_LIVE;
+    guest->peer = (u32)(guest - host->sessions);
+    guest->guest_of = relay->peer + 1;
+    guest->guest_id = info->id;
+    guest->user = ++host->next_user;
+    guest->color = color_of(guest->user);
+    guest->role = role;
+    guest->account = relay->account;
+    guest->view.forward = vec3(0.0f, 0.0f, -1.0f);
+    permissions_init(&guest->permissions, role, host->now_ms);
+    token_bucket_init(&guest->refusals, 20.0, 40.0, host->now_ms);
+    name_choose(host, guest, info->name);
+    host->by_user[guest->user % USER_SLOTS] = guest->peer + 1;
+    host->roster_dirty = true;
+    log_info("user \"%s\" joined through \"%s\" as %s", guest->name, relay->name, role_name(role));
+    session_audit(host, guest, "join", relay->name, NULL, 0);
+    chronicle_note(host, guest, RECORDING_NOTE_JOIN, "");
 }
 
 /* Of the client's program. */
@@ -391,6 +433,9 @@ static int input_check_rights(Host *host, Session *session, Input *input)
         !entry_spawn_allowed(host, session)) {
         return ERROR_LIMIT;
     }
+    if (host->status.forwarded) {
+        return 0; /* the server above has the frames of all ticks */
+    }
     LagWorld world = {&host->history, &host->entities, host->tick_rate};
     return lag_compensate(&world, input, reach_m);
 }
@@ -405,7 +450,9 @@ static void input_receive(Host *host, Session *session, Input *input)
     int code = input_check_rights(host, session, input);
     if (code == 0) {
         input->user = session->user;
-        code = host->source->ops->input(host->source, input, 1) == 1 ? 0 : ERROR_LIMIT;
+        /* A relay may be one that only watches. */
+        int full = host->status.forwarded ? ERROR_DENIED : ERROR_LIMIT;
+        code = host->source->ops->input(host->source, input, 1) == 1 ? 0 : full;
     }
     if (code == ERROR_LIMIT && input->kind == INPUT_RELEASE && input->user == session->user) {
         release_later(host, session->user, input->sequence);
@@ -541,7 +588,33 @@ static void chat_receive(Host *host, Session *session, Message *message)
         message->chat.user = session->user;
         chronicle_note(host, session, RECORDING_NOTE_CHAT, message->chat.text);
         sessions_message(host, CHANNEL_CONTROL, message, NULL);
+        above_tell(host, message);
     }
+}
+
+/* ---- a relay speaks for its users ---- */
+
+static void guest_chat(Host *host, Session *relay, Message *message)
+{
+    Session *guest = guest_of_user(host, relay, message->chat.user);
+    if (guest != NULL && message->chat.text[0] != '/') { /* commands are for its own server */
+        chat_receive(host, guest, message);
+    }
+}
+
+static bool guest_input(Host *host, Session *relay, const Message *message)
+{
+    Session *guest = guest_of_user(host, relay, message->guest_input.user);
+    Input input;
+    BitReader reader;
+    bit_reader_init(&reader, message->guest_input.input, message->guest_input.bytes);
+    if (input_decode(&reader, &input) != 0) {
+        return false;
+    }
+    if (guest != NULL) {
+        input_receive(host, guest, &input);
+    }
+    return true;
 }
 
 static bool message_receive(Host *host, Session *session, const u8 *data, u32 bytes)
@@ -549,7 +622,7 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
     Message message;
     u8 *storage = NULL;
     bool fine = true;
-    if (bytes > CLIENT_MESSAGE_BYTES_MAX ||
+    if (bytes > (session->speaks ? GUESTS_MESSAGE_BYTES_MAX : CLIENT_MESSAGE_BYTES_MAX) ||
         message_decode(data, bytes, &message, &storage, NULL) != 0) {
         return false;
     }
@@ -569,7 +642,21 @@ static bool message_receive(Host *host, Session *session, const u8 *data, u32 by
         control_receive(host, session, message.control.kind, message.control.value);
         break;
     case MESSAGE_CHAT:
-        chat_receive(host, session, &message);
+        if (session->speaks && message.chat.user != 0) {
+            guest_chat(host, session, &message);
+        } else {
+            chat_receive(host, session, &message);
+        }
+        break;
+    case MESSAGE_GUESTS:
+        guests_receive(host, session, &message);
+        break;
+    case MESSAGE_GUEST_INPUT:
+        fine = guest_input(host, session, &message);
+        break;
+    case MESSAGE_PRESENCE:
+        fine = session->speaks;
+        guests_presence(host, session, &message);
         break;
     case MESSAGE_BOOKMARK:
         chronicle_bookmark(host, session, message.bookmark.tick, message.bookmark.text);
@@ -617,7 +704,7 @@ static bool welcomed_receive(Host *host, Session *session, const LinkEvent *even
 
 void session_receive(Host *host, const LinkEvent *event)
 {
-    if (event->peer >= host->session_capacity) {
+    if (event->peer >= host->peer_capacity) {
         return;
     }
     Session *session = &host->sessions[event->peer];

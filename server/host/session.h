@@ -31,6 +31,8 @@ enum {
     USER_SLOTS = 4096,
     /* Users of the servers above that a relay shows. */
     ABOVE_USERS_MAX = 1024,
+    /* Users of all relays. */
+    GUESTS_ALL_MAX = 512,
     /* Transport slots beyond clients and queue: for half-open peers, and so that a full server can
      * refuse with a reason. */
     PEERS_SPARE = 64
@@ -70,8 +72,11 @@ typedef struct Session {
     u64 look; /* name_look */
     u32 color;
     u64 resume;
-    bool relay;  /* serves others: its snapshots tell the hash of their frame */
-    bool proven; /* it showed that it has the secret of: */
+    bool relay;   /* serves others: its snapshots tell the hash of their frame */
+    bool speaks;  /* and may speak for them: they are guests here */
+    u32 guest_of; /* a guest, which has no peer: that of its relay + 1 */
+    u32 guest_id; /* and its id there */
+    bool proven;  /* it showed that it has the secret of: */
     u8 client_key[IDENTITY_PUBLIC_BYTES];
     bool has_token, token_spends; /* by joining it uses up the token */
     u64 token_id, token_expiry_unix_s;
@@ -104,13 +109,14 @@ typedef struct Session {
     bool cursor_visible;
     u32 grabbed, element; /* grabbed entity, 0 none */
     Vec3 local, target;
-    u64 impacts_ms;       /* time when impacts may be sent again */
-    u64 presence_ms;      /* time when the next presence message may be sent */
-    u32 presence_grabbed; /* last sent grab of its own, */
-    u32 presence_own;     /* and number of remaining repeats */
-    u64 presence_hash;    /* hash of the presences sent last, */
-    u32 presence_same;    /* and number of messages since they changed */
-    u32 presence_from;    /* user id at which the next message continues */
+    u64 impacts_ms;           /* time when impacts may be sent again */
+    u64 presence_ms;          /* time when the next presence message may be sent */
+    u32 presence_grabbed;     /* last sent grab of its own, */
+    u32 presence_own;         /* and number of remaining repeats */
+    u64 presence_hash;        /* hash of the presences sent last, */
+    u32 presence_same;        /* and number of messages since they changed */
+    u64 above_hash, above_ms; /* of its presence told above, and when to tell it again */
+    u32 presence_from;        /* user id at which the next message continues */
 } Session;
 
 /* A user who left and may resume. */
@@ -145,8 +151,8 @@ struct Host {
     HostOptions options;
     Link *link;
     Source *source;
-    Session *sessions; /* [session_capacity], by peer handle */
-    u32 session_capacity;
+    Session *sessions; /* [session_capacity]: [peer_capacity] by peer handle, then guests */
+    u32 session_capacity, peer_capacity;
     UserInfo *roster; /* [roster_capacity], scratch for rosters; a relay's has those above */
     u32 roster_capacity;
     u32 next_user;
@@ -199,6 +205,7 @@ struct Host {
     SourceStatus status;
     MessageStatus status_sent;
     u32 survey_version; /* sent to all clients */
+    u64 above_tell_ms;  /* when to compare what was told above */
     u32 above_version;  /* of the users of the servers above, in the last roster */
 
     u64 now_ns, now_ms;
@@ -227,6 +234,24 @@ void sessions_check(Host *host);
 Session *session_of_user(Host *host, u32 user);
 /* The user gets a place: from now on all see him. */
 void session_live(Host *host, Session *session);
+
+/* Another user begins, without a peer: one of a relay. */
+void session_guest_begin(Host *host, Session *guest, const Session *relay, const UserInfo *info,
+                         Role role);
+/* Notes that a user leaves. */
+void session_left(Host *host, const Session *session);
+
+/* ---- guests.c ---- */
+
+/* Slots for guests that a host with these options has. */
+u32 guests_capacity(const HostOptions *options);
+/* A relay names its users: those that are new begin, those that are missing end. */
+void guests_receive(Host *host, Session *relay, const Message *message);
+void guests_presence(Host *host, Session *relay, const Message *message);
+/* The guest of this relay with the id that it has here, or NULL. */
+Session *guest_of_user(Host *host, const Session *relay, u32 user);
+void guest_end(Host *host, Session *guest);
+void guests_end(Host *host, const Session *relay);
 
 /* ---- entry.c: calls session_message.c and session_live ---- */
 
@@ -417,8 +442,10 @@ void presence_send(Host *host);
 /* Users and presences of the servers above, by id; all ids are greater than those of this host. */
 u32 above_users(Host *host, UserInfo *out, u32 max);
 u32 above_presences(Host *host, Presence *out, u32 max);
-/* Passes on what was said above, and notices when its users change. */
+/* Passes on what was said above, notices when its users change, and tells it the host's own. */
 void above_run(Host *host);
+/* Passes up what a user of this host said. */
+void above_tell(Host *host, const Message *message);
 
 /* ---- replicate.c ---- */
 

@@ -67,6 +67,9 @@ void session_refused(Host *host, Session *session, u32 sequence, int code)
         .kind = EVENT_REFUSED, .user = session->user, .sequence = sequence, .code = code};
     Message message = {.kind = MESSAGE_EVENTS};
     host->stats.inputs_refused++;
+    if (session->guest_of != 0) { /* its relay tells it */
+        session = &host->sessions[session->guest_of - 1];
+    }
     if (!session->world_sent || !token_bucket_take(&session->refusals, 1.0, host->now_ms)) {
         return;
     }

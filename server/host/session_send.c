@@ -34,6 +34,9 @@ int session_send(Host *host, Session *session, u32 channel, const void *data, u3
 
 int session_send_any(Host *host, Session *session, u32 channel, const void *data, u32 bytes)
 {
+    if (session->guest_of != 0) {
+        return ERROR_STATE; /* it has no peer */
+    }
     return session->welcomed
                ? session_send(host, session, channel, data, bytes)
                : host->link->ops->send(host->link, session->peer, channel, data, bytes);

@@ -110,6 +110,7 @@ bool session_token_take(Host *host, Session *session, MessageHello *hello)
     }
     session->role = token.role;
     session->has_token = true;
+    session->speaks = token.relay;
     session->identity.token = token.id;
     session->token_id = token.id;
     session->token_expiry_unix_s = token.expiry_unix_s;

@@ -41,7 +41,7 @@ static void validate_live(Host *host, u32 item, const Session *session)
 {
     CHECK_ITEM(item, session->user != 0 && session->user <= host->next_user);
     CHECK_ITEM(item, session_of_user(host, session->user) == session);
-    CHECK_ITEM(item, session->resume != 0 && session->welcomed);
+    CHECK_ITEM(item, session->guest_of != 0 || (session->resume != 0 && session->welcomed));
     CHECK_ITEM(item, session->role < ROLE_COUNT && session->permissions.role == session->role);
     CHECK_ITEM(item, session->name[0] != 0);
     CHECK_ITEM(item, memchr(session->name, 0, sizeof session->name) != NULL);
@@ -49,7 +49,9 @@ static void validate_live(Host *host, u32 item, const Session *session)
     CHECK_ITEM(item, session->world_sent == (session->sender != NULL));
     CHECK_ITEM(item, !session->world_here || session->world_sent);
     CHECK_ITEM(item, vec3_is_finite(session->view.eye) && session->rtt_ms >= 0.0);
-    validate_budget(item, &session->budget);
+    if (session->guest_of == 0) {
+        validate_budget(item, &session->budget);
+    }
 }
 
 static void validate_session(Host *host, u32 item, const Session *session)
@@ -85,7 +87,7 @@ void sessions_validate(Host *host)
     u32 live = 0, waiting = 0, mask = 0;
     for (u32 i = 0; i < host->session_capacity; i++) {
         validate_session(host, i, &host->sessions[i]);
-        live += host->sessions[i].state == SESSION_LIVE;
+        live += host->sessions[i].state == SESSION_LIVE && host->sessions[i].guest_of == 0;
         const Session *session = &host->sessions[i];
         waiting += session->waits;
         CHECK_ITEM(i, !session->waits || session->state == SESSION_WAITING);

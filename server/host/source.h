@@ -98,6 +98,11 @@ typedef struct SourceOps {
     u32 (*users)(Source *source, UserInfo *out, u32 max, u32 *version);
     /* The same for their presences, by user id. */
     u32 (*presences)(Source *source, Presence *out, u32 max);
+    /* Passes up what users of this host say (MESSAGE_CHAT) and where they look
+     * (MESSAGE_PRESENCE). */
+    void (*tell)(Source *source, const Message *message);
+    /* The users of this host, by id; padding zero. */
+    void (*tell_users)(Source *source, const UserInfo *users, u32 count);
 } SourceOps;
 
 struct Source {

@@ -112,10 +112,21 @@ static void source_describe(Source *source, MessageWorld *out)
 
 static u32 source_input(Source *source, const Input *inputs, u32 count)
 {
-    PL_UNUSED(source);
-    PL_UNUSED(inputs);
-    PL_UNUSED(count);
-    return 0;
+    RelaySource *s = from(source);
+    u32 accepted = relay_input(s, inputs, count);
+    thread_wake(s);
+    return accepted;
+}
+
+static void source_tell(Source *source, const Message *message)
+{
+    relay_tell(from(source), message);
+    thread_wake(from(source));
+}
+
+static void source_tell_users(Source *source, const UserInfo *users, u32 count)
+{
+    relay_tell_users(from(source), users, count);
 }
 
 static int source_control(Source *source, u32 user, u32 kind, f64 value)
@@ -199,7 +210,7 @@ static u32 source_presences(Source *source, Presence *out, u32 max)
     for (u32 i = 0; i < s->presences.count && count < max; i++) {
         const Presence *above = &s->presences.items[i];
         u32 user = relay_user_here(above->user);
-        if (user != 0 && above->user != s->own_user) {
+        if (user != 0 && above->user != s->own_user && relay_own_user(s, above->user) == 0) {
             out[count] = *above;
             out[count++].user = user;
         }
@@ -220,6 +231,7 @@ static void source_destroy(Source *source)
         pthread_join(s->thread, NULL);
     }
     upstream_destroy(s->upstream);
+    relay_guests_forget(s);
     recorder_destroy(s->recorder);
     frame_queue_clear(&s->made);
     frame_assembly_destroy(s->assembly);
@@ -257,6 +269,8 @@ static const SourceOps operations = {
     .said = source_said,
     .users = source_users,
     .presences = source_presences,
+    .tell = source_tell,
+    .tell_users = source_tell_users,
 };
 
 Source *source_relay_create_polled(const RelayOptions *options, ErrorText *error)

@@ -394,7 +394,7 @@ static void event_keep(RelaySource *s, u64 tick, const Event *event)
     }
     WaitingRelayEvent *waiting = &s->events[s->event_count++];
     *waiting = (WaitingRelayEvent){tick, *event};
-    waiting->event.user = relay_user_here(event->user);
+    waiting->event.user = relay_user(s, event->user);
 }
 
 static void events_receive(RelaySource *s, const MessageEvents *events)
@@ -404,8 +404,9 @@ static void events_receive(RelaySource *s, const MessageEvents *events)
     }
     for (u32 i = 0; i < events->count; i++) {
         const Event *event = &events->events[i];
-        /* A reset comes as a world, a refusal is for the relay alone. */
-        bool forward = event->kind != EVENT_RESET && event->kind != EVENT_REFUSED &&
+        /* A reset comes as a world; a refusal is for one of the relay's users, or for itself. */
+        bool forward = event->kind != EVENT_RESET &&
+                       (event->kind != EVENT_REFUSED || relay_own_user(s, event->user) != 0) &&
                        entity_list_event(&s->now, s->world->fields, event) == 0;
         if (forward) {
             event_keep(s, events->tick, event);
@@ -437,7 +438,7 @@ static void roster_receive(RelaySource *s, const UserInfo *users, u32 count)
     u32 used = 0;
     for (u32 i = 0; copy != NULL && i < count && used < RELAY_USERS_MAX; i++) {
         u32 id = relay_user_here(users[i].id);
-        if (id != 0 && users[i].id != s->own_user) {
+        if (id != 0 && users[i].id != s->own_user && relay_own_user(s, users[i].id) == 0) {
             copy[used] = users[i];
             copy[used++].id = id;
         }
@@ -484,7 +485,12 @@ static void message_receive(void *context, const Message *message)
     case MESSAGE_CHAT:
         said = *message;
         said.chat.user = relay_user_here(message->chat.user);
-        said_push(s, &said);
+        if (relay_own_user(s, message->chat.user) == 0) { /* else it was heard here already */
+            said_push(s, &said);
+        }
+        break;
+    case MESSAGE_GUESTS:
+        relay_guests_answer(s, message->guests.given, message->guests.given_count);
         break;
     default: /* notices are for the relay; the rest is of no use here */
         break;
@@ -495,6 +501,7 @@ static void welcomed(void *context, const MessageWelcome *welcome, bool same)
 {
     RelaySource *s = context;
     s->same = same;
+    relay_guests_forget(s);
     pthread_mutex_lock(&s->mutex);
     s->own_user = welcome->user;
     s->stats.sessions++;
@@ -512,6 +519,7 @@ static void lost(void *context, const char *why)
     RelaySource *s = context;
     frame_assembly_destroy(s->assembly);
     s->assembly = NULL;
+    relay_guests_forget(s);
     pthread_mutex_lock(&s->mutex);
     bool was = s->stats.linked;
     s->stats.linked = false;
@@ -538,6 +546,7 @@ UpstreamHandler relay_handler(RelaySource *s)
 void relay_follow(RelaySource *s, u64 now_ns)
 {
     s->now_ns = now_ns;
+    relay_send(s);
     upstream_poll(s->upstream, now_ns);
     patience_check(s);
     if (upstream_state(s->upstream) == UPSTREAM_CLOSED) {

@@ -21,6 +21,8 @@ enum {
     RELAY_EVENTS_MAX = 1 << 16, /* that wait for a frame */
     RELAY_SAID_MAX = 64,        /* texts that the host has not taken; the oldest are dropped */
     RELAY_USERS_MAX = 4096,
+    RELAY_OUTBOX_MAX = 1024,
+    RELAY_PRESENCES_MAX = 64,
 };
 
 /* A description of the world, as a MESSAGE_WORLD gave it. */
@@ -33,6 +35,16 @@ typedef struct RelayWorld {
     MessageWorld message; /* points to these; entities are in a list */
     EntityList entities;  /* at its beginning */
 } RelayWorld;
+
+/* A user of this host, and the id that the server above gave it; 0: none. */
+typedef struct RelayGuest {
+    u32 own, given;
+} RelayGuest;
+
+typedef struct RelayPayload {
+    u8 *data; /* of message_encode */
+    u32 bytes;
+} RelayPayload;
 
 typedef struct WaitingRelayEvent {
     u64 tick;
@@ -80,8 +92,18 @@ typedef struct RelaySource {
     u32 said_first, said_count;
     UserInfo *users; /* [user_count] of the servers above, with ids as here */
     u32 user_count, users_version;
-    PresenceList presences; /* as sent, with their ids */
-    u32 own_user;           /* the relay's own id above */
+    PresenceList presences;      /* as sent, with their ids */
+    u32 own_user;                /* the relay's own id above */
+    UserInfo guests[GUESTS_MAX]; /* [guest_count] users of this host */
+    u32 guest_count;
+    bool guests_changed;        /* since they were told above */
+    u32 told_users[GUESTS_MAX]; /* [told_count] as told last */
+    u32 told_count;
+    bool awaiting;                                       /* the answer to that */
+    RelayGuest by_own[GUESTS_MAX], by_given[GUESTS_MAX]; /* [guest_ids] as answered */
+    u32 guest_ids;
+    RelayPayload outbox[RELAY_OUTBOX_MAX]; /* ring of what is passed up */
+    u32 outbox_first, outbox_count;
 
     /* ---- the host's ---- */
     RelayWorld *taken;   /* of the frame taken last; the oldest that is kept */
@@ -95,5 +117,20 @@ typedef struct RelaySource {
 void relay_follow(RelaySource *s, u64 now_ns);
 UpstreamHandler relay_handler(RelaySource *s);
 void relay_world_destroy(RelayWorld *world);
+
+/* ---- source_relay_up.c ---- */
+
+/* The id here of a user of the server above: one of this host, or one of there. 0: neither. */
+u32 relay_user(const RelaySource *s, u32 user_above);
+/* The user of this host to whom the server above gave this id; 0: none. */
+u32 relay_own_user(const RelaySource *s, u32 given);
+void relay_guests_answer(RelaySource *s, const u32 *given, u32 count);
+/* The session ended: the next server gives other ids. */
+void relay_guests_forget(RelaySource *s);
+u32 relay_input(RelaySource *s, const Input *inputs, u32 count);
+void relay_tell(RelaySource *s, const Message *message);
+void relay_tell_users(RelaySource *s, const UserInfo *users, u32 count);
+/* Sends what waits; the follower's. */
+void relay_send(RelaySource *s);
 
 #endif

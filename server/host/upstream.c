@@ -119,6 +119,12 @@ int upstream_send(Upstream *upstream, u32 channel, const Message *message)
                                               : ERROR_STATE;
 }
 
+int upstream_send_payload(Upstream *upstream, u32 channel, const u8 *data, u32 bytes)
+{
+    return upstream->state == UPSTREAM_JOINED ? send_bytes(upstream, channel, data, bytes)
+                                              : ERROR_STATE;
+}
+
 void upstream_destroy(Upstream *upstream)
 {
     if (upstream == NULL) {

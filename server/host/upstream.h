@@ -65,6 +65,8 @@ void upstream_acknowledge(Upstream *upstream, SnapshotAck ack, const SnapshotHea
 void upstream_reject(Upstream *upstream, const char *why);
 /* 0 or a negative Error: ERROR_STATE before the WELCOME. */
 int upstream_send(Upstream *upstream, u32 channel, const Message *message);
+/* The same for an encoded one. */
+int upstream_send_payload(Upstream *upstream, u32 channel, const u8 *data, u32 bytes);
 
 typedef struct UpstreamStats {
     u64 bytes_in, bytes_out, packets_in, malformed;

@@ -4,6 +4,7 @@
  * is unreachable, one that is started anew, and one that sends rubbish.
  */
 #include "client/link/connection.h"
+#include "protocol/field/quantize.h"
 #include "server/author/scene_load.h"
 #include "server/host/source_relay_internal.h"
 #include "shared/base/clock.h"
@@ -37,6 +38,7 @@ typedef struct Taken {
     u64 hash[TICKS_MAX];
     u64 at_ms[TICKS_MAX];
     u32 frames;
+    Frame *newest;
 } Taken;
 
 typedef struct Node {
@@ -45,7 +47,9 @@ typedef struct Node {
     Link *dialed; /* its newest connection */
     Source *source;
     Link *link;
-    Host *host; /* NULL: its source is not ready */
+    Host *host;  /* NULL: its source is not ready */
+    i32 role;    /* of its clients; 0: operators */
+    bool strict; /* relays below it may not speak */
 } Node;
 
 typedef struct Tree {
@@ -72,6 +76,8 @@ static Frame *tapped_take(Source *source)
         tap->frames++;
         tap->hash[frame->tick] = frame_hash(frame);
         tap->at_ms[frame->tick] = (u64)join_rig_ms(&taken_clock->root) + 1;
+        frame_release(tap->newest);
+        tap->newest = frame_acquire(frame);
     }
     return frame;
 }
@@ -136,7 +142,10 @@ static void node_step(Tree *tree, Node *node)
     ErrorText error = {0};
     relay_poll(node->source, tree->root.now_ns);
     if (node->host == NULL && relay_ready(node->source)) {
-        HostOptions options = {.clients_max = 16, .snapshot_rate = 30, .open_role = ROLE_OPERATOR};
+        HostOptions options = {.clients_max = 16,
+                               .snapshot_rate = 30,
+                               .open_role = node->role != 0 ? node->role : ROLE_OPERATOR,
+                               .relays = !node->strict};
         node->link = link_memory_listen(16);
         node->host = host_create(&options, node->link, node->source, &error);
         assert_non_null(node->host);
@@ -208,6 +217,10 @@ static void tree_stop(Tree *tree)
     if (tree->root.host != NULL) {
         join_rig_stop(&tree->root);
     }
+    for (u32 i = 0; i < taken_count; i++) {
+        frame_release(taken[i].newest);
+    }
+    taken_count = 0;
     scene_destroy(tree->scene);
 }
 
@@ -530,7 +543,7 @@ static void test_hostile_parent(void **state)
         /* From the next session on it lies; this one ends. */
         parent.one_in = one_in[i];
         upstream_reject(((RelaySource *)node->source)->upstream, "the test wants another session");
-        tree_run(&tree, 8000);
+        tree_run(&tree, 5000);
         ConnectionStats stats;
         RelayStats relay;
         connection_stats(client, &stats);
@@ -542,7 +555,7 @@ static void test_hostile_parent(void **state)
         parent.one_in = 0;
         upstream_reject(((RelaySource *)node->source)->upstream, "the test wants another session");
         u64 frames = relay.frames;
-        tree_run(&tree, 8000);
+        tree_run(&tree, 5000);
         relay_stats(node->source, &relay);
         assert_true(relay.frames > frames + 60);
         assert_false(connection_status(client)->paused);
@@ -597,12 +610,156 @@ static void test_from_above(void **state)
     tree_stop(&tree);
 }
 
+static f32 height_of(Tree *tree, const char *name)
+{
+    MessageWorld world;
+    tree->root.source->ops->describe(tree->root.source, &world);
+    for (u32 i = 0; i < world.entity_count; i++) {
+        if (strcmp(world.entities[i].name, name) == 0) {
+            const Frame *frame = taken[0].newest;
+            const Entity *entity = &world.entities[i];
+            return dequantize_position(&frame->fields->fields[entity->field],
+                                       frame_poses(frame, entity->field)[entity->first].position)
+                .y;
+        }
+    }
+    return -1.0f;
+}
+
+static void grab(Connection *client, const char *name, Vec3 eye)
+{
+    const Entity *entity = connection_entity_named(client, name);
+    ConnectionStats stats;
+    connection_stats(client, &stats);
+    assert_non_null(entity);
+    SnapshotView view = {.eye = eye, .forward = {0, 0, -1}, .pixels_per_radian = 800};
+    connection_view(client, &view, (Ray){.origin = eye, .direction = view.forward}, true);
+    Input input = {.kind = INPUT_GRAB,
+                   .entity = entity->id,
+                   .seen_base = (u32)stats.tick_last,
+                   .rotation = {1.0f, 0.0f, 0.0f, 0.0f},
+                   .ray = {eye, {0.0f, 0.0f, -1.0f}}};
+    assert_int_not_equal(connection_input(client, &input), 0);
+}
+
+static void drag(Connection *client, Vec3 target)
+{
+    Input input = {.kind = INPUT_MOVE, .target = target, .rotation = {1.0f, 0.0f, 0.0f, 0.0f}};
+    (void)connection_input(client, &input);
+}
+
+static u32 held_by(const Connection *client, u32 user)
+{
+    u32 count;
+    const Presence *presences = connection_presences(client, &count);
+    for (u32 i = 0; i < count; i++) {
+        if (presences[i].user == user) {
+            return presences[i].grabbed;
+        }
+    }
+    return 0;
+}
+
+/* A client of the second relay lifts a box at the root; all see who it is, and hear it. */
+static void test_reach_up(void **state)
+{
+    PL_UNUSED(state);
+    static Tree tree;
+    NetsimOptions line = {.seed = 11, .delay_ms = 10.0, .loss = 0.01};
+    const Vec3 eye = {0.0f, 1.0f, 8.0f};
+    tree_start(&tree, "playground");
+    (void)tap_of(tree.root.source);
+    Node *first = node_add(&tree, &tree.root.link, &line);
+    node_wait(&tree, first);
+    line.seed++;
+    Node *second = node_add(&tree, &first->link, &line);
+    node_wait(&tree, second);
+    Connection *high = tree_connect(&tree, tree.root.link, "high");
+    Connection *low = tree_connect(&tree, second->link, "low");
+    tree_run(&tree, 2000);
+    const UserInfo *info = user_named(high, "low");
+    assert_non_null(info);
+    assert_true(info->id < 1u << RELAY_LEVEL_SHIFT);
+    assert_non_null(user_named(low, "low"));
+    assert_int_equal(user_named(low, "low")->id, connection_user(low));
+    assert_int_equal(connection_chat(low, "hello up there"), 0);
+    f32 before = height_of(&tree, "box-1");
+    grab(low, "box-1", eye);
+    tree_run(&tree, 500);
+    u32 box = connection_entity_named(low, "box-1")->id;
+    assert_int_equal(held_by(high, user_named(high, "low")->id), box);
+    assert_int_equal(held_by(low, connection_user(low)), box);
+    for (u32 i = 0; i < 100; i++) {
+        drag(low, (Vec3){0.0f, 0.5f + 0.02f * (f32)i, 3.5f});
+        tree_run(&tree, 20);
+    }
+    f32 after = height_of(&tree, "box-1");
+    print_message("the box was lifted from %.2f to %.2f m\n", before, after);
+    assert_true(after - before > 1.0f);
+    ConnectionNews news;
+    u32 heard = 0;
+    while (connection_news(low, &news)) {
+        heard += strcmp(news.text, "hello up there") == 0;
+    }
+    assert_int_equal(heard, 1);
+    assert_true(hears_of(high, "hello up there"));
+    /* It goes without letting go: the root lets go, and forgets it. */
+    connection_destroy(low);
+    tree.client_count--;
+    tree_run(&tree, 2000);
+    assert_null(user_named(high, "low"));
+    assert_true(height_of(&tree, "box-1") < before + 0.3f);
+    tree_stop(&tree);
+}
+
+/* A relay gives its users no more than it has, and nothing if it may not speak for them. */
+static void test_no_more_than_itself(void **state)
+{
+    PL_UNUSED(state);
+    for (u32 i = 0; i < 2; i++) {
+        static Tree tree;
+        NetsimOptions line = {.seed = 13, .delay_ms = 10.0};
+        tree_start(&tree, "playground");
+        (void)tap_of(tree.root.source);
+        Node *first = node_add(&tree, &tree.root.link, &line);
+        /* The relay below it is an operator without a voice, or has one and is a participant. */
+        first->strict = i == 0;
+        first->role = i == 0 ? ROLE_OPERATOR : ROLE_PARTICIPANT;
+        node_wait(&tree, first);
+        Node *second = node_add(&tree, &first->link, &line);
+        node_wait(&tree, second);
+        Connection *high = tree_connect(&tree, tree.root.link, "high");
+        Connection *low = tree_connect(&tree, second->link, "low");
+        tree_run(&tree, 1500);
+        assert_int_equal(connection_role(low), ROLE_OPERATOR);
+        const UserInfo *info = user_named(high, "low");
+        if (i == 0) {
+            assert_null(info);
+        } else {
+            assert_non_null(info);
+            assert_int_equal(info->role, ROLE_PARTICIPANT);
+        }
+        /* Only operators remove. */
+        Input input = {.kind = INPUT_REMOVE,
+                       .entity = connection_entity_named(low, "box-1")->id,
+                       .rotation = {1.0f, 0.0f, 0.0f, 0.0f}};
+        ConnectionStats stats;
+        assert_int_not_equal(connection_input(low, &input), 0);
+        tree_run(&tree, 1000);
+        connection_stats(low, &stats);
+        assert_int_equal(stats.refused, 1);
+        assert_non_null(connection_entity_named(high, "box-1"));
+        tree_stop(&tree);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain),          cmocka_unit_test(test_bad_networks),
         cmocka_unit_test(test_outage),         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_hostile_parent), cmocka_unit_test(test_from_above),
+        cmocka_unit_test(test_reach_up),       cmocka_unit_test(test_no_more_than_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

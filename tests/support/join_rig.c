@@ -139,7 +139,8 @@ void join_rig_start_kinds(JoinRig *rig, const Scene *scene, const MatterList *ki
 
 void join_rig_start_with(JoinRig *rig, Source *source)
 {
-    HostOptions options = {.clients_max = CLIENTS, .snapshot_rate = 30, .open_role = ROLE_OPERATOR};
+    HostOptions options = {
+        .clients_max = CLIENTS, .snapshot_rate = 30, .open_role = ROLE_OPERATOR, .relays = true};
     ErrorText error = {0};
     memset(rig, 0, sizeof *rig);
     log_set_level(LOG_ERROR);

@@ -174,8 +174,32 @@ static void test_small_kinds(void **state)
     in.hello.proves = true;
     in.hello.client[31] = 7;
     in.hello.proof[63] = 8;
+    in.hello.relay = true;
     round_trip(&in, &out, &storage);
     assert_memory_equal(&in.hello, &out.hello, sizeof in.hello);
+    message_free(storage);
+
+    static const UserInfo guests[2] = {{.id = 3, .name = "Bo"}, {.id = 9, .name = "Cy"}};
+    static const u32 given[2] = {0, 77};
+    memset(&in, 0, sizeof in);
+    in.kind = MESSAGE_GUESTS;
+    in.guests.users = guests;
+    in.guests.given = given;
+    in.guests.count = in.guests.given_count = 2;
+    round_trip(&in, &out, &storage);
+    assert_int_equal(out.guests.count, 2);
+    assert_int_equal(out.guests.given_count, 2);
+    assert_int_equal(out.guests.users[1].id, 9);
+    assert_memory_equal(out.guests.given, given, sizeof given);
+    message_free(storage);
+
+    memset(&in, 0, sizeof in);
+    in.kind = MESSAGE_GUEST_INPUT;
+    in.guest_input.user = 5;
+    in.guest_input.bytes = 3;
+    in.guest_input.input[2] = 8;
+    round_trip(&in, &out, &storage);
+    assert_memory_equal(&in.guest_input, &out.guest_input, sizeof in.guest_input);
     message_free(storage);
 
     memset(&in, 0, sizeof in);

@@ -17,7 +17,8 @@ static void test_token(void **state)
     u8 public_key[TOKEN_PUBLIC_BYTES], secret[TOKEN_SECRET_BYTES], other[TOKEN_PUBLIC_BYTES];
     u8 secret2[TOKEN_SECRET_BYTES], data[TOKEN_SIGNED_BYTES];
     Identity server, server2, client;
-    Token token = {.id = 9, .expiry_unix_s = 1000, .role = ROLE_OPERATOR, .once = true};
+    Token token = {
+        .id = 9, .expiry_unix_s = 1000, .role = ROLE_OPERATOR, .once = true, .relay = true};
     Token got;
     assert_int_equal(seal_start(), 0);
     identity_create(&server);

@@ -73,9 +73,10 @@ inside apt-get install -y -qq --no-install-recommends curl > "$work/log" 2>&1 ||
 # It installs packages of its own accord, and stops worlds that a failure would leave.
 mount_proc() { mount -t proc proc "$root/proc"; }
 mount_proc
-trap 'chroot "$root" sh -c "kill \$(cat /run/plenum-*.pid) 2>/dev/null" || true; umount "$root/proc"; rm -rf "$work"' EXIT
+trap 'chroot "$root" sh -c "cat /run/plenum-*.pid | xargs -r kill" 2>/dev/null || true; umount "$root/proc"; rm -rf "$work"' EXIT
 inside sh -c 'cd /debs && PATH=/usr/local/bin:$PATH sh -eux guide.sh' > "$work/guide.log" 2>&1 || { tail -n 60 "$work/guide.log"; exit 1; }
-rm "$root/usr/local/bin/systemctl"
+# What the stand-in and root left is not the packages'.
+rm -rf "$root/usr/local/bin/systemctl" "$root"/run/plenum* "$root/root/.local"
 echo "guide: $(grep -c '^+ ' "$work/guide.log") commands"
 
 inside sh -c 'apt-get purge -y -qq plenum-server plenum-client plenum-tools plenum-doc libplenum-dev' > "$work/log" 2>&1 || { tail "$work/log"; exit 1; }

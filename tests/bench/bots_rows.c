@@ -1,7 +1,10 @@
 /*
  * bots_rows.c: the programs themselves: a server, and 64 clients in another process that join it
  * over the loopback and play with their hands; what both take of a core, and that nothing desyncs.
+ * The same through relays, and how much later a snapshot is below one.
  */
+#include "client/link/connection.h"
+#include "protocol/session/identity_file.h"
 #include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 
@@ -19,6 +22,8 @@
 enum {
     BOTS = 64,
     SECONDS = 5, /* of play in a run */
+    RELAYS_MAX = 16,
+    HOP_TICKS = 256,
 };
 
 typedef struct BotsRun {
@@ -29,7 +34,7 @@ typedef struct BotsRun {
 
 static _Noreturn void fail(const char *what)
 {
-    fprintf(stderr, "plenum-bench: net/bots64: %s\n", what);
+    fprintf(stderr, "plenum-bench: net: %s\n", what);
     exit(EXIT_CHECK_FAILED);
 }
 
@@ -153,4 +158,170 @@ void bench_bots64(Bench *bench)
         }
         bench_print(bench, &rows[k]);
     }
+}
+
+/* ---- relays ---- */
+
+typedef struct RelaysRun {
+    f64 root, relay; /* % of a core: of the root; of a relay, a viewer */
+    f64 hop_ms;      /* by which a tick comes later from a relay than from the root */
+    u64 desyncs;
+} RelaysRun;
+
+/* A server or relay that has begun, and where. */
+typedef struct Serving {
+    Child child;
+    char address[48 + IDENTITY_TEXT_BYTES]; /* HOST:PORT#KEY */
+} Serving;
+
+static Serving serving(const char *what)
+{
+    char operand[160], key[IDENTITY_TEXT_BYTES] = "";
+    u32 port = 0;
+    snprintf(operand, sizeof operand, "%s", what);
+    char *arguments[] = {"plenum-server", "--listen",   "127.0.0.1:0", "--log",
+                         "quiet",         "--reserved", "0",           "--relays",
+                         "--max-clients", "80",         operand,       NULL};
+    Serving begun = {.child = start(arguments)};
+    if (fscanf(begun.child.output, "key %64s ready %u", key, &port) != 2) {
+        fail("a server does not start");
+    }
+    snprintf(begun.address, sizeof begun.address, "127.0.0.1:%u#%s", port, key);
+    return begun;
+}
+
+static Connection *viewer(const Serving *server)
+{
+    char address[32];
+    ErrorText error = {0};
+    ConnectionOptions options = {.name = "clock"};
+    snprintf(address, sizeof address, "%.*s", (int)strcspn(server->address, "#"), server->address);
+    Link *link = link_enet_connect(address, NULL, &error);
+    Connection *connection = link != NULL ? connection_create(link, &options, &error) : NULL;
+    if (connection == NULL) {
+        fail(error.text);
+    }
+    return connection;
+}
+
+/* Mean of the times by which ticks arrive later from the second server than from the first. */
+static f64 hop_ms(const Serving *above, const Serving *below)
+{
+    Connection *clients[2] = {viewer(above), viewer(below)};
+    u64 at_ns[2][HOP_TICKS] = {0}, tick[2][HOP_TICKS] = {0};
+    u64 until_ns = clock_now_ns() + SECONDS * 1000000000ull;
+    while (clock_now_ns() < until_ns) {
+        for (u32 i = 0; i < 2; i++) {
+            ConnectionStats stats;
+            u64 now_ns = clock_now_ns();
+            connection_poll(clients[i], now_ns);
+            connection_stats(clients[i], &stats);
+            u64 slot = stats.tick_last % HOP_TICKS;
+            if (tick[i][slot] != stats.tick_last) {
+                tick[i][slot] = stats.tick_last;
+                at_ns[i][slot] = now_ns;
+            }
+        }
+        usleep(100);
+    }
+    f64 sum = 0.0;
+    u32 count = 0;
+    for (u32 i = 0; i < HOP_TICKS; i++) {
+        if (tick[0][i] != 0 && tick[0][i] == tick[1][i]) {
+            sum += ((f64)at_ns[1][i] - (f64)at_ns[0][i]) * 1e-6;
+            count++;
+        }
+    }
+    connection_destroy(clients[0]);
+    connection_destroy(clients[1]);
+    return count > 0 ? sum / count : 0.0;
+}
+
+/* `each` bots at each of `count` relays of one root. */
+static RelaysRun relayed(u32 count, u32 each)
+{
+    char seconds[16], bots[16], where[RELAYS_MAX][32], summary[4096];
+    Serving root = serving("shared/scenes/playground.json"), relays[RELAYS_MAX];
+    Child clients[RELAYS_MAX];
+    RelaysRun run = {0};
+    snprintf(seconds, sizeof seconds, "%d", SECONDS);
+    snprintf(bots, sizeof bots, "%u", each);
+    u64 began_ns = clock_now_ns();
+    for (u32 i = 0; i < count; i++) {
+        char above[200];
+        snprintf(above, sizeof above, "plenum://%s", root.address);
+        relays[i] = serving(above);
+    }
+    for (u32 i = 0; i < count; i++) {
+        char *join[] = {"plenum-client", "--headless", "--bots", bots,
+                        "--duration",    seconds,      where[i], NULL};
+        snprintf(where[i], sizeof where[i], "%.*s", (int)strcspn(relays[i].address, "#"),
+                 relays[i].address);
+        clients[i] = start(join);
+    }
+    run.hop_ms = hop_ms(&root, &relays[0]); /* while they play */
+    for (u32 i = 0; i < count; i++) {
+        if (fgets(summary, sizeof summary, clients[i].output) == NULL) {
+            fail("the clients have nothing to tell");
+        }
+        run.desyncs += (u64)number_after(summary, "\"desyncs\": ");
+        (void)end(&clients[i], "not all clients could join and stay");
+    }
+    f64 wall_s = (f64)(clock_now_ns() - began_ns) * 1e-9;
+    for (u32 i = 0; i < count; i++) {
+        kill(relays[i].child.process, SIGINT);
+        run.relay +=
+            100.0 * end(&relays[i].child, "a relay did not end well") / wall_s / (BOTS * count);
+    }
+    kill(root.child.process, SIGINT);
+    run.root = 100.0 * end(&root.child, "the server did not end well") / wall_s;
+    return run;
+}
+
+static void relays_rows(Bench *bench, u32 relays, u32 each, const char *const names[3])
+{
+    RelaysRun runs[BENCH_RUNS];
+    u32 count = u32_min(bench->runs, BENCH_RUNS), viewers = each * relays;
+    for (u32 i = 0; i < count; i++) {
+        runs[i] = relayed(relays, each);
+        if (runs[i].desyncs > 0) {
+            fail("a desync");
+        }
+    }
+    BenchRow rows[] = {{names[0], viewers, 1, "% of a core", 0, ""},
+                       {names[1], viewers, 1, "% of a core a viewer", 0, ""},
+                       {names[2], viewers, 1, "ms", 0, ""}};
+    for (u32 k = 0; k < PL_COUNT(rows); k++) {
+        bench_begin(bench);
+        for (u32 i = 0; i < count; i++) {
+            const f64 values[] = {runs[i].root, runs[i].relay, runs[i].hop_ms};
+            bench_sample(bench, values[k]);
+        }
+        bench_print(bench, &rows[k]);
+    }
+}
+
+/* An idle one: what is left is the latency. */
+void bench_hop(Bench *bench)
+{
+    static const char *const names[] = {"net/hop", "net/hop_viewer", "net/hop_hop"};
+    relays_rows(bench, 1, 1, names);
+}
+
+void bench_relays1(Bench *bench)
+{
+    static const char *const names[] = {"net/relays1", "net/relays1_viewer", "net/relays1_hop"};
+    relays_rows(bench, 1, BOTS, names);
+}
+
+void bench_relays4(Bench *bench)
+{
+    static const char *const names[] = {"net/relays4", "net/relays4_viewer", "net/relays4_hop"};
+    relays_rows(bench, 4, BOTS, names);
+}
+
+void bench_relays16(Bench *bench)
+{
+    static const char *const names[] = {"net/relays16", "net/relays16_viewer", "net/relays16_hop"};
+    relays_rows(bench, 16, BOTS / 4, names);
 }

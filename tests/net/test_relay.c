@@ -5,6 +5,7 @@
  */
 #include "client/link/connection.h"
 #include "protocol/field/quantize.h"
+#include "protocol/record/recording.h"
 #include "server/author/scene_load.h"
 #include "server/host/source_relay_internal.h"
 #include "shared/base/clock.h"
@@ -341,6 +342,48 @@ static void test_bad_networks(void **state)
         assert_true(taps[i]->frames - before[i] > 240 * 6 / 10);
         assert_true(stats.guessed * 8 < taps[i]->frames);
     }
+    tree_stop(&tree);
+}
+
+/* A relay records what it shows: the file has the root's frames. */
+static void test_records(void **state)
+{
+    PL_UNUSED(state);
+    static Tree tree;
+    NetsimOptions line = {.seed = 21, .delay_ms = 10.0, .loss = 0.02};
+    const char *path = test_path("relay.plrec");
+    tree_start(&tree, "six_balls");
+    Taken *root = tap_of(tree.root.source);
+    Node *node = node_add(&tree, &tree.root.link, &line);
+    ((RelaySource *)node->source)->options.record_path = path;
+    node_wait(&tree, node);
+    for (u32 i = 0; i < 4; i++) {
+        Input reset = {.kind = INPUT_RESET, .rotation = {1.0f, 0.0f, 0.0f, 0.0f}};
+        tree_run(&tree, 1000);
+        if (i == 1) {
+            join_rig_input(&tree.root, &reset);
+        }
+    }
+    RelayStats stats;
+    relay_stats(node->source, &stats);
+    /* The file is closed with the relay; the root's frames are known until the tree's end. */
+    host_destroy(node->host);
+    tree.count = 0;
+    ErrorText error = {0};
+    RecordingReader *reader = recording_reader_create(path, &error);
+    assert_non_null(reader);
+    assert_true(recording_reader_info(reader)->clean);
+    Frame *frame;
+    u32 ticks = 0, other = 0;
+    while (recording_reader_next(reader, &frame, NULL, NULL) == 0) {
+        ticks++;
+        other += frame->tick >= TICKS_MAX || frame_hash(frame) != root->hash[frame->tick];
+        frame_release(frame);
+    }
+    print_message("%u recorded ticks, %u guessed\n", ticks, (u32)stats.guessed);
+    assert_int_equal(ticks, stats.frames + stats.guessed);
+    assert_true(ticks > 90 && other <= stats.guessed);
+    recording_reader_destroy(reader);
     tree_stop(&tree);
 }
 
@@ -756,10 +799,15 @@ static void test_no_more_than_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),          cmocka_unit_test(test_bad_networks),
-        cmocka_unit_test(test_outage),         cmocka_unit_test(test_restart),
-        cmocka_unit_test(test_hostile_parent), cmocka_unit_test(test_from_above),
-        cmocka_unit_test(test_reach_up),       cmocka_unit_test(test_no_more_than_itself),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_bad_networks),
+        cmocka_unit_test(test_records),
+        cmocka_unit_test(test_outage),
+        cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_hostile_parent),
+        cmocka_unit_test(test_from_above),
+        cmocka_unit_test(test_reach_up),
+        cmocka_unit_test(test_no_more_than_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

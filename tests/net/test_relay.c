@@ -482,6 +482,7 @@ typedef struct LyingLink {
     Link *inner;
     u64 seed, count;
     u32 one_in; /* 0: none */
+    u32 one_up; /* the same of what is sent: a relay that lies */
     u8 data[1 << 16];
 } LyingLink;
 
@@ -516,8 +517,15 @@ static bool lying_poll(Link *link, u64 now_ms, LinkEvent *event)
 
 static int lying_send(Link *link, u32 peer, u32 channel, const void *data, u32 bytes)
 {
-    Link *inner = ((LyingLink *)link)->inner;
-    return inner->ops->send(inner, peer, channel, data, bytes);
+    LyingLink *l = (LyingLink *)link;
+    u8 changed[4096];
+    u64 dice = random_u64(l->seed, l->count++);
+    if (l->one_up != 0 && dice % l->one_up == 0 && bytes > 0 && bytes <= sizeof changed) {
+        memcpy(changed, data, bytes);
+        changed[(dice >> 8) % bytes] ^= (u8)(1 + (dice >> 40) % 255);
+        data = changed;
+    }
+    return l->inner->ops->send(l->inner, peer, channel, data, bytes);
 }
 
 static void lying_disconnect(Link *link, u32 peer, u32 reason)
@@ -541,7 +549,7 @@ static int lying_fd(Link *link)
 typedef struct LyingParent {
     Link **honest;
     u64 seed;
-    u32 one_in;
+    u32 one_in, one_up;
     u32 dialed;
 } LyingParent;
 
@@ -563,6 +571,7 @@ static Link *lying_dial(void *context, ErrorText *error)
     assert_non_null(link->inner);
     link->seed = parent->seed + parent->dialed;
     link->one_in = parent->one_in;
+    link->one_up = parent->one_up;
     return &link->base;
 }
 
@@ -796,6 +805,55 @@ static void test_no_more_than_itself(void **state)
     }
 }
 
+/* A relay that may speak sends rubbish: the root and its own clients do not notice. */
+static void test_hostile_relay(void **state)
+{
+    PL_UNUSED(state);
+    static Tree tree;
+    tree_start(&tree, "six_balls");
+    LyingParent parent = {.honest = &tree.root.link, .seed = 300};
+    ErrorText error = {0};
+    RelayOptions options = {.above.dial = lying_dial, .above.dial_context = &parent};
+    Node *node = &tree.nodes[tree.count++];
+    node->source = source_relay_create_polled(&options, &error);
+    node_wait(&tree, node);
+    Connection *high = tree_connect(&tree, tree.root.link, "high");
+    Connection *low = tree_connect(&tree, node->link, "low");
+    tree_run(&tree, 1000);
+    assert_non_null(user_named(high, "low"));
+    parent.one_up = 4;
+    upstream_reject(((RelaySource *)node->source)->upstream, "the test wants another session");
+    for (u32 i = 0; i < 400; i++) {
+        Vec3 target = {0.01f * (f32)i, 1.0f, 0.0f};
+        Input spawn = {.kind = INPUT_SPAWN, .target = target, .rotation = {1.0f, 0, 0, 0}};
+        drag(low, target);
+        (void)connection_input(low, &spawn);
+        if (i % 40 == 0) {
+            (void)connection_chat(low, "noise");
+        }
+        tree_run(&tree, 20);
+    }
+    ConnectionStats stats;
+    HostStats root;
+    connection_stats(high, &stats);
+    host_stats(tree.root.host, &root);
+    print_message("the root met %u malformed messages\n", (u32)root.malformed);
+    assert_true(root.malformed > 0);
+    assert_int_equal(connection_state(high), CONNECTION_LIVE);
+    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    /* It is honest again: its user is there, once. */
+    parent.one_up = 0;
+    upstream_reject(((RelaySource *)node->source)->upstream, "the test wants another session");
+    tree_run(&tree, 6000);
+    u32 count, lows = 0;
+    const UserInfo *users = connection_users(high, &count);
+    for (u32 i = 0; i < count; i++) {
+        lows += strncmp(users[i].name, "low", 3) == 0;
+    }
+    assert_int_equal(lows, 1);
+    tree_stop(&tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -808,6 +866,7 @@ int main(void)
         cmocka_unit_test(test_from_above),
         cmocka_unit_test(test_reach_up),
         cmocka_unit_test(test_no_more_than_itself),
+        cmocka_unit_test(test_hostile_relay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,6 +221,14 @@ static Source *relay_open(const ServerOptions *options, const char *operand, Kno
     ErrorText why = {0};
     RelayOptions relay = {.record_path = options->record, .record_force = options->force};
     bool remembers = file_state_path("known_hosts", path, sizeof path, &why) == ERROR_OK;
+    if (options->fast || options->paused || options->hash || options->ticks != 0 ||
+        options->speed != 1.0 || options->probe[0] != '\0') {
+        error_set(error, ERROR_USAGE,
+                  "--fast, --paused, --speed, --ticks, --hash and --probe are for the server that "
+                  "simulates, not for a relay of %s",
+                  operand);
+        return NULL;
+    }
     if (options->checkpoint != NULL || options->resume) {
         error_set(error, ERROR_USAGE, "--checkpoint: the world of %s is kept there", operand);
         return NULL;
@@ -281,6 +289,12 @@ static Source *source_open(const ServerOptions *options, const char *operand, Kn
     };
     if (is_relay(operand)) {
         return relay_open(options, operand, known, error);
+    }
+    if (options->relay_name != NULL || options->relay_token != NULL ||
+        options->relay_password != NULL) {
+        error_set(error, ERROR_USAGE, "--relay-name, -token and -password: %s is not plenum://HOST",
+                  operand);
+        return NULL;
     }
     if (options->resume && options->checkpoint == NULL) {
         error_set(error, ERROR_USAGE, "--resume: needs --checkpoint DIR to find the world in");

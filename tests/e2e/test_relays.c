@@ -63,6 +63,12 @@ static void test_refusals(void **state)
     process_start(&relay, "plenum-server", "--listen", "127.0.0.1:0",
                   "plenum://127.0.0.1:9#notakey", NULL);
     assert_int_equal(process_wait(&relay, 10.0), 2);
+    process_start(&relay, "plenum-server", "--listen", "127.0.0.1:0", "--paused",
+                  "plenum://127.0.0.1:9", NULL);
+    assert_int_equal(process_wait(&relay, 10.0), 2);
+    process_start(&relay, "plenum-server", "--listen", "127.0.0.1:0", "--relay-name", "x",
+                  "shared/scenes/cradle.json", NULL);
+    assert_int_equal(process_wait(&relay, 10.0), 2);
 }
 
 int main(void)

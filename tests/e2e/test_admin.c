@@ -146,7 +146,7 @@ static void test_descriptors(void **state)
     };
     Process server;
     int fds[LEFT];
-    u32 port = limited_start(&server, "-n 24", "");
+    u32 port = limited_start(&server, "-n 24", "--paused"); /* a slow world would be ill */
     assert_true(page_says(port, "/healthz", "200 OK"));
     /* At most 16 connections from one address are served, so two addresses are used. */
     for (u32 i = 0; i < LEFT; i++) {

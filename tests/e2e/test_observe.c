@@ -41,7 +41,6 @@ static void test_metrics(void **state)
     process_start(&client, "plenum-client", "--headless", "--duration", "4",
                   server_address(world_port), NULL);
     assert_true(page_says(port, "/metrics", "plenum_join_seconds_count 1"));
-    assert_true(page_says(port, "/metrics", "plenum_client_budget_bytes_per_second_count 1"));
     assert_int_equal(process_wait(&client, 30.0), 0);
     assert_true(page_says(port, "/metrics", "plenum_sessions_ended_total{reason=\"left\"} 1"));
     page_get(port, "/metrics", page, sizeof page);
@@ -60,7 +59,8 @@ static void test_metrics(void **state)
     assert_int_equal(process_stop(&server), 0);
 }
 
-/* A list that could not be saved makes the server ill until it could be, and no longer. */
+/* A list that could not be saved makes the server ill until it could be, and no longer. Paused: a
+ * busy machine is no reason to be ill. */
 static void test_recovery(void **state)
 {
     PL_UNUSED(state);
@@ -69,7 +69,8 @@ static void test_recovery(void **state)
     u32 world_port;
     snprintf(folder, sizeof folder, "%s", test_path("lists"));
     snprintf(config, sizeof config, "%s", test_path("observed.ini"));
-    snprintf(text, sizeof text, "bans = %s/bans\nconsole = %s\n", folder, test_path("console"));
+    snprintf(text, sizeof text, "bans = %s/bans\nconsole = %s\npaused = yes\n", folder,
+             test_path("console"));
     file_write(config, text);
     assert_int_equal(mkdir(folder, 0700), 0);
     u32 port = observed_start(&server, &world_port, "--config", config);
@@ -92,7 +93,7 @@ static void test_recovery(void **state)
     free(bans);
 }
 
-/* A trace is JSON, and its phases fill its ticks; the program has the probes. */
+/* A trace is JSON, and each tick holds its phases; the program has the probes. */
 static void test_trace(void **state)
 {
     PL_UNUSED(state);
@@ -104,9 +105,11 @@ static void test_trace(void **state)
         "assert [e['args']['number'] for e in ticks] == list(range(1, 91)), len(ticks)\n"
         "names = {'inputs', 'contacts', 'substeps', 'finish', 'frame', 'record', 'checkpoint'}\n"
         "phases = [e for e in spans if e['name'] in names]\n"
-        "parts = sum(e['dur'] for e in phases)\n"
-        "whole = sum(e['dur'] for e in ticks)\n"
-        "assert 0.5 * whole < parts <= whole * 1.1, (parts, whole)\n"
+        "for t in ticks:\n"
+        "    begin, end = t['ts'] - 0.01, t['ts'] + t['dur'] + 0.01\n"
+        "    inside = {e['name'] for e in phases\n"
+        "              if begin <= e['ts'] and e['ts'] + e['dur'] <= end}\n"
+        "    assert inside == names, (t, inside)\n"
         "assert any(e['name'] == 'turn' for e in spans)\n"
         "elf = open(sys.argv[2], 'rb').read()\n"
         "for name in ('tick', 'tick_phase', 'snapshot', 'join', 'leave'):\n"

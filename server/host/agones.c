@@ -15,7 +15,8 @@ enum {
     AGAIN_MS = 1000,  /* after a failure */
     PATIENCE_MS = 3000,
     LABEL_MS = 1000, /* the number of users is told this often at most */
-    REQUEST_BYTES = 768
+    REQUEST_BYTES = 768,
+    STATUS_BYTES = 12 /* "HTTP/1.1 200" */
 };
 
 /* What is to be said, most urgent first. */
@@ -106,25 +107,29 @@ static void finish(Agones *agones, bool heard)
         log_warn("Agones does not answer on port %u", ntohs(agones->sidecar.sin_port));
     }
     agones->failing = !heard;
-    uv_close((uv_handle_t *)&agones->tcp, on_closed);
+    if (!uv_is_closing((uv_handle_t *)&agones->tcp)) { /* else the host ends */
+        uv_close((uv_handle_t *)&agones->tcp, on_closed);
+    }
 }
 
+/* The sidecar closes the connection after its answer: before, it would meet a reset. */
 static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buffer)
 {
     PL_UNUSED(buffer);
     Agones *agones = stream->data;
     agones->answer_bytes += bytes > 0 ? (u32)bytes : 0;
-    if (agones->answer_bytes >= 12 || bytes < 0) {
-        finish(agones, agones->answer_bytes >= 12 && agones->answer[9] == '2');
+    if (bytes < 0) {
+        finish(agones, agones->answer_bytes >= STATUS_BYTES && agones->answer[9] == '2');
     }
 }
 
+/* Only the beginning is kept. */
 static void on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
     PL_UNUSED(wanted);
     Agones *agones = handle->data;
-    *buffer = uv_buf_init(agones->answer + agones->answer_bytes,
-                          (unsigned)(sizeof agones->answer - agones->answer_bytes));
+    u32 at = u32_min(agones->answer_bytes, STATUS_BYTES);
+    *buffer = uv_buf_init(agones->answer + at, (unsigned)(sizeof agones->answer - at));
 }
 
 static void on_written(uv_write_t *write, int status)

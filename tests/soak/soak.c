@@ -29,12 +29,16 @@ enum {
     KILLED = 2,
     KILLED_BOTS = 4,
     GROUPS = 2 + COMING + KILLED,
+    CROWD_S = 20, /* more clients at the start: all places are taken, memory is at its height */
     SAMPLES_MAX = 24 * 3600,
     PAGE_BYTES = 64 << 10,
     FILE_BYTES = 1 << 20, /* "disk" of each file of the server */
     WARM_S = 60,          /* histories fill, places are taken */
     GROWTH_BYTES = 2 << 20
 };
+
+#define CROWD_BOTS "32"
+#define PLACES     "96"
 
 static const f64 idle_least = 0.3;      /* share of the machine's time that was left */
 static const f64 tick_spread_max = 1.2; /* p99 / median on an idle machine */
@@ -53,6 +57,8 @@ typedef struct Soak {
     Process server;
     UdpProxy proxy;
     Group groups[GROUPS];
+    Process crowd;
+    u64 crowd_ns; /* its end; 0: over */
     u32 port, http;
     u64 end_ns;
     f64 *memory; /* [samples] */
@@ -185,6 +191,21 @@ static void groups_begin(Soak *soak)
     }
 }
 
+static void crowd_begin(Soak *soak)
+{
+    process_start(&soak->crowd, "plenum-client", server_address(soak->port), "--headless", "--bots",
+                  CROWD_BOTS, "--name", "crowd", "--duration", "10", "--wait", "60", NULL);
+    soak->crowd_ns = clock_now_ns() + CROWD_S * 1000000000ull;
+}
+
+static void crowd_end(Soak *soak)
+{
+    if (soak->crowd_ns > 0 && clock_now_ns() > soak->crowd_ns) {
+        expect(soak, process_wait(&soak->crowd, 60.0) == 0, "all places are taken at first", 0);
+        soak->crowd_ns = 0;
+    }
+}
+
 /* ---- the run ---- */
 
 /* Each file of the server ends after so many bytes, as on a small disk. */
@@ -198,7 +219,7 @@ static void server_begin(Soak *soak)
     small = before;
     small.rlim_cur = FILE_BYTES;
     setrlimit(RLIMIT_FSIZE, &small);
-    soak->port = server_start(&soak->server, "--http", http, "--max-clients", "80", "--reserved",
+    soak->port = server_start(&soak->server, "--http", http, "--max-clients", PLACES, "--reserved",
                               "0", "--log", "warn", "--record", test_path("soak.plrec"), "--audit",
                               test_path("audit.log"), "--checkpoint", test_folder(),
                               "--checkpoint-every", "7", source_path("tests/soak/soak.json"), NULL);
@@ -336,12 +357,14 @@ int main(void)
     server_begin(&soak);
     soak.end_ns = clock_now_ns() + (u64)(wanted_s * 1e9);
     groups_begin(&soak);
+    crowd_begin(&soak);
     machine_time(&idle[0], &all[0]);
     printf("soak: %.1f minutes, %d clients\n", wanted_s / 60.0,
            STAYING + BEHIND + COMING * COMING_BOTS + KILLED * KILLED_BOTS);
     while (clock_now_ns() + 4000000000ull < soak.end_ns) {
         clock_sleep_until_ns(clock_now_ns() + 1000000000ull);
         groups_turn(&soak, clock_now_ns());
+        crowd_end(&soak);
         sample(&soak);
     }
     machine_time(&idle[1], &all[1]);

@@ -1,5 +1,4 @@
-/* test_bullet.c: fast bodies tunnel through nothing, and are not deflected by bodies they do not
- * touch. */
+/* test_bullet.c: fast bodies do not tunnel, and are not deflected by bodies they do not touch. */
 #include "server/physics/rigid/rigid.h"
 #include "shared/geometry/geometry.h"
 #include "tests/support/any.h"
@@ -286,7 +285,7 @@ static void bullets_meet_bullets(void **state)
 }
 
 /* It flies past the edge of a box at 10 cm: its velocity stays bit-identical. */
-static void what_passes_by_is_left_alone(void **state)
+static void bodies_that_pass_by_are_not_deflected(void **state)
 {
     PL_UNUSED(state);
     any = (Any){5, 0};
@@ -555,8 +554,8 @@ static Geometry *closed_box(f32 half)
     return box;
 }
 
-/* A box with 27 balls falls 3 m, a kinematic one rotates at 10 rad/s, and a crowd is created
- * beside. */
+/* A box with 27 balls falls 3 m, a kinematic one rotates at 10 rad/s, and many bodies are created
+ * next to it. */
 static Rigid *moving_walls(const Geometry *const *geometries, f32 half)
 {
     RigidDef world_def = {.body_capacity = 256,
@@ -591,7 +590,7 @@ static Rigid *moving_walls(const Geometry *const *geometries, f32 half)
     return rigid;
 }
 
-/* None leaves; the number of threads and a restore in between change no bit. */
+/* No ball leaves; neither the number of threads nor a restore in between changes a bit. */
 static void moving_walls_keep_what_is_in_them(void **state)
 {
     PL_UNUSED(state);
@@ -633,7 +632,7 @@ int main(void)
         cmocka_unit_test(none_passes_a_terrain),
         cmocka_unit_test(a_bullet_gives_its_momentum_to_the_plate),
         cmocka_unit_test(bullets_meet_bullets),
-        cmocka_unit_test(what_passes_by_is_left_alone),
+        cmocka_unit_test(bodies_that_pass_by_are_not_deflected),
         cmocka_unit_test(swept_balls_bounce_as_high_as_they_should),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(a_spinning_rod_does_not_reach_through),

@@ -221,7 +221,7 @@ static void what_sleeps_is_woken(void **state)
     Input lift = {.kind = INPUT_SET, .user = 1, .sequence = 3};
     MessageWorld said;
     world_describe(fall.world, &said);
-    lift.index = said.parameter_count - 1; /* the springs support the cloud, until: */
+    lift.index = said.parameter_count - 1; /* the springs hold it up, until: */
     lift.values[0] = 10.0f;
     world_tick(fall.world, &lift, 1);
     u32 box = 1;

@@ -87,7 +87,7 @@ static void a_cloth_lies_on_solids(void **state)
     BodyDef cylinder =
         fixed((Shape){.kind = SHAPE_CYLINDER, .radius = 0.5f, .half_height = 0.4f}, vec3(0, 1, 0));
     assert_lies_on(&cylinder, "cylinder");
-    cylinder.orientation = quat_normalize((Quat){1.0f, 1.0f, 0.0f, 0.0f}); /* lying */
+    cylinder.orientation = quat_normalize((Quat){1.0f, 1.0f, 0.0f, 0.0f}); /* on its side */
     assert_lies_on(&cylinder, "cylinder on its side");
     BodyDef cone =
         fixed((Shape){.kind = SHAPE_CONE, .radius = 0.6f, .half_height = 0.4f}, vec3(0, 1, 0));

@@ -1,7 +1,7 @@
-/* test_flight_momentum.c: five fast boxes meet within a tick, in which each of them moves by twice
- * its size: impacts that turn others away, and bodies that move on as one until the tick ends,
- * keep their angular momentum. Impacts with arms of the tick's start, and of bodies that passed
- * each other, changed it by 3.1 % of its parts in the mean, by 21 % at most. */
+/* test_flight_momentum.c: five fast boxes meet within a tick in which each would move by twice its
+ * size. Impacts that deflect some of them, and bodies that then move together until the tick ends,
+ * conserve angular momentum. With lever arms taken at the start of the tick, or impacts of bodies
+ * that had already passed each other, it changed by 3.1 % on average and 21 % at most. */
 #include "shared/math/random.h"
 #include "tests/support/rigid_kit.h"
 
@@ -26,7 +26,8 @@ static Vec3 any_vector(u64 seed, u32 index, f32 most)
                 random_range(seed, 3 * index + 2, -most, most));
 }
 
-/* Change of the angular momentum of boxes that meet near the origin, as part of what they have. */
+/* Change of the angular momentum of boxes that meet near the origin, relative to its initial
+ * value. */
 static f64 change_of(u64 seed)
 {
     Rigid *rigid = rigid_create(&(RigidDef){

@@ -1,5 +1,5 @@
-/* test_grains.c: granular matter: angle of repose, rest, the collapse of columns (Lube et al.
- * 2004), state and threads. */
+/* test_grains.c: granular matter: angle of repose, rest, collapse of columns (Lube et al. 2004),
+ * images and threads. */
 #include "shared/math/random.h"
 #include "tests/support/liquid_kit.h"
 
@@ -36,7 +36,7 @@ static f32 any(u64 key)
     return random_f32(1, key);
 }
 
-/* Fills a cylinder loosely: a jittered lattice. */
+/* Fills a cylinder with a loose, jittered lattice. */
 static u32 fill_column(LiquidKit *kit, f32 radius, f32 height)
 {
     f32 s = 1.15f * d;
@@ -69,7 +69,7 @@ static f32 run_to_rest(LiquidKit *kit, f32 most)
     return t;
 }
 
-/* Degrees of the flank of a heap around the axis: a line through the mean heights of its surface
+/* Slope of the flank of a heap around the axis in degrees: a line through the mean surface heights
  * in rings, between 15 and 85 % of the top. */
 static f64 slope_of(const LiquidKit *kit)
 {
@@ -151,7 +151,7 @@ static void repose_grows_with_friction(void **state)
     assert_true(rough > 28.0 && rough < 36.0);
 }
 
-/* What stands does not creep: without sleep no grain moves by 1 % of its diameter in 4 s. */
+/* A heap does not creep: with sleep disabled no grain moves by 1 % of its diameter in 4 s. */
 static void heap_does_not_creep(void **state)
 {
     PL_UNUSED(state);
@@ -177,7 +177,7 @@ static void heap_does_not_creep(void **state)
     liquid_kit_free(&kit);
 }
 
-/* A column of grains on a plane runs out less far the rougher they are. */
+/* A column of rougher grains on a plane spreads less far. */
 static void friction_shortens_the_run_out(void **state)
 {
     PL_UNUSED(state);
@@ -201,7 +201,7 @@ static void friction_shortens_the_run_out(void **state)
 
 /* ---- collapse of columns ---- */
 
-/* A ring of plates around a column; their slots. */
+/* Places a ring of plates around a column; their slots. */
 enum {
     PLATES = 24
 };
@@ -217,8 +217,8 @@ static void add_ring(LiquidKit *kit, f32 radius, BodyId ids[PLATES])
     }
 }
 
-/* Where a deposit ends: a line through its thickness near the edge, grains on d², at zero. The
- * edge of real sand is thinner than one of these grains. */
+/* Radius at which a deposit ends: a line through its thickness near the edge, in grains per d²,
+ * extrapolated to zero. The edge of real sand is thinner than one of these grains. */
 static f64 edge_of(const LiquidKit *kit, f64 from)
 {
     f64 count[RINGS] = {0}, n = 0.0, sr = 0.0, st = 0.0, srr = 0.0, srt = 0.0;
@@ -241,8 +241,8 @@ static f64 edge_of(const LiquidKit *kit, f64 from)
     return (sr - st / slope) / n * (f64)d;
 }
 
-/* A dense column of sand (settled without friction) is set free: how far its foot runs and how high
- * it stands (Lube et al. 2004), relative to the laws for its height over radius. */
+/* A dense column of sand (settled without friction) is released: how far its foot spreads and how
+ * high it remains, relative to the laws of Lube et al. 2004 for its aspect ratio. */
 static void collapse(f32 radius, f32 height, f64 *foot, f64 *top)
 {
     LiquidKit kit = grains_kit(4000, 0.6f);
@@ -316,8 +316,8 @@ static void threads_give_the_same_bits(void **state)
     }
 }
 
-/* A saved state goes on as the original, contacts included. */
-static void saved_state_goes_on(void **state)
+/* A world loaded from an image continues as the original, contacts included. */
+static void saved_state_continues_identically(void **state)
 {
     PL_UNUSED(state);
     LiquidKit kit = grains_kit(1500, 0.5f), other = grains_kit(1500, 0.5f);
@@ -332,10 +332,10 @@ static void saved_state_goes_on(void **state)
     liquid_serialize(other.liquid, &load);
     assert_false(load.failed);
     assert_true(liquid_kit_hash(&kit) == liquid_kit_hash(&other));
-    liquid_kit_run(&kit, 1.2f); /* slots change places in it */
+    liquid_kit_run(&kit, 1.2f); /* the order of slots changes meanwhile */
     liquid_kit_run(&other, 1.2f);
     assert_true(liquid_kit_hash(&kit) == liquid_kit_hash(&other));
-    for (size_t k = count.used - 32; k < count.used; k++) { /* an impulse that is no number */
+    for (size_t k = count.used - 32; k < count.used; k++) { /* a non-finite impulse */
         data[k] = 0xff;
     }
     load = (State){.mode = STATE_LOAD, .data = data, .bytes = count.used};
@@ -346,7 +346,7 @@ static void saved_state_goes_on(void **state)
     liquid_kit_free(&other);
 }
 
-/* A block that falls lies: it regains less than a sixth of the energy of its fall. */
+/* A block that falls does not bounce: it regains less than a sixth of the energy of its fall. */
 static void falling_block_does_not_bounce(void **state)
 {
     PL_UNUSED(state);
@@ -372,8 +372,8 @@ static void falling_block_does_not_bounce(void **state)
     liquid_kit_free(&kit);
 }
 
-/* Two heaps that meet in free space, without gravity. */
-static void momentum_is_kept(void **state)
+/* Two heaps collide in free space, without gravity. */
+static void momentum_is_conserved(void **state)
 {
     PL_UNUSED(state);
     LiquidKit kit = grains_kit(1000, 0.6f);
@@ -400,7 +400,7 @@ static void momentum_is_kept(void **state)
     liquid_kit_free(&kit);
 }
 
-/* Many grains in one place come apart slowly. */
+/* Many grains in one place separate slowly. */
 static void overlap_does_not_explode(void **state)
 {
     PL_UNUSED(state);
@@ -429,8 +429,8 @@ int main(void)
                                        cmocka_unit_test(heap_does_not_creep),
                                        cmocka_unit_test(friction_shortens_the_run_out),
                                        cmocka_unit_test(threads_give_the_same_bits),
-                                       cmocka_unit_test(saved_state_goes_on),
-                                       cmocka_unit_test(momentum_is_kept),
+                                       cmocka_unit_test(saved_state_continues_identically),
+                                       cmocka_unit_test(momentum_is_conserved),
                                        cmocka_unit_test(falling_block_does_not_bounce),
                                        cmocka_unit_test(overlap_does_not_explode)};
     return cmocka_run_group_tests(tests, NULL, NULL);

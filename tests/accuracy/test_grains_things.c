@@ -14,7 +14,7 @@
 static const f32 g = 9.81f;
 static const f32 d = 0.02f;
 
-/* Grains of a phase in a lattice, each moved by up to a quarter of the spacing. */
+/* Grains of a phase in a lattice, each displaced by up to a quarter of the spacing. */
 static void fill_loosely(LiquidKit *kit, u32 phase, Vec3 low, u32 x, u32 y, u32 z)
 {
     liquid_kit_fill(kit, phase, low, x, y, z);
@@ -60,7 +60,7 @@ static f64 crater(f32 drop, f64 *law)
     f64 before = (f64)rigid_position(kit.rigid, slot).y;
     liquid_kit_run(&kit, 0.5f);
     f64 after = (f64)rigid_position(kit.rigid, slot).y, deep = level - (after - (f64)radius);
-    /* Uehara et al. 2003: 0.14 / µ (ρ ball / ρ bulk)^½ D^⅔ H^⅓, H the whole drop; µ = tan 33°. */
+    /* Uehara et al. 2003: 0.14 / µ (ρ ball / ρ bulk)^½ D^⅔ H^⅓, H the total drop; µ = tan 33°. */
     f64 heavy = sqrt(2000.0 / (0.58 * (f64)sand.density)), across = 2.0 * (f64)radius;
     *law = 0.14 / 0.65 * heavy * cbrt(across * across * ((f64)drop + deep));
     print_message("drop %.2f m: %.4f m deep, law %.4f; sinks %.2g m in 0.5 s\n", (f64)drop, deep,
@@ -70,7 +70,7 @@ static f64 crater(f32 drop, f64 *law)
     return deep;
 }
 
-/* A ball lands in a crater and stays; it is deeper from higher up. */
+/* A ball makes a crater and stays in it; the crater is deeper from a greater height. */
 static void balls_make_craters(void **state)
 {
     PL_UNUSED(state);
@@ -88,7 +88,7 @@ static void balls_make_craters(void **state)
 
 /* ---- static friction ---- */
 
-/* Spacings by which a bed slides while it is tilted to `most` degrees within 8 s. */
+/* Distance in spacings by which a bed slides while it is tilted to `most` degrees within 8 s. */
 static f64 slides(f32 friction, f32 static_friction, f64 most)
 {
     LiquidPhaseDef sand = liquid_phase_default(LIQUID_GRAINS);
@@ -110,7 +110,8 @@ static f64 slides(f32 friction, f32 static_friction, f64 most)
     return way;
 }
 
-/* Static friction above the kinetic one is a threshold: a bed at rest breaks away later. */
+/* Static friction above kinetic friction acts as a threshold: a bed at rest starts to slide
+ * later. */
 static void static_friction_is_a_threshold(void **state)
 {
     PL_UNUSED(state);
@@ -120,7 +121,7 @@ static void static_friction_is_a_threshold(void **state)
 
 /* ---- water ---- */
 
-/* Water poured on a bed fills its pores; what is left stands above, and the grains stay. */
+/* Water poured on a bed fills its pores; the excess stands above, and the grains stay. */
 static void water_seeps_into_sand(void **state)
 {
     PL_UNUSED(state);
@@ -151,7 +152,7 @@ static void water_seeps_into_sand(void **state)
     liquid_kit_free(&kit);
 }
 
-/* m/s by which grains of a density rise in still water. */
+/* Vertical velocity in m/s of grains of a density in still water. */
 static f64 rises(f32 density)
 {
     LiquidDef def = {.spacing = d, .phase_count = 2};
@@ -180,7 +181,7 @@ static f64 rises(f32 density)
     return sum / 4.0 / 0.3;
 }
 
-/* Archimedes: a grain as dense as water hangs in it. */
+/* Archimedes: a grain as dense as water neither rises nor sinks. */
 static void grains_float_by_their_density(void **state)
 {
     PL_UNUSED(state);
@@ -191,7 +192,7 @@ static void grains_float_by_their_density(void **state)
 
 /* ---- hands ---- */
 
-/* A hand digs a furrow through a bed; it stands open when the hand has gone. */
+/* A hand digs a furrow through a bed; the furrow remains after the hand has left. */
 static void hands_dig(void **state)
 {
     PL_UNUSED(state);
@@ -222,8 +223,8 @@ static void hands_dig(void **state)
 
 /* ---- abuse ---- */
 
-/* A press of ten times its mass falls on sand in a box: bounded, nothing passes the walls, and it
- * stands on the sand in the end. */
+/* A press of ten times its mass falls on sand in a box: motion stays bounded, no grain passes the
+ * walls, and the press ends on top of the sand. */
 static void press_is_bounded(void **state)
 {
     PL_UNUSED(state);

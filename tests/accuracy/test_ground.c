@@ -1,5 +1,5 @@
-/* test_ground.c: round and flat bodies move over ground of many triangles as over a plane: no
- * bumps at seams, cylinders roll evenly, and stacks of any solids stand. */
+/* test_ground.c: round and flat bodies move over ground of many triangles as over a plane: no bumps
+ * at seams, cylinders roll evenly, and stacks of any solids stand. */
 #include "server/physics/rigid/rigid.h"
 #include "shared/geometry/geometry.h"
 #include "tests/support/rigid_kit.h"

@@ -1,7 +1,7 @@
 /*
  * test_particle_motion.c: particles against closed forms: orders of convergence of the integrators,
- * Kepler orbits, bounces at the time of contact over restitution, friction, speeds, shapes and
- * rates.
+ * Kepler orbits, and bounces at the exact time of contact for many values of restitution, friction,
+ * speed, shape and rate.
  */
 #include "server/physics/particles/particles.h"
 #include "server/physics/rigid/collider.h"
@@ -160,7 +160,7 @@ static void euler_gains_and_symplectic_keeps(void **state)
         drift[i] = (now.kinetic + now.potential) / -12.5 - 1.0;
         particles_destroy(p);
     }
-    expect_at_most("Euler", drift[PARTICLE_EULER], -0.5); /* half of what binds it is lost */
+    expect_at_most("Euler", drift[PARTICLE_EULER], -0.5); /* half of the binding energy is lost */
     expect_near("symplectic", drift[PARTICLE_SYMPLECTIC], 0.0, 0.01);
     expect_near("midpoint", drift[PARTICLE_MIDPOINT], 0.0, 0.02);
     expect_near("Verlet", drift[PARTICLE_VERLET], 0.0, 1e-4);
@@ -210,7 +210,7 @@ static void floor_finish(Floor *floor)
     rigid_destroy(floor->rigid);
 }
 
-/* Tops at y = 0. */
+/* Shapes with their tops at y = 0. */
 static BodyDef floor_of(u32 kind, Geometry *field)
 {
     BodyDef def = kit_plane(quat_identity());
@@ -239,7 +239,7 @@ static void bounces_are_those_of_the_closed_form(void **state)
         f32 radius = any_between(&any, 0.01f, 0.3f), fall = any_between(&any, 0.2f, 4.0f);
         f32 e = any_between(&any, 0.3f, 1.0f), x = any_between(&any, -0.3f, 0.3f);
         u32 kind = c % 5;
-        x = kind == 2 ? 0.0f : x; /* on the ball's pole */
+        x = kind == 2 ? 0.0f : x; /* at the pole of the ball */
         BodyDef floor_def = floor_of(kind, field);
         Floor floor;
         floor_init(&floor, &floor_def);
@@ -249,18 +249,18 @@ static void bounces_are_those_of_the_closed_form(void **state)
         def.restitution = e;
         def.friction = any_between(&any, 0.0f, 1.0f);
         Particles *p = made(&def, vec3(0.0f, -9.81f, 0.0f));
-        u32 ticks = hz; /* 1 s: up to some bounces, none of them slow */
+        u32 ticks = hz; /* 1 s: several bounces, all of them fast */
         for (u32 i = 1; i <= ticks; i++) {
             run(p, 1, 1.0f / (f32)hz, &floor.collider);
             f64 time = (f64)i / hz;
             f64 speed = sqrt(2.0 * 9.81 * (f64)fall), last = time - speed / 9.81;
-            f64 slow = speed; /* of the last bounce */
+            f64 slow = speed; /* speed after the last bounce */
             while (last > 0.0) {
                 slow *= (f64)e;
                 last -= 2.0 * slow / 9.81;
             }
             if (slow < 3.0 * 9.81 / hz) {
-                break; /* what is slower than its weight makes it in a step comes to rest */
+                break; /* a bounce slower than one step of gravity comes to rest */
             }
             f64 gap = (f64)particles_position(p, 0).y - (f64)radius;
             expect_near("height after bounces", gap, bounced_gap((f64)fall, (f64)e, 9.81, time),
@@ -279,7 +279,7 @@ static void impacts_follow_restitution_and_friction(void **state)
     for (u32 c = 0; c < 400; c++) {
         f32 e = any_between(&any, 0.0f, 1.0f), mu = any_between(&any, 0.0f, 1.0f);
         f32 speed = any_between(&any, 1.0f, 150.0f);
-        Quat turn = any_rotation(&any); /* of the whole picture */
+        Quat turn = any_rotation(&any); /* rotates the whole setup */
         BodyDef plane = kit_plane(turn);
         Floor floor;
         floor_init(&floor, &plane);
@@ -342,7 +342,7 @@ static void nothing_passes_a_thin_wall(void **state)
         run(p, 20, 1.0f / 60.0f, &floor.collider);
         for (u32 i = 0; i < PL_COUNT(start); i++) {
             Vec3 x = particles_position(p, i);
-            bool over = fabsf(x.x) < 4.0f && fabsf(x.z) < 4.0f; /* else it may fall off */
+            bool over = fabsf(x.x) < 4.0f && fabsf(x.z) < 4.0f; /* otherwise it may fall off */
             if (over && x.y < -0.01f) {
                 fail_msg("case %u: particle %u is at %g below the wall", c, i, (double)x.y);
             }
@@ -353,7 +353,7 @@ static void nothing_passes_a_thin_wall(void **state)
     geometry_destroy(field);
 }
 
-/* Each rests at a height of its own radius, and radii fill the range. */
+/* Each rests at a height of its own radius, and radii cover their range. */
 static void sizes_differ_and_count(void **state)
 {
     PL_UNUSED(state);
@@ -389,9 +389,9 @@ static void sizes_differ_and_count(void **state)
     floor_finish(&floor);
 }
 
-/* Particles at rest on a floor sleep and keep their bits. They wake when a thing comes near or what
- * carries them goes, not when something moves far away. */
-static void what_rests_sleeps_and_wakes(void **state)
+/* Particles at rest on a floor sleep and stay bit for bit the same. They wake when a body
+ * approaches or their support is removed, not when something moves far away. */
+static void particles_at_rest_sleep_and_wake(void **state)
 {
     PL_UNUSED(state);
     enum {
@@ -427,9 +427,9 @@ static void what_rests_sleeps_and_wakes(void **state)
         assert_true(particles_asleep(p, 0));
         assert_float_equal(vec3_distance(place, particles_position(p, 7)), 0.0f, 0.0f);
         particles_serialize(p, &before);
-        if (c == 0) { /* another gravity */
+        if (c == 0) { /* gravity changes */
             particles_set_gravity(p, vec3(0.0f, 2.0f, 0.0f));
-        } else if (c == 1) { /* a hand comes */
+        } else if (c == 1) { /* a hand approaches */
             rigid_set_velocity(floor.rigid, slot, vec3(2.0f, -0.1f, 0.0f), vec3_zero());
             for (u32 i = 0; i < 105; i++) {
                 kit_tick(floor.rigid);
@@ -437,7 +437,7 @@ static void what_rests_sleeps_and_wakes(void **state)
                 assert_true(i > 60 || particles_asleep(p, 0)); /* it is 1 m away */
                 assert_true(i < 95 || !particles_asleep(p, 0));
             }
-        } else if (c == 2) { /* the floor goes */
+        } else if (c == 2) { /* the floor is removed */
             rigid_remove(floor.rigid, rigid_at(floor.rigid, 0));
         } else {
             particles_push(p, 3, vec3(0.0f, 3.0f, 0.0f));
@@ -461,7 +461,7 @@ int main(void)
         cmocka_unit_test(impacts_follow_restitution_and_friction),
         cmocka_unit_test(nothing_passes_a_thin_wall),
         cmocka_unit_test(sizes_differ_and_count),
-        cmocka_unit_test(what_rests_sleeps_and_wakes),
+        cmocka_unit_test(particles_at_rest_sleep_and_wake),
     };
     return cmocka_run_group_tests_name("particle_motion", tests, NULL, NULL);
 }

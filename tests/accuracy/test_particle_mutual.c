@@ -1,6 +1,6 @@
 /*
- * test_particle_mutual.c: particles that act on each other: gravitation by trees against the direct
- * sum, swarms against published optima, flocks against their rules; the same for any number of
+ * test_particle_mutual.c: particles that interact: gravitation by trees against the direct sum,
+ * swarms against published optima, flocks against their rules; the same results for any number of
  * threads.
  */
 #include "server/physics/particles/flock.h"
@@ -22,7 +22,7 @@ enum {
     BODIES_MOST = 6000
 };
 
-/* An even cube; clusters of bodies of different mass; a Plummer sphere. */
+/* A uniform cube; clusters of bodies of different mass; a Plummer sphere. */
 static u32 cluster(Any *any, Vec3 *places, f32 *masses, u32 kind)
 {
     u32 count = 1200 + any_below(any, BODIES_MOST - 1200);
@@ -57,7 +57,7 @@ static void trees_are_within_one_percent(void **state)
             momentum[2] += (f64)masses[i] * (f64)got[i].z;
             pushes += (f64)masses[i] * (f64)vec3_length(got[i]);
         }
-        for (u32 i = 0; i < count; i += 7) { /* direct, in double */
+        for (u32 i = 0; i < count; i += 7) { /* direct sum in double precision */
             f64 a[3] = {0};
             for (u32 k = 0; k < count; k++) {
                 f64 d[3] = {(f64)places[k].x - (f64)places[i].x,
@@ -88,7 +88,7 @@ static void trees_are_within_one_percent(void **state)
     free(masses);
 }
 
-static void coincident_bodies_are_no_stall(void **state)
+static void coincident_bodies_do_not_stall(void **state)
 {
     PL_UNUSED(state);
     Vec3 *places = calloc(BODIES_MOST, sizeof(Vec3)), *got = malloc(BODIES_MOST * sizeof(Vec3));
@@ -111,8 +111,8 @@ static void coincident_bodies_are_no_stall(void **state)
     free(masses);
 }
 
-/* Iterations in which all but unlucky swarms of 500 get there: Clerc, Kennedy 2002 and
- * Eberhart, Shi 2000 report some tens to few hundreds for these functions. */
+/* Iterations by which nearly all swarms of 500 have converged: Clerc, Kennedy 2002 and Eberhart,
+ * Shi 2000 report some tens to few hundreds for these functions. */
 static void swarms_find_the_optimum(void **state)
 {
     PL_UNUSED(state);
@@ -151,7 +151,7 @@ static void swarms_find_the_optimum(void **state)
 static const FlockRules calm = {
     .sight = 2.0f, .separation_distance = 0.5f, .cruise = 4.0f, .agility = 1e6f};
 
-/* Each rule alone, on two boids, against what it says. */
+/* Each rule alone, for two boids, against its definition. */
 static void flocks_follow_their_rules(void **state)
 {
     PL_UNUSED(state);
@@ -191,7 +191,7 @@ static void flocks_follow_their_rules(void **state)
     flock_finish(&flock);
 }
 
-/* Against sums over all pairs, in random swarms; momentum of cohesion and separation is kept. */
+/* Against sums over all pairs, in random swarms; cohesion and separation conserve momentum. */
 static void flocks_see_all_in_sight(void **state)
 {
     PL_UNUSED(state);
@@ -241,7 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trees_are_within_one_percent),
-        cmocka_unit_test(coincident_bodies_are_no_stall),
+        cmocka_unit_test(coincident_bodies_do_not_stall),
         cmocka_unit_test(swarms_find_the_optimum),
         cmocka_unit_test(flocks_follow_their_rules),
         cmocka_unit_test(flocks_see_all_in_sight),

@@ -91,7 +91,7 @@ static void bounces_reach_powers_of_e(void **unused)
 }
 
 /* With e = 1 energy neither grows nor decays. */
-static void perfect_bounces_go_on(void **unused)
+static void elastic_bounces_do_not_decay(void **unused)
 {
     PL_UNUSED(unused);
     for (u32 substeps = 1; substeps <= 16; substeps *= 4) {
@@ -111,7 +111,7 @@ int main(void)
         cmocka_unit_test(parabola_is_exact),
         cmocka_unit_test(gravity_scale_scales),
         cmocka_unit_test(bounces_reach_powers_of_e),
-        cmocka_unit_test(perfect_bounces_go_on),
+        cmocka_unit_test(elastic_bounces_do_not_decay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,7 +242,7 @@ static void ring_is_a_tube(void **unused)
 }
 
 /* Half the time, half the gas. */
-static void inflates_by_and_by(void **unused)
+static void inflates_over_the_given_time(void **unused)
 {
     PL_UNUSED(unused);
     SoftKit kit = soft_kit_create(vec3_zero());
@@ -276,7 +276,7 @@ int main(void)
         cmocka_unit_test(pressure_balances_tension),
         cmocka_unit_test(gas_keeps_momentum),
         cmocka_unit_test(ring_is_a_tube),
-        cmocka_unit_test(inflates_by_and_by),
+        cmocka_unit_test(inflates_over_the_given_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

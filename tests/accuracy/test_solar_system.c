@@ -1,7 +1,7 @@
 /*
  * test_solar_system.c: the shipped solar system against sidereal periods: E. M. Standish, Keplerian
- * Elements for Approximate Positions of the Major Planets (JPL), rates of mean longitude less those
- * of perihelia. Energy, momentum and angular momentum of the whole are kept.
+ * Elements for Approximate Positions of the Major Planets (JPL), rates of mean longitude minus
+ * those of perihelia. Total energy, momentum and angular momentum are conserved.
  */
 #include "server/author/scene_load.h"
 #include "server/world/matter_particles.h"
@@ -20,7 +20,7 @@ enum {
     PLANETS = 5
 };
 
-/* Degrees in a century: mean longitude, longitude of perihelion; semi-major axis, AU. */
+/* Degrees per century: mean longitude, longitude of perihelion; semi-major axis, AU. */
 typedef struct Planet {
     const char *name;
     f64 longitude, perihelion, axis;
@@ -70,7 +70,7 @@ static Sky sky_make(void)
     return sky;
 }
 
-/* From the sun, m. */
+/* Distance from the sun, m. */
 static Vec3 place(const Sky *sky, u32 slot)
 {
     return vec3_sub(particles_position(sky->particles, slot),
@@ -98,7 +98,7 @@ static void planets_return_after_their_years(void **unused)
     f64 ends[PLANETS], energy = probe_sum(&sky, "energy");
     for (u32 i = 0; i < PLANETS; i++) {
         const Planet *p = &planets[i];
-        f64 years = 100.0 * 360.0 / (p->longitude - p->perihelion); /* anomalistic */
+        f64 years = 100.0 * 360.0 / (p->longitude - p->perihelion); /* anomalistic year */
         slots[i] = slot_of(&sky, p->name);
         start[i] = place(&sky, slots[i]);
         ends[i] = p->rounds * years * seconds_a_year;

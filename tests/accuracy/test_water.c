@@ -50,9 +50,9 @@ static void run(Shallow *shallow, f64 time_s)
 /* ---- dam breaks ---- */
 
 typedef struct Dam {
-    f64 left, right;            /* m */
+    f64 left, right;            /* m, depths on either side */
     f64 middle, speed, shock;   /* m, m/s: 0 for a dry bed */
-    f64 time_s, first_order[4]; /* s; %, of HLL without slopes at n = 100, 200, 400, 800 */
+    f64 time_s, first_order[4]; /* s; error in % of HLL without slopes at n = 100, 200, 400, 800 */
 } Dam;
 
 static const Dam ritter = {1.0, 0.0, 0.0, 0.0, 0.0, 0.7, {1.23, 0.80, 0.50, 0.30}};
@@ -73,7 +73,7 @@ static f64 dam_depth(const Dam *dam, f64 x, f64 t)
     return xi < 2.0 * c ? fan : 0.0;
 }
 
-/* L1 error of the depth, % of the deep side's; cell means of the exact solution by 32 points. */
+/* L1 error of the depth, % of the deeper side; the exact solution as cell means of 32 points. */
 static f64 dam_error(const Dam *dam, u32 n, bool along_z, bool mirrored)
 {
     Shallow *shallow = channel(n, 10.0, along_z, HEIGHT_ABSORBING);
@@ -110,8 +110,8 @@ static void dam_breaks_beat_first_order_twice(void **state)
     }
 }
 
-/* Ritter's dam at an edge: what is below does not matter to the water above, so that 8/27 h √(g h)
- * falls over it. */
+/* Ritter's dam break at a free edge: the water above does not depend on what is below, so that 8/27
+ * h √(g h) flows over it. */
 static void water_falls_over_edges(void **state)
 {
     PL_UNUSED(state);
@@ -136,7 +136,7 @@ static void water_falls_over_edges(void **state)
     }
 }
 
-/* Ritter's front, where it is a thousandth as deep as the dam: thin water is late, less so on finer
+/* Ritter's front, where the depth is a thousandth of the dam's: thin water lags, less so on finer
  * grids. */
 static void fronts_on_dry_land_keep_time(void **state)
 {
@@ -159,8 +159,8 @@ static void fronts_on_dry_land_keep_time(void **state)
     }
 }
 
-/* Along z and towards −x it is the same flow, but for the length of steps. */
-static void directions_are_alike(void **state)
+/* Along z and towards −x it is the same flow, apart from the time steps. */
+static void directions_are_equivalent(void **state)
 {
     PL_UNUSED(state);
     f64 x = dam_error(&stoker, 200, false, false);
@@ -168,7 +168,7 @@ static void directions_are_alike(void **state)
     assert_true(fabs(dam_error(&stoker, 200, false, true) - x) < 3e-2 * x);
 }
 
-/* A smooth wave before it breaks, against sixteen times as many cells. */
+/* A smooth wave before it breaks, against a solution with sixteen times as many cells. */
 static void smooth_waves_are_of_second_order(void **state)
 {
     PL_UNUSED(state);
@@ -215,7 +215,7 @@ static f32 noise(u32 *seed)
     return (f32)(*seed >> 8) / (f32)(1 << 24);
 }
 
-/* Rough terrain with islands; the level is the datum, or far from it. */
+/* Rough terrain with islands; the water level is at the datum, or far from it. */
 static f64 lake_speed(f32 level, HeightBorder border)
 {
     enum {
@@ -261,7 +261,7 @@ static void lakes_stay_at_rest(void **state)
 
 /* ---- Thacker ---- */
 
-/* A paraboloid bowl in which water rises and falls: a = 1 m, r0 = 0.8 m, 0.1 m deep. */
+/* A paraboloid bowl with an oscillating water level: a = 1 m, r0 = 0.8 m, 0.1 m deep. */
 static f64 bowl_depth(f64 r2, f64 t, f64 amplitude, f64 omega)
 {
     f64 c = 1.0 - amplitude * cos(omega * t), s = 1.0 - amplitude * amplitude;
@@ -269,7 +269,7 @@ static f64 bowl_depth(f64 r2, f64 t, f64 amplitude, f64 omega)
     return fmax(level - 0.1 * (r2 - 1.0), 0.0);
 }
 
-/* How far water is from the middle: least when it is highest there. */
+/* Spread of the water around the centre: smallest when the level there is highest. */
 static f64 spread_of(const Shallow *shallow, u32 n, f64 cell)
 {
     ShallowCells cells = shallow_cells(shallow);
@@ -339,8 +339,8 @@ static void water_in_a_bowl_keeps_time(void **state)
 
 /* ---- bump, bores, waves ---- */
 
-/* 0.18 m²/s over a bump of 0.2 m into 0.33 m of water: it becomes fast behind the crest and jumps
- * back. */
+/* 0.18 m²/s over a bump of 0.2 m into 0.33 m of water: the flow becomes supercritical behind the
+ * crest and returns through a jump. */
 static void flow_jumps_behind_a_bump(void **state)
 {
     PL_UNUSED(state);
@@ -371,7 +371,7 @@ static void flow_jumps_behind_a_bump(void **state)
             cells.depth[i + 1] - cells.depth[i] > cells.depth[jump + 1] - cells.depth[jump];
         jump = steeper ? i : jump;
     }
-    /* Bernoulli's heads: that of critical flow over the crest, and that of the outflow. */
+    /* Bernoulli's heads: of critical flow over the crest, and of the outflow. */
     const f64 critical = cbrt(0.18 * 0.18 / g), pool = 0.18 / 0.33;
     const f64 heads[2] = {1.5 * critical + 0.2, 0.33 + pool * pool / (2.0 * g)};
     f64 flow = 0.0, head = 0.0;
@@ -391,7 +391,7 @@ static void flow_jumps_behind_a_bump(void **state)
     shallow_destroy(shallow);
 }
 
-/* A stream runs against a wall: the bore that comes back raises it by Bélanger's ratio. */
+/* A stream hits a wall: the reflected bore raises the level by Bélanger's ratio. */
 static void bores_obey_belanger(void **state)
 {
     PL_UNUSED(state);
@@ -425,7 +425,8 @@ static void bores_obey_belanger(void **state)
     }
 }
 
-/* Place of the crest of a low pulse that runs towards +x, by the centroid of what is raised. */
+/* Position of the crest of a low pulse that runs towards +x, by the centroid of the raised
+ * water. */
 static f64 wave_speed(f64 depth, bool by_wave)
 {
     enum {
@@ -487,7 +488,7 @@ static void long_waves_run_at_the_root_of_depth(void **state)
 
 /* ---- borders ---- */
 
-/* Greatest level that is left of a pulse of 1 after it has met the border. */
+/* Highest level that remains of a pulse of 1 after it has reached the border. */
 static f64 wave_left(HeightBorder border)
 {
     enum {
@@ -593,7 +594,8 @@ static void wave_energy_stays(void **state)
     wave_destroy(wave);
 }
 
-/* Water sloshes over dry land and back; on a flat bed and round a torus, momentum stays too. */
+/* Water sloshes over dry land and back; on a flat bed with periodic borders momentum is conserved
+ * too. */
 static void shallow_volume_and_momentum_stay(void **state)
 {
     PL_UNUSED(state);
@@ -637,7 +639,7 @@ int main(void)
         cmocka_unit_test(dam_breaks_beat_first_order_twice),
         cmocka_unit_test(water_falls_over_edges),
         cmocka_unit_test(fronts_on_dry_land_keep_time),
-        cmocka_unit_test(directions_are_alike),
+        cmocka_unit_test(directions_are_equivalent),
         cmocka_unit_test(smooth_waves_are_of_second_order),
         cmocka_unit_test(lakes_stay_at_rest),
         cmocka_unit_test(water_in_a_bowl_keeps_time),

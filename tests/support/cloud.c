@@ -11,7 +11,7 @@
 enum {
     GRIPS_MAX = 8,
     PUFFS_MAX = 2,   /* prefabs that may exist at once, */
-    PUFF_POINTS = 8, /* of so many points each, which fly freely and meet nothing */
+    PUFF_POINTS = 8, /* of so many points each, which fly freely and collide with nothing */
     ALL_POINTS = CLOUD_POINTS + PUFFS_MAX * PUFF_POINTS,
     /* Its probes: the one it declares, and those that a scene can name: cloud.speed for the mean
      * speed of the points of its entity, cloud.point <number> for the height of one. */
@@ -21,7 +21,7 @@ enum {
 };
 
 static const f32 damping_per_s = 0.5f;
-static const f32 hand_per_s2 = 900.0f; /* stiffness of a grab's spring, over the mass */
+static const f32 hand_per_s2 = 900.0f; /* stiffness of the grab spring per unit mass */
 static const f32 hand_damping_per_s = 60.0f;
 static const f32 two_pi = 6.2831853f;
 
@@ -31,15 +31,15 @@ typedef struct CloudGrab {
 } CloudGrab;
 
 typedef struct CloudPuff {
-    u32 entity, owner; /* entity 0: free */
-    u32 generation;    /* of its points: it jumps where it appears */
+    u32 entity, owner; /* entity id; 0: free */
+    u32 generation;    /* of its points; new at each spawn */
 } CloudPuff;
 
 typedef struct Cloud {
     Matter base;
     u32 field, stiffness, weight, entity;
     Vec3 positions[ALL_POINTS], velocities[ALL_POINTS];
-    f32 inverse_masses[ALL_POINTS]; /* 0: of no puff */
+    f32 inverse_masses[ALL_POINTS]; /* 0: points of absent prefabs */
     CloudPuff puffs[PUFFS_MAX];
     CloudGrab grabs[GRIPS_MAX];
     ParticleContacts contacts;
@@ -56,7 +56,7 @@ Vec3 cloud_place(u32 point)
 
 Vec3 cloud_position(const World *world, u32 point)
 {
-    u32 index = 0; /* behind the kinds of every world */
+    u32 index = 0; /* index after the built-in kinds */
     while (world_matter_at(world, index)->ops != &cloud_matter) {
         index++;
     }

@@ -1,6 +1,5 @@
 /*
- * rigid_kit.h: small rigid worlds for tests: what every test of the solver makes again.
- * Layer: tests.
+ * rigid_kit.h: small rigid worlds for tests of the solver. Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_RIGID_KIT_H
 #define PLENUM_TESTS_SUPPORT_RIGID_KIT_H
@@ -11,13 +10,13 @@
 #define KIT_GRAVITY_M_S2 9.81f
 #define KIT_TICK_S       (1.0f / 60.0f)
 
-/* A world of 60 Hz without sleep; gravity points down. Ends the test where there is no memory. */
+/* A world of 60 Hz without sleep; gravity points down. Ends the test if out of memory. */
 Rigid *kit_world(u32 bodies, u32 substeps, f32 gravity_m_s2);
 void kit_tick(Rigid *rigid);
 void kit_run(Rigid *rigid, f32 seconds);
-/* The same with room for as many joints as bodies, and gravity as it is given. */
+/* The same with capacity for as many joints as bodies, and a given gravity. */
 Rigid *kit_joint_world(Vec3 gravity, u32 substeps, u32 capacity);
-/* kit_tick, and no body comes nearer to sleep. */
+/* Like kit_tick, but no body's sleep timer advances. */
 void kit_tick_awake(Rigid *rigid);
 /* Adds it and returns its slot; ends the test if it is refused. */
 u32 kit_join(Rigid *rigid, const JointDef *def);
@@ -28,10 +27,10 @@ Quat kit_rotation_z(f32 angle);
 /* A rotation about the unit axis by the angle in degrees. */
 Quat kit_rotation(Vec3 axis, f64 degrees);
 
-/* Definitions with friction 0.6 and the mass of 1000 kg/m³. */
+/* Body definitions with friction 0.6 and a density of 1000 kg/m³. */
 BodyDef kit_box(Vec3 position, Vec3 half);
 BodyDef kit_ball(Vec3 position, f32 radius);
-/* The plane y = 0, turned about the origin. */
+/* The plane y = 0, rotated about the origin. */
 BodyDef kit_plane(Quat orientation);
 /* A static box of half extents 100 × 1 × 100 with its top at y = 0. */
 BodyDef kit_ground(void);
@@ -42,11 +41,11 @@ u32 kit_add(Rigid *rigid, const BodyDef *def);
 u64 kit_hash(Rigid *rigid);
 /* The state as an image (free) of *bytes. */
 u8 *kit_save(Rigid *rigid, size_t *bytes);
-/* false: refused. */
+/* False: the image was refused. */
 bool kit_load(Rigid *rigid, u8 *image, size_t bytes);
 
-/* A flat field of cells × cells squares of the size (m), two triangles each, about the origin at
- * y = 0 (geometry_destroy). Ends the test where there is no memory. */
+/* A flat terrain of cells × cells squares of the size (m), two triangles each, about the origin at
+ * y = 0 (geometry_destroy). Ends the test if out of memory. */
 struct Geometry *kit_field(u32 cells, f32 size_m);
 
 /* Kinetic energy (J) and momentum about the origin (kg m²/s) of all bodies, in f64. */
@@ -55,13 +54,13 @@ typedef struct KitMotion {
 } KitMotion;
 KitMotion kit_motion(const Rigid *rigid);
 
-/* What a world that flies without gravity keeps, in percent of what it began with. */
+/* Errors of conserved quantities of a world in free flight, in percent of their initial values. */
 typedef struct KitFlight {
-    f64 gain;    /* greatest of the energy */
-    f64 loss;    /* of the energy in the end */
-    f64 turning; /* greatest change of the vector of angular momentum */
+    f64 gain;    /* largest gain of energy */
+    f64 loss;    /* loss of energy at the end */
+    f64 turning; /* largest change of the angular momentum vector */
 } KitFlight;
-/* Runs so many ticks. */
+/* Runs that number of ticks. */
 KitFlight kit_fly(Rigid *rigid, u32 ticks);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * shot.h: a picture of what a client is shown, drawn without a window, and its pixels.
- * Layer: tests.
+ * shot.h: a picture of what a client displays, rendered without a window, and its pixels. Layer:
+ * tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_SHOT_H
 #define PLENUM_TESTS_SUPPORT_SHOT_H
@@ -26,15 +26,15 @@ typedef struct Shot {
 } Shot;
 
 View *shot_view(void);
-/* All fields and entities as the client is shown them now; the caller sets the camera. Fails the
- * test where something has not come yet. */
+/* All fields and entities as the client displays them now; the caller sets the camera. Fails the
+ * test if data is missing. */
 Shot *shot_create(Connection *client);
 void shot_destroy(Shot *shot);
-/* Draws it; `keep`: file to keep the picture in, or NULL. */
+/* Renders it; `keep`: file to keep the picture in, or NULL. */
 void shot_take(View *view, Shot *shot, const char *keep);
-/* Where a point is drawn, which must be within the picture. */
+/* The pixel of a point, which must be within the picture. */
 const u8 *shot_pixel(const Shot *shot, Vec3 point);
-/* 0, 1, 2: the channel that clearly stands out; 3: none. */
+/* 0, 1, 2: the dominant channel; 3: none. */
 u32 shot_hue(const u8 *pixel);
 
 #endif

@@ -212,7 +212,7 @@ static void add_crowd(TruthCase *c, Rigid *rigid, u32 only)
     }
 }
 
-/* The number of bodies of the crowd that end up elsewhere than they do alone, bit for bit. */
+/* The number of bodies whose final state differs from the one they reach alone, in any bit. */
 static f64 strangers_matter(TruthCase *c)
 {
     Trial together = trial_of(c, CROWD + 1, KIT_GRAVITY_M_S2);
@@ -239,7 +239,7 @@ static f64 strangers_matter(TruthCase *c)
     return moved;
 }
 
-/* ---- blows ---- */
+/* ---- impacts ---- */
 
 /* A ball with spin strikes the ground obliquely: compares with Coulomb's law at impact. */
 static f64 slanting_blow(TruthCase *c)
@@ -532,7 +532,7 @@ static f64 pyramid_falls(TruthCase *c)
     return pile_falls(c, false, 8 + truth_pick(c, 8), 0.3f, 60.0f);
 }
 
-/* The sinking of the top of a column in 20 s, under many times the mass of a box, or the largest
+/* How far the top of a column sinks in 20 s under many times the mass of a box, or the largest
  * horizontal displacement of a box, in box sizes. */
 static f64 top_crushes(TruthCase *c)
 {
@@ -563,8 +563,8 @@ static f64 top_crushes(TruthCase *c)
     return worst;
 }
 
-/* The deepest penetration of any box of a column into its support after 10 s, in box sizes; each
- * box has its own mass, or those of the upper part half of the others'. */
+/* The deepest penetration of any box of a column into its support after 10 s, in box sizes; all
+ * masses differ, or those of the upper part are half of the others'. */
 static f64 mixed_sinks(TruthCase *c)
 {
     static const f32 rates[] = {30.0f, 60.0f, 60.0f, 120.0f, 240.0f};
@@ -653,15 +653,16 @@ static f64 heap_gains(TruthCase *c)
 
 const TruthLaw truth_contact[] = {
     {"contact/energy",
-     "rise of the energy of a thrown body above what it had been, share (0 is asked)", "", 0.01, 60,
+     "rise of the energy of a thrown body above its previous level, share (goal: 0)", "", 0.01, 60,
      2000, energy_of_a_throw},
     {"contact/heap",
-     "rise in a tick of the energy of a heap in a bin, in m g size of a body (0 is asked)", "", 0.5,
-     4, 400, heap_gains},
-    {"contact/roll", "speed of what rolls, over 5 s, share", "", 0.02, 40, 1000, rolling_goes_on},
-    {"contact/independence", "of 60 bodies that ignore each other, how many move otherwise alone",
+     "rise in a tick of the energy of a heap in a bin, in m g size of a body (goal: 0)", "", 0.5, 4,
+     400, heap_gains},
+    {"contact/roll", "speed of rolling bodies, over 5 s, share", "", 0.02, 40, 1000,
+     rolling_goes_on},
+    {"contact/independence", "of 60 bodies without mutual contact, how many move differently alone",
      "", 0.0, 2, 40, strangers_matter},
-    {"contact/blow", "slanting blow of a ball against Coulomb's law, share of its speed", "", 0.02,
+    {"contact/blow", "oblique impact of a ball against Coulomb's law, share of its speed", "", 0.02,
      100, 4000, slanting_blow},
     {"contact/bounce", "level box: heights of five bounces against e^2, share", "", 0.01, 40, 400,
      level_bounces},
@@ -671,7 +672,7 @@ const TruthLaw truth_contact[] = {
     {"contact/tower", "the same, the top up to 100 times heavier", "", 0.05, 3, 60, tower_stands},
     {"contact/cubes", "lean of ten cubes of 4 to 10 mm after 20 s, share of a cube", "", 0.05, 2,
      60, cubes_stand},
-    {"contact/twist", "how fast a spinning plate slows, off from that of even pressure", "", 0.1,
+    {"contact/twist", "deceleration of a spinning plate, error against uniform pressure", "", 0.1,
      10, 200, twist_slows},
     {"contact/wall", "share of a wall of 20 to 60 rows that falls in 60 s", "", 0.0, 0, 12,
      wall_falls},
@@ -682,7 +683,7 @@ const TruthLaw truth_contact[] = {
     {"contact/crush",
      "sinking or lean of a column under a top 50 to 1000 times as heavy, share of a box", "", 0.1,
      4, 200, top_crushes},
-    {"contact/mixed", "how deep a box of a column of boxes of other masses sinks in 10 s, share",
-     "", 0.06, 4, 200, mixed_sinks},
+    {"contact/mixed", "penetration in a column of boxes of different masses after 10 s, share", "",
+     0.06, 4, 200, mixed_sinks},
     {.name = NULL},
 };

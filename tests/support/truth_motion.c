@@ -48,7 +48,7 @@ static World draw_world(TruthCase *c, u32 bodies, f64 gravity_m_s2)
     return draw_steps(c, bodies, gravity_m_s2, 1.0);
 }
 
-/* Substeps of those of 60 Hz and 4 substeps, or shorter. */
+/* Substeps as at 60 Hz with 4 substeps, or shorter. */
 static World draw_fine(TruthCase *c, u32 bodies, f64 gravity_m_s2)
 {
     return draw_steps(c, bodies, gravity_m_s2, 1.0 / 240.0);
@@ -128,7 +128,7 @@ static f64 free_spin(TruthCase *c)
     return angular_velocity_change(&world, 20.0);
 }
 
-/* Rotation about the middle axis, as near to it as it starts: it flips repeatedly. */
+/* Rotation about the middle axis, starting at a small angle from it: it flips repeatedly. */
 static f64 t_handle(TruthCase *c)
 {
     World world = draw_world(c, 1, 0.0);
@@ -632,7 +632,7 @@ static f64 spring_wave(TruthCase *c)
 }
 
 const TruthLaw truth_motion[] = {
-    {"motion/free_spin", "energy and angular momentum of a body that turns freely, 20 s", "%", 0.1,
+    {"motion/free_spin", "energy and angular momentum of a freely rotating body, 20 s", "%", 0.1,
      40, 1000, free_spin},
     {"motion/t_handle", "the same of one that flips, 10 min", "%", 0.1, 2, 40, t_handle},
     {"motion/parabola", "a projectile against its parabola, 2 s", "um", 10.0, 60, 3000, parabola},
@@ -645,16 +645,18 @@ const TruthLaw truth_motion[] = {
     {"motion/cone_tilt", "the cone keeps its angle, 20 s", "deg", 1.0, 20, 1000, cone_tilt},
     {"motion/pendulum_loss", "mean energy of a bar from 90 degrees, 10 min, of m g l", "%", 1.0, 2,
      100, pendulum_loss},
-    {"motion/pendulum_gain", "the most over the most of the first swings, 2 min", "%", 0.1, 4, 200,
-     pendulum_gain},
+    {"motion/pendulum_gain", "gain of the maximum over that of the first swings, 2 min", "%", 0.1,
+     4, 200, pendulum_gain},
     {"motion/double_loss", "two bars, 10 min", "%", 3.0, 2, 60, double_loss},
     {"motion/double_gain", "two or three bars, 1 min", "%", 0.1, 6, 200, double_gain},
-    {"motion/thrown_energy", "bodies joined in a row gain nothing, 20 s", "%", 0.2, 10, 300,
+    {"motion/thrown_energy", "bodies joined in a row gain no energy, 20 s", "%", 0.2, 10, 300,
      thrown_energy},
-    {"motion/thrown_loss", "and lose little (1 of 1500 loses 41)", "%", 1.0, 10, 300, thrown_loss},
+    {"motion/thrown_loss", "and lose little energy (1 of 1500 loses 41)", "%", 1.0, 10, 300,
+     thrown_loss},
     {"motion/thrown_momentum", "and keep their angular momentum (asked: 0.1)", "%", 0.3, 10, 300,
      thrown_momentum},
-    {"motion/ball_chain", "how much too long a chain hangs", "%", 0.2, 6, 200, ball_chain},
+    {"motion/ball_chain", "elongation of a hanging chain of ball joints", "%", 0.2, 6, 200,
+     ball_chain},
     {"motion/hinge_chain", "the same of hinges", "%", 0.2, 6, 200, hinge_chain},
     {"motion/fixed_chain", "the same of fixed joints", "%", 0.2, 6, 200, fixed_chain},
     {"motion/mixed_chain", "the same of all three", "%", 0.2, 6, 200, mixed_chain},

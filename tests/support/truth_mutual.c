@@ -1,5 +1,5 @@
-/* truth_mutual.c: laws of particles that act on each other: orbits, gravitation, flocks, swarms;
- * see truth.h. */
+/* truth_mutual.c: laws of particles that interact: orbits, gravitation, flocks, swarms; see
+ * truth.h. */
 #include "server/physics/particles/flock.h"
 #include "server/physics/particles/gravity.h"
 #include "server/physics/particles/particles.h"
@@ -70,7 +70,8 @@ static void add_matter(Turning *s, f64 m, Vec3 x, Vec3 v)
 
 /* ---- gravitation ---- */
 
-/* Place after a period of an ellipse about an attractor, of its axis. */
+/* Error of the position after a period of an elliptic orbit about an attractor, relative to the
+ * semi-major axis. */
 static f64 kepler_period(TruthCase *c)
 {
     f64 mu = (f64)truth_log_range(c, 1.0f, 1000.0f), a = (f64)truth_log_range(c, 0.5f, 20.0f);
@@ -96,10 +97,10 @@ static f64 kepler_period(TruthCase *c)
 }
 
 typedef struct Pair {
-    f64 place, energy, momentum; /* of the axis; of the energy; of m v */
+    f64 place, energy, momentum; /* relative to the axis; to the energy; to m v */
 } Pair;
 
-/* Two bodies of any ratio of mass that attract each other, after a period. */
+/* Two bodies of any mass ratio that attract each other, after a period. */
 static Pair two_bodies(TruthCase *c)
 {
     f64 ratio = (f64)truth_log_range(c, 0.001f, 1.0f), g = (f64)truth_log_range(c, 0.1f, 10.0f);
@@ -153,7 +154,7 @@ static f64 pair_momentum(TruthCase *c)
     return two_bodies(c).momentum;
 }
 
-/* A Plummer sphere, an even cube or clumps. */
+/* A Plummer sphere, a uniform cube or clusters. */
 static Vec3 crowd_place(TruthCase *c, u32 kind, u32 i)
 {
     Vec3 any =
@@ -167,7 +168,8 @@ static Vec3 crowd_place(TruthCase *c, u32 kind, u32 i)
     return kind == 1 ? vec3_scale(any, 3.0f) : vec3_add(middle, any);
 }
 
-/* Greater of root mean square and mean of the relative force errors of the tree at opening 0.5. */
+/* The larger of root mean square and mean of the relative force errors of the tree at opening angle
+ * 0.5. */
 static f64 tree_error(TruthCase *c)
 {
     u32 count = GRAVITY_DIRECT_MAX + 1 + truth_pick(c, TREE_MOST - GRAVITY_DIRECT_MAX - 1);
@@ -215,8 +217,8 @@ static f64 tree_error(TruthCase *c)
     return done ? fmax(sqrt(square / size), mean / sampled) : NAN;
 }
 
-/* A crowd that falls together: momentum gained, of the sum of all sizes; the greater energy gain
- * counts as well, a hundredth of it. */
+/* Bodies that collapse together: momentum gained, relative to the sum of all magnitudes; or a
+ * hundredth of the energy gained, if larger. */
 static f64 crowd_kept(TruthCase *c)
 {
     ParticleStart starts[CLOUD];
@@ -257,7 +259,8 @@ static f64 crowd_kept(TruthCase *c)
 
 /* ---- flocks and swarms ---- */
 
-/* Fastest boid over twice its cruising speed, or the farthest over where homing ends its flight. */
+/* Fastest boid over twice its cruising speed, or its largest distance over the one at which homing
+ * turns it round. */
 static f64 flock_bounded(TruthCase *c)
 {
     ParticleStart starts[BOIDS];
@@ -298,7 +301,7 @@ static f64 flock_bounded(TruthCase *c)
     return worst;
 }
 
-/* Iterations until a swarm of 500 has found the optimum to 1e-5. */
+/* Iterations until a swarm of 500 has found the optimum within 1e-5. */
 static f64 swarm_needs(TruthCase *c)
 {
     static const SwarmWeights weights = {0.7298f, 1.49618f, 1.49618f};
@@ -322,21 +325,21 @@ static f64 swarm_needs(TruthCase *c)
 
 const TruthLaw truth_mutual[] = {
     {.name = "particle/kepler",
-     .about = "place after a period about an attractor, eccentricity 0 to 0.85, of the axis",
+     .about = "position after a period about an attractor, eccentricity 0 to 0.85, of the axis",
      .unit = "",
      .bound = 5e-3,
      .few = 6,
      .many = 200,
      .measure = kepler_period},
     {.name = "particle/pair",
-     .about = "place after a period of two that attract each other, of the axis",
+     .about = "position after a period of two bodies that attract each other, of the axis",
      .unit = "",
      .bound = 5e-3,
      .few = 6,
      .many = 200,
      .measure = pair_place},
     {.name = "particle/pair energy",
-     .about = "change of their energy, of itself",
+     .about = "change of their energy, relative",
      .unit = "",
      .bound = 2e-3,
      .few = 6,

@@ -1,5 +1,5 @@
-/* truth_particles.c: laws of particle systems: integrators, impacts, emitters, momentum given to
- * bodies; see truth.h. */
+/* truth_particles.c: laws of particle systems: integrators, impacts, emitters, momentum exchanged
+ * with bodies; see truth.h. */
 #include "server/physics/particles/particles.h"
 #include "server/physics/rigid/collider.h"
 #include "shared/geometry/geometry.h"
@@ -16,7 +16,7 @@ enum {
 
 static const f64 pi = 3.14159265358979;
 
-/* One system of particles among bodies. */
+/* One particle system among bodies. */
 typedef struct Stand {
     Rigid *rigid; /* NULL: none */
     RigidCollider bodies;
@@ -40,7 +40,7 @@ static const char *name_of(ParticleIntegrator integrator)
     return particle_integrator_names[integrator];
 }
 
-/* Rate and substeps are drawn. */
+/* Tick rate and substeps are random. */
 static Stand scene_make(TruthCase *c, const ParticlesDef *def, Vec3 gravity)
 {
     static const f32 rates[] = {30.0f, 60.0f, 60.0f, 120.0f, 240.0f};
@@ -110,7 +110,7 @@ static void scene_tick(Stand *scene)
 
 /* ---- orders of convergence ---- */
 
-/* Steps of h s alone, without bodies. */
+/* Steps of h s, without bodies. */
 static void steps_of(Particles *p, u32 steps, f32 h)
 {
     for (u32 i = 0; i < steps; i++) {
@@ -133,7 +133,8 @@ static Particles *alone(const ParticlesDef *def, Vec3 gravity)
     return p;
 }
 
-/* x'' = −ω² x: greatest distance from the solution in the plane of x and v / ω, in `periods`. */
+/* x'' = −ω² x: largest distance from the exact solution in the plane of x and v / ω, after
+ * `periods`. */
 static f64 oscillator_error(ParticleIntegrator by, f64 omega, f64 phase, f64 periods, u32 steps)
 {
     ParticleStart start = {.position = {(f32)cos(phase), 0.0f, 0.0f},
@@ -155,7 +156,7 @@ static f64 oscillator_error(ParticleIntegrator by, f64 omega, f64 phase, f64 per
     return worst;
 }
 
-/* Difference between the measured order and that of the method. */
+/* Difference between the measured order and the method's. */
 static f64 order_of_methods(TruthCase *c)
 {
     static const f64 orders[PARTICLE_INTEGRATOR_COUNT] = {1.0, 1.0, 2.0, 2.0};
@@ -169,7 +170,7 @@ static f64 order_of_methods(TruthCase *c)
     return fabs(log2(coarse / fine) - orders[by]);
 }
 
-/* v' = g − k v, place and velocity at the end; second-order methods without drag are exact. */
+/* v' = g − k v, position and velocity at the end; second-order methods without drag are exact. */
 static f64 projectile_error(ParticleIntegrator by, const ParticleStart *start, f64 k, f64 time,
                             u32 steps)
 {
@@ -206,7 +207,7 @@ static f64 order_of_drag(TruthCase *c)
     return fabs(log2(coarse / fine) - orders[by]);
 }
 
-/* Of the way, where there is no drag. */
+/* Relative to the distance, for methods that are exact without drag. */
 static f64 exact_projectile(TruthCase *c)
 {
     ParticleIntegrator by = truth_pick(c, 2) == 0 ? PARTICLE_VERLET : PARTICLE_MIDPOINT;
@@ -220,10 +221,10 @@ static f64 exact_projectile(TruthCase *c)
 
 /* ---- impacts ---- */
 
-/* Something flat or convex and a place of its surface, in its frame. */
+/* A flat or convex surface and a point on it, in the body's frame. */
 typedef struct Target {
     BodyDef def;
-    Geometry *geometry; /* to be destroyed; NULL: none */
+    Geometry *geometry; /* destroyed by the caller; NULL: none */
     Vec3 place, normal;
 } Target;
 
@@ -306,7 +307,7 @@ static void target_geometry(TruthCase *c, Target *t, f32 size)
     t->def.shape.geometry = t->geometry;
 }
 
-/* Any shape, turned and somewhere; static, or free with a mass. */
+/* Any shape with a random pose; static, or free with a mass. */
 static Target target_make(TruthCase *c, bool free_body)
 {
     static const ShapeKind kinds[] = {SHAPE_SPHERE, SHAPE_BOX,    SHAPE_CAPSULE,  SHAPE_CYLINDER,
@@ -341,11 +342,11 @@ static Target target_make(TruthCase *c, bool free_body)
 }
 
 typedef struct Impact {
-    f64 place, velocity; /* of the way of a tick; of the speed before */
+    f64 place, velocity; /* relative to the distance of a tick; relative to the speed before */
 } Impact;
 
-/* A particle that meets a static thing at a known place and time, whatever the rate: it goes on
- * with −e times its normal speed and the slip that Coulomb's friction leaves. */
+/* A particle hits a static body at a known point and time, at any tick rate: afterwards the normal
+ * velocity is −e times the one before, and the slip is what Coulomb's friction leaves. */
 static Impact impact(TruthCase *c)
 {
     Target t = target_make(c, false);
@@ -369,7 +370,7 @@ static Impact impact(TruthCase *c)
     Stand scene = scene_make(c, &def, gravity);
     radius = particles_radius(scene.particles, 0);
     f32 time = (f32)(ticks - 1) * scene.tick_s, before = time + part * scene.tick_s;
-    /* Not longer than it takes to be 1 m away: else fast ones come through the thing's far side. */
+    /* At most the time to be 1 m away: otherwise fast ones would reach the far side of the body. */
     before = f32_min(before, 1.0f / speed);
     ticks = (u32)(before / scene.tick_s) + 1;
     f32 after = (f32)ticks * scene.tick_s - before;
@@ -395,7 +396,7 @@ static Impact impact(TruthCase *c)
     f64 way = (f64)speed * (f64)scene.tick_s + (f64)radius;
     Impact got = {(f64)vec3_distance(particles_position(scene.particles, 0), place) / way,
                   (f64)vec3_distance(particles_velocity(scene.particles, 0), end) / (f64)speed};
-    /* Where it cannot leave, or gravity draws it back, it may have met the thing again. */
+    /* Where it cannot leave, or gravity pulls it back, it may have hit the body again. */
     f32 leaves = -e * along, pulls = f32_max(-vec3_dot(gravity, t.normal), 0.0f);
     bool again = leaves <= pulls * (after + 2.0f * scene.tick_s);
     scene_finish(&scene);
@@ -413,7 +414,7 @@ static f64 impact_velocity(TruthCase *c)
     return impact(c).velocity;
 }
 
-/* A particle on a slope of an angle: it slides down with g (sin − mu cos), or stays. Of g t. */
+/* A particle on a slope: it slides down with g (sin − mu cos), or stays. Relative to g t. */
 static f64 slope_speed(TruthCase *c)
 {
     f64 angle = (f64)truth_range(c, 0.05f, 1.2f), mu = (f64)truth_range(c, 0.0f, 1.5f);
@@ -451,7 +452,7 @@ static f64 slope_speed(TruthCase *c)
 
 typedef struct Sums {
     f64 momentum[3], angular[3];
-    f64 size, turning; /* sums of the sizes of what is added */
+    f64 size, turning; /* sums of the magnitudes of all terms */
 } Sums;
 
 static void add_matter(Sums *s, f64 m, Vec3 x, Vec3 v)
@@ -488,10 +489,10 @@ static Sums sums_of(const Stand *scene)
 }
 
 typedef struct Kept {
-    f64 momentum, angular; /* change, of the particles' at the start */
+    f64 momentum, angular; /* changes relative to the particles' initial values */
 } Kept;
 
-/* A shower of particles on free bodies in space. */
+/* A shower of particles hits free bodies in space. */
 static Kept shower(TruthCase *c)
 {
     ParticleStart starts[CLOUD];
@@ -500,7 +501,7 @@ static Kept shower(TruthCase *c)
         Vec3 out = truth_direction(c);
         Vec3 aim = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 0.8f));
         Vec3 at = vec3_scale(out, truth_range(c, 4.0f, 6.0f));
-        at.y = fabsf(at.y); /* all from above: momentum, not only heat */
+        at.y = fabsf(at.y); /* all from above, so that they transfer momentum, not only heat */
         Vec3 to = vec3_normalize_or(vec3_sub(aim, at), out);
         starts[i] = (ParticleStart){at, vec3_scale(to, speed), mass};
     }
@@ -516,7 +517,7 @@ static Kept shower(TruthCase *c)
     for (u32 b = 0; b < bodies; b++) {
         Target t = target_make(c, true);
         t.def.position = vec3(2.0f * ((f32)b - 1.0f), 0.0f, 0.0f);
-        t.def.family = 1; /* not with each other */
+        t.def.family = 1; /* without contact between themselves */
         t.def.velocity = vec3_scale(truth_direction(c), 0.5f);
         t.def.angular_velocity = vec3_scale(truth_direction(c), 2.0f);
         geometries[b] = t.geometry;
@@ -554,7 +555,7 @@ static f64 angular_kept(TruthCase *c)
 
 /* ---- walls ---- */
 
-/* Particles that pass a thin wall, of one that may move. */
+/* Number of particles that pass a thin wall, which may move. */
 static f64 wall_passed(TruthCase *c)
 {
     ParticleStart starts[CLOUD];
@@ -596,7 +597,7 @@ static f64 wall_passed(TruthCase *c)
 
 /* ---- emitters ---- */
 
-/* Particles more or fewer than the rate says, one being the granularity. */
+/* Particles beyond the rate times the time; 1 is the granularity. */
 static f64 emitted(TruthCase *c)
 {
     ParticlesDef def = def_of(NULL, 40000);
@@ -616,7 +617,7 @@ static f64 emitted(TruthCase *c)
         f64 end = def.stop_s > 0.0f ? fmin(time, (f64)def.stop_s) : time, begin = (f64)def.start_s;
         f64 died = def.lifetime_s > 0.0f ? time - (f64)def.lifetime_s : -1.0;
         f64 expected = (f64)def.rate * fmax(end - fmax(begin, died), 0.0);
-        f64 extra = def.lifetime_s > 0.0f ? 1.0 : 0.0; /* births and deaths */
+        f64 extra = def.lifetime_s > 0.0f ? 1.0 : 0.0; /* one each for births and deaths */
         f64 off = fabs((f64)particles_alive(scene.particles, 0) - expected);
         worst = fmax(worst, off - extra);
     }
@@ -626,7 +627,7 @@ static f64 emitted(TruthCase *c)
 
 const TruthLaw truth_particles[] = {
     {.name = "particle/order",
-     .about = "order of an integrator on an oscillator, less its own (1, 1, 2, 2)",
+     .about = "order of an integrator on an oscillator minus the nominal (1, 1, 2, 2)",
      .unit = "",
      .bound = 0.25,
      .few = 20,
@@ -640,14 +641,14 @@ const TruthLaw truth_particles[] = {
      .many = 1000,
      .measure = order_of_drag},
     {.name = "particle/projectile",
-     .about = "error of the methods of second order without drag, of the way",
+     .about = "error of second-order methods without drag, of the distance",
      .unit = "",
      .bound = 5e-5,
      .few = 40,
      .many = 1000,
      .measure = exact_projectile},
     {.name = "particle/bounce place",
-     .about = "place after an impact, every shape, rate, e and mu, of the way of a tick",
+     .about = "position after an impact, every shape, rate, e and mu, of a tick's distance",
      .unit = "",
      .bound = 2e-3,
      .few = 300,
@@ -661,14 +662,14 @@ const TruthLaw truth_particles[] = {
      .many = 5000,
      .measure = impact_velocity},
     {.name = "particle/slope",
-     .about = "speed on a slope after 0.5 to 2 s less g t (sin - mu cos), of g t",
+     .about = "speed on a slope after 0.5 to 2 s minus g t (sin - mu cos), of g t",
      .unit = "",
      .bound = 0.02,
      .few = 20,
      .many = 500,
      .measure = slope_speed},
     {.name = "particle/momentum",
-     .about = "momentum gained by free bodies and a shower of particles, of all that they have",
+     .about = "momentum gained by free bodies and a shower of particles, of the total",
      .unit = "",
      .bound = 2e-5,
      .few = 10,
@@ -689,7 +690,7 @@ const TruthLaw truth_particles[] = {
      .many = 400,
      .measure = wall_passed},
     {.name = "particle/rate",
-     .about = "particles alive less rate times time, beyond the one of births and deaths",
+     .about = "particles alive minus rate times time, beyond the granularity of 1",
      .unit = "",
      .bound = 1.001,
      .few = 6,

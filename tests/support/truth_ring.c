@@ -19,7 +19,7 @@ typedef struct World {
     u32 substeps;
 } World;
 
-/* A world of 30 to 240 Hz and 2 to 16 substeps, of steps of at most `step_s`. */
+/* A world of 30 to 240 Hz and 2 to 16 substeps, or more so that they are at most `step_s`. */
 static World draw_steps(TruthCase *c, f64 gravity_m_s2, f64 step_s)
 {
     static const f32 rates[] = {30.0f, 60.0f, 90.0f, 120.0f, 240.0f};
@@ -196,7 +196,7 @@ static f64 measure_opens(TruthCase *c)
     return 1000.0 * worst;
 }
 
-/* ---- rings that fly ---- */
+/* ---- flying rings ---- */
 
 /* Bodies on a circle, each joined to the next, and the last to the first, thrown. */
 static KitFlight thrown_ring(TruthCase *c)
@@ -262,7 +262,7 @@ const TruthLaw truth_ring[] = {
     {"ring/taut", "a taut one sags and swings, 4 s, of its length", "%", 4.0, 6, 200, measure_taut},
     {"ring/opens", "joints of a box of welded walls thrown at the ground, 2 s", "mm", 1.0, 6, 200,
      measure_opens},
-    {"ring/energy", "rings of bodies that fly gain nothing, 10 s", "%", 0.2, 6, 200,
+    {"ring/energy", "flying rings of bodies gain no energy, 10 s", "%", 0.2, 6, 200,
      measure_energy},
     {"ring/momentum", "and keep their angular momentum", "%", 0.6, 6, 200, measure_momentum},
     {.name = NULL},

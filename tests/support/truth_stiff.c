@@ -99,9 +99,9 @@ static f64 mean_y(const Soft *soft, u32 first, u32 count)
 
 typedef struct RopeCase {
     u32 points;
-    f32 mass, load;    /* kg */
-    f32 length;        /* m */
-    f32 compliance;    /* m/N of a link */
+    f32 mass, load;    /* kg of the rope and of the load */
+    f32 length;        /* m, of the rope */
+    f32 compliance;    /* m/N for each link */
     f64 stretch;       /* m, by theory */
     f32 rate, seconds; /* 1/s and s: to come to rest */
 } RopeCase;
@@ -265,7 +265,7 @@ enum {
     BEAM_ACROSS = 4
 };
 
-/* Softer than theory, in percent; stiffer counts too, from 60 % on. */
+/* Softer than theory, in percent; too stiff counts as well, beyond 60 %. */
 static f64 cantilever_drop(TruthCase *c)
 {
     static const u32 cells[3] = {BEAM_ALONG, BEAM_ACROSS, BEAM_ACROSS};
@@ -524,7 +524,7 @@ static f64 dent_lost(TruthCase *c)
 
 /* ---- friction on strained cloth ---- */
 
-static const f64 lean_deg_s = 5.0; /* of gravity */
+static const f64 lean_deg_s = 5.0; /* rate at which gravity tilts */
 
 /* A level sheet held at its rim. */
 static SoftRange add_held_sheet(TruthCase *c, Stage *stage, f32 size, f32 friction)
@@ -626,22 +626,22 @@ static f64 strained_friction(TruthCase *c)
 }
 
 const TruthLaw truth_stiff[] = {
-    {"stiff/rope", "stretch of a rope under a load, off from that of its compliance, of its length",
+    {"stiff/rope", "stretch of a rope under a load, error against its compliance, of its length",
      "%", 2.0, 24, 240, rope_stretch},
-    {"stiff/threads", "stretch of a hanging net, off from that of its compliance, of its length",
-     "%", 2.0, 12, 150, threads_stretch},
+    {"stiff/threads", "stretch of a hanging net, error against its compliance, of its length", "%",
+     2.0, 12, 150, threads_stretch},
     {"stiff/cloth", "stretch of a hanging cloth over that of threads solved one by one (+ 0.2 %)",
      "%", 20.0, 12, 150, cloth_residue},
     {"stiff/cantilever", "drop of a beam's tip beyond Timoshenko's, 0.1 to 10 MPa", "%", 25.0, 3,
      60, cantilever_drop},
-    {"stiff/terminal", "speed of a falling cloth, off from m g / (A rho)", "%", 5.0, 24, 200,
+    {"stiff/terminal", "speed of a falling cloth, error against m g / (A rho)", "%", 5.0, 24, 200,
      terminal_speed},
-    {"stiff/balloon", "stretch of a balloon's skin, off from that of its compliance", "%", 10.0, 4,
-     40, balloon_stretch},
+    {"stiff/balloon", "stretch of a balloon's skin, error against its compliance", "%", 10.0, 4, 40,
+     balloon_stretch},
     {"stiff/dent", "depth lost in 3 s by a dent that a finger pushed into a plastic block", "%",
      15.0, 3, 60, dent_lost},
     {"stiff/friction",
-     "angle off that of friction at which a box slides on a strained sheet: 3 asked, 12 reached",
-     "deg", 12.0, 3, 60, strained_friction},
+     "error of the angle at which a box slides on a strained sheet (goal: 3, reached: 12)", "deg",
+     12.0, 3, 60, strained_friction},
     {.name = NULL},
 };

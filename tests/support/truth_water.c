@@ -12,7 +12,7 @@ static const f64 g = 9.81;
 
 /* ---- Ritter ---- */
 
-/* Mean error of the depth behind a dam that breaks on dry land, of the dam's depth. */
+/* Mean error of the depth of a dam break on a dry bed, relative to the dam's depth. */
 static f64 ritter(TruthCase *c)
 {
     u32 n = 100 + truth_pick(c, 400), along_z = truth_pick(c, 2);
@@ -51,10 +51,10 @@ typedef struct Float {
     Scene *scene;
     World *world;
     const MatterWater *water;
-    f64 mass, high; /* kg; m, of a box */
+    f64 mass, high; /* kg; m, of the box */
 } Float;
 
-/* A box that falls from a little above the water: `at` m, at a speed along the surface. */
+/* A box dropped from a little above the water at `at` m, with a horizontal velocity. */
 static Float float_of(TruthCase *c, bool waves, const char *pool, f32 at, f32 speed)
 {
     f32 half[3], density = truth_log_range(c, 60.0f, 900.0f);
@@ -63,7 +63,7 @@ static Float float_of(TruthCase *c, bool waves, const char *pool, f32 at, f32 sp
     for (u32 n = 0; n < 3; n++) {
         half[n] = truth_log_range(c, 0.12f, 0.6f);
     }
-    half[1] = 0.6f * f32_min(half[0], half[2]); /* so low that it does not roll over */
+    half[1] = 0.6f * f32_min(half[0], half[2]); /* flat enough not to capsize */
     made.high = 2.0 * (f64)half[1];
     made.mass = 8.0 * (f64)(half[0] * half[1] * half[2] * density);
     truth_say(c, "%s, %.2f x %.2f x %.2f m, %.0f kg/m3", waves ? "wave" : "shallow",
@@ -100,7 +100,7 @@ static f64 probe(const Float *of, const char *name)
     return world_probe(of->world, name, &value) ? value : NAN;
 }
 
-/* What a box displaces after 15 s in an open pool, against its mass. */
+/* Mass of the water displaced by a box after 15 s in an open pool, against the box's. */
 static f64 draught(TruthCase *c)
 {
     bool waves = truth_pick(c, 2) != 0;
@@ -117,7 +117,7 @@ static f64 draught(TruthCase *c)
     return error;
 }
 
-/* Greatest rise of the energy of water and a body that falls into it, of what is lost in all. */
+/* Largest rise of the energy of water and a body that falls into it, relative to the total loss. */
 static f64 energy(TruthCase *c)
 {
     f32 at = truth_range(c, 0.05f, 1.0f);
@@ -137,7 +137,7 @@ static f64 energy(TruthCase *c)
     return rise / (start - least);
 }
 
-/* Momentum that body and water gain together all round a torus, of the body's at the start. */
+/* Momentum gained by body and water together on a torus, relative to the body's at the start. */
 static f64 momentum(TruthCase *c)
 {
     f32 speed = truth_range(c, 1.0f, 4.0f);
@@ -172,7 +172,7 @@ const TruthLaw truth_water[] = {
      .many = 200,
      .measure = ritter},
     {.name = "water/draught",
-     .about = "what a floating box displaces, 60 to 900 kg/m3, off from its mass",
+     .about = "mass displaced by a floating box, 60 to 900 kg/m3, error against its own",
      .unit = "",
      .bound = 0.05,
      .few = 4,
@@ -186,7 +186,7 @@ const TruthLaw truth_water[] = {
      .many = 100,
      .measure = energy},
     {.name = "water/momentum",
-     .about = "momentum that a box and the water all round gain in 1 s, of the box's",
+     .about = "momentum gained by a box and water on a torus in 1 s, of the box's",
      .unit = "",
      .bound = 1e-3,
      .few = 4,

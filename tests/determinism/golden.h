@@ -22,13 +22,13 @@ enum {
     GOLDEN_SCENES = 13,
     GOLDEN_INPUTS_MAX = 8,
     GOLDEN_RESET_AT = 470,
-    /* Of one client on a line of 3 Mbit/s. */
+    /* For one client on a line of 3 Mbit/s. */
     GOLDEN_BUDGET_BYTES = 12000,
 };
 
 typedef struct GoldenScene {
-    const char *path; /* its file without .json; the last part is its name */
-    bool reset;       /* a user rebuilds it at GOLDEN_RESET_AT */
+    const char *path; /* scene file without .json; the last part is its name */
+    bool reset;       /* a user resets it at GOLDEN_RESET_AT */
 } GoldenScene;
 
 static const GoldenScene golden_scenes[GOLDEN_SCENES] = {
@@ -52,8 +52,8 @@ static inline const char *golden_name(const GoldenScene *scene)
     return strrchr(scene->path, '/') + 1;
 }
 
-/* What is kept of one tick: the full state as world_hash sees it; all that clients will ever know
- * of it, with all events so far; and all packets so far to a client that acknowledges each. */
+/* The hashes of one tick: the full state as by world_hash; everything that clients can know of it,
+ * with all events so far; and all packets so far to a client that acknowledges each. */
 typedef struct GoldenRow {
     u64 world, frame, wire;
 } GoldenRow;
@@ -65,7 +65,7 @@ typedef struct GoldenRun {
     u64 wire_bytes;
 } GoldenRun;
 
-/* Called with each frame, that of tick 0 too, and the inputs that led to it. */
+/* Called with each frame, including tick 0, and the inputs that led to it. */
 typedef void GoldenWatch(void *context, World *world, const Frame *frame, const Input *inputs,
                          u32 count);
 
@@ -77,11 +77,11 @@ static inline void golden_need(bool good, const char *text)
     }
 }
 
-/* ---- what the users do ---- */
+/* ---- users' inputs ---- */
 
 typedef struct GoldenHands {
     u64 seed;
-    Vec3 middle, eye; /* m: where things are held, and what they are grabbed from */
+    Vec3 middle, eye; /* m: centre of the users' targets, origin of their rays */
     u32 prefabs;
     bool reset;
     u32 tick;
@@ -91,7 +91,8 @@ typedef struct GoldenHands {
 
 static inline Input *golden_input(GoldenHands *hands, InputKind kind, u32 user)
 {
-    golden_need(hands->count < GOLDEN_INPUTS_MAX, "more inputs in a tick than there is room for");
+    golden_need(hands->count < GOLDEN_INPUTS_MAX,
+                "more inputs in a tick than there is capacity for");
     Input *input = &hands->inputs[hands->count++];
     memset(input, 0, sizeof *input);
     input->kind = kind;
@@ -103,8 +104,8 @@ static inline Input *golden_input(GoldenHands *hands, InputKind kind, u32 user)
     return input;
 }
 
-/* Names something of what is there now: mostly what may be moved, sometimes what may not or an
- * element that is not there, which is refused. */
+/* Picks an existing entity: mostly a movable one, sometimes a fixed one or an element that does not
+ * exist, which is refused. */
 static inline void golden_pick(const GoldenHands *hands, World *world, Input *input)
 {
     u64 dice = random_u64(hands->seed, (u64)hands->tick * 64 + hands->count);
@@ -127,7 +128,8 @@ static inline void golden_pick(const GoldenHands *hands, World *world, Input *in
     }
 }
 
-/* Grabs, drags for a while to and fro, lets go: or, every other time, grabs the next thing. */
+/* Grabs, drags to and fro for a while, and releases, or, every other time, grabs the next without
+ * release. */
 static inline void golden_drag(GoldenHands *hands, World *world, u32 user, u32 period)
 {
     u32 phase = hands->tick % period, round = hands->tick / period;
@@ -144,7 +146,7 @@ static inline void golden_drag(GoldenHands *hands, World *world, u32 user, u32 p
     }
 }
 
-/* Each parameter once, among them one that is not there and one that is out of range. */
+/* Each parameter once; also an unknown one and one out of range. */
 static inline void golden_tune(GoldenHands *hands, u32 number)
 {
     static const f32 values[][4] = {{0.5f, -7.0f, 0.3f},
@@ -169,7 +171,7 @@ static inline void golden_act(GoldenHands *hands, World *world, u32 tick)
 {
     hands->tick = tick;
     hands->count = 0;
-    /* The world sorts by user: what the third did comes first in the list. */
+    /* The world sorts inputs by user: those of the third come first in the list. */
     u64 dice = random_u64(hands->seed + 1, tick);
     if (tick % 23 == 7) {
         Input *push = golden_input(hands, INPUT_PUSH, 3);
@@ -178,7 +180,7 @@ static inline void golden_act(GoldenHands *hands, World *world, u32 tick)
     }
     if (tick % 37 == 12) {
         Input *spawn = golden_input(hands, INPUT_SPAWN, 3);
-        spawn->index = (u32)dice % (hands->prefabs + 1); /* one of them is not there */
+        spawn->index = (u32)dice % (hands->prefabs + 1); /* one of them does not exist */
         f32 away = (f32)(dice / 256 % 21) * 0.1f - 1.0f;
         spawn->target = vec3_add(hands->middle, vec3(away, 2.5f, -0.5f * away));
         spawn->vector = vec3(-away, 1.0f, 0.5f);
@@ -196,9 +198,9 @@ static inline void golden_act(GoldenHands *hands, World *world, u32 tick)
     golden_drag(hands, world, 1, 90);
 }
 
-/* ---- what is kept of it ---- */
+/* ---- hashes ---- */
 
-/* Member by member: structs have gaps. */
+/* Member by member: structs have padding. */
 static inline u64 golden_event(const Event *event, u64 hash)
 {
     const Entity *entity = &event->entity;
@@ -213,7 +215,7 @@ static inline u64 golden_event(const Event *event, u64 hash)
     return hash_bytes(entity->name, strnlen(entity->name, sizeof entity->name), hash);
 }
 
-/* A client that gets every packet and says so. */
+/* A client that receives and acknowledges every packet. */
 typedef struct GoldenWire {
     History history;
     ChunkCache *cache;
@@ -262,8 +264,8 @@ static inline void golden_send(GoldenWire *wire, Frame *frame, const SnapshotVie
     }
 }
 
-/* Runs the scene for so many ticks, a multiple of GOLDEN_EVERY. `watch` and jobs may be NULL. Ends
- * the program with a message where something cannot be had. */
+/* Runs the scene for a number of ticks, a multiple of GOLDEN_EVERY. `watch` and jobs may be NULL.
+ * Ends the program with a message if something fails. */
 static inline void golden_run(const GoldenScene *which, u32 ticks, Jobs *jobs, GoldenWatch *watch,
                               void *context, GoldenRun *run)
 {

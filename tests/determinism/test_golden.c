@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 enum {
-#ifdef __SANITIZE_THREAD__ /* twenty times slower, and only threads are new to it */
+#ifdef __SANITIZE_THREAD__ /* twenty times slower; only the threads are of interest */
     TICKS = GOLDEN_EVERY,
 #elif defined(__SANITIZE_ADDRESS__) || defined(PL_VALIDATE)
     TICKS = 3 * GOLDEN_EVERY,
@@ -23,7 +23,7 @@ enum {
     ROWS = TICKS / GOLDEN_EVERY,
     WHOLE = ROWS == GOLDEN_ROWS,
     MOST_THREADS = 2,
-    RECORDED = 0, /* the scene of which a recording is made */
+    RECORDED = 0, /* index of the scene that is recorded */
 };
 
 static const char hashes_path[] = "tests/determinism/golden/hashes.txt";
@@ -86,7 +86,7 @@ static void run_scene(u32 scene)
     }
 }
 
-/* ---- what is kept ---- */
+/* ---- stored hashes ---- */
 
 static int record(void)
 {
@@ -118,7 +118,7 @@ static u32 scene_named(const char *name)
     return GOLDEN_SCENES;
 }
 
-/* Every row of every scene, once each and nothing else. */
+/* Every row of every scene, once each and no other. */
 static int read_hashes(void **unused)
 {
     PL_UNUSED(unused);
@@ -157,7 +157,7 @@ static bool same(const char *scene, u32 tick, const char *what, u64 wanted, u64 
     return wanted == found;
 }
 
-/* The first row that differs says all: what comes after follows from it. */
+/* Only the first row that differs is reported: later ones follow from it. */
 static bool scene_is_golden(u32 s)
 {
     const char *name = golden_name(&golden_scenes[s]);
@@ -183,8 +183,8 @@ static void scenes_are_golden(void **unused)
         changed += !scene_is_golden(s);
     }
     if (changed > 0) {
-        fail_msg("%u of %u scenes do not what they did (CONTRIBUTING.md, golden hashes)", changed,
-                 GOLDEN_SCENES);
+        fail_msg("%u of %u scenes differ from their hashes (CONTRIBUTING.md, golden hashes)",
+                 changed, GOLDEN_SCENES);
     }
 }
 
@@ -198,7 +198,7 @@ static void recording_is_golden(void **unused)
                      expected.recording, got.recording));
 }
 
-/* Hashes of a world in which nothing happens keep nothing. */
+/* Hashes of a world in which nothing happens would test nothing. */
 static void everything_happens(void **unused)
 {
     PL_UNUSED(unused);

@@ -1,5 +1,6 @@
 /*
- * rigid_kit.h: small rigid worlds for tests of the solver. Layer: tests.
+ * rigid_kit.h: small rigid worlds for tests of the solver.
+ * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_RIGID_KIT_H
 #define PLENUM_TESTS_SUPPORT_RIGID_KIT_H

@@ -1,6 +1,6 @@
 /*
- * shot.h: a picture of what a client displays, rendered without a window, and its pixels. Layer:
- * tests.
+ * shot.h: a picture of what a client displays, rendered without a window, and its pixels.
+ * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_SHOT_H
 #define PLENUM_TESTS_SUPPORT_SHOT_H

@@ -1,9 +1,9 @@
 /*
- * truth.h: laws of physics held over random cases. A law is a function that draws the parameters of
- * one case (sizes, speeds, masses, rates), simulates it and says how far the law was missed; the
- * largest value counts. `make test` tries a few cases of each law, `plenum-bench truth` many, and
- * prints the worst of each. A case is a pure function of (law, number), so that a finding can be
- * tried again: `plenum-bench truth --case N NAME`.
+ * truth.h: laws of physics checked for random cases. A law is a function that draws the parameters
+ * of one case (sizes, speeds, masses, rates), simulates it and returns the error against the law;
+ * the largest error counts. `make test` tries a few cases of each law, `plenum-bench truth` many,
+ * and prints the worst of each. A case is a pure function of (law, number), so that it can be
+ * repeated: `plenum-bench truth --case N NAME`.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_TRUTH_H
@@ -12,10 +12,10 @@
 #include "shared/base/base.h"
 #include "shared/math/quat.h"
 
-/* One case of a law: numbers are drawn from it in order. */
+/* One case of a law: its random numbers are drawn in order. */
 typedef struct TruthCase {
     u64 seed, counter;
-    char about[200]; /* what was drawn, for the table; written by the law */
+    char about[200]; /* parameters of the case, for the table; written by the law */
 } TruthCase;
 
 f32 truth_range(TruthCase *c, f32 low, f32 high);
@@ -32,7 +32,7 @@ typedef struct TruthLaw {
     const char *name;  /* "contact/energy": area and law; NULL ends a table */
     const char *about; /* what is measured, as one line of the table */
     const char *unit;
-    f64 bound;                    /* no case may give more */
+    f64 bound;                    /* the largest error allowed */
     u32 few, many;                /* cases of `make test` (0: none) and of plenum-bench truth */
     f64 (*measure)(TruthCase *c); /* NaN breaks the law as well */
 } TruthLaw;
@@ -47,7 +47,7 @@ typedef struct TruthWorst {
 /* Tries the cases [first, first + count) of a law. */
 TruthWorst truth_sweep(const TruthLaw *law, u32 first, u32 count);
 /* Tries `few` cases of each law of a table (sanitizer builds a third of them) and prints them;
- * returns how many laws are broken. */
+ * returns the number of broken laws. */
 u32 truth_check(const TruthLaw *table);
 
 /* The tables, by area; each ends with a law without name. */

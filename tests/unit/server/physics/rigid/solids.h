@@ -1,6 +1,7 @@
 /*
  * solids.h: random convex shapes and poses for tests of distances and contacts, hand-made hulls,
- * and an independent support function to check results. Layer: tests.
+ * and an independent support function to check results.
+ * Layer: tests.
  */
 #ifndef PLENUM_TESTS_UNIT_RIGID_SOLIDS_H
 #define PLENUM_TESTS_UNIT_RIGID_SOLIDS_H

@@ -44,14 +44,14 @@ static int run_apart(void (*run)(void *context), void *context, char *text)
     return status;
 }
 
-void assert_dies(void (*run)(void *context), void *context, const char *says)
+void assert_dies(void (*run)(void *context), void *context, const char *failed_check)
 {
     char text[REPORT_MAX];
     int status = run_apart(run, context, text);
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT ||
-        strstr(text, "CHECK failed") == NULL || strstr(text, says) == NULL) {
-        fail_msg("expected a failed CHECK that says '%s', got status %d and '%s'", says, status,
-                 text);
+        strstr(text, "CHECK failed") == NULL || strstr(text, failed_check) == NULL) {
+        fail_msg("expected a failed CHECK whose text contains '%s', got status %d and '%s'",
+                 failed_check, status, text);
     }
 }
 

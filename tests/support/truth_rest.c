@@ -462,7 +462,7 @@ static f64 scene_stays(TruthCase *c)
     ErrorText error;
     Scene *scene = scene_load(path, &error);
     World *world = world_of(scene, &error);
-    /* A heap of a thousand bodies takes half a minute; cloth may flutter for ever. */
+    /* A heap of a thousand bodies takes half a minute; cloth may flutter indefinitely. */
     u32 most_s = scene->soft_count == 0 ? 40 : 12;
     for (u32 i = 0; i < most_s * scene->tick_rate && (i < 60 || world_awake(world) > 0); i++) {
         world_tick(world, NULL, 0);
@@ -650,7 +650,7 @@ const TruthLaw truth_rest[] = {
      .many = 400,
      .measure = swings},
     {.name = "rest/carries",
-     .about = "the way of a box on a belt of 2 to 20 mm/s is off by",
+     .about = "the path of a box on a belt of 2 to 20 mm/s is off by",
      .unit = "of it",
      .bound = 0.05,
      .few = 12,
@@ -678,21 +678,21 @@ const TruthLaw truth_rest[] = {
      .many = 400,
      .measure = tips},
     {.name = "rest/takes_along",
-     .about = "the way of a box on a platform of 1 to 10 mm/s or 0.2 to 5 deg/s is off by",
+     .about = "the path of a box on a platform of 1 to 10 mm/s or 0.2 to 5 deg/s is off by",
      .unit = "of it",
      .bound = 0.05,
      .few = 12,
      .many = 400,
      .measure = takes_along},
     {.name = "rest/rolls",
-     .about = "the way of a ball that rolls at 2 to 10 mm/s for 5 s is off by",
+     .about = "the path of a ball that rolls at 2 to 10 mm/s for 5 s is off by",
      .unit = "of it",
      .bound = 0.05,
      .few = 12,
      .many = 400,
      .measure = rolls},
     {.name = "rest/sleeps",
-     .about = "up to 16 shapes of all kinds dropped into a bin all sleep after",
+     .about = "up to 16 shapes of all kinds in a bin are asleep after",
      .unit = "s",
      .bound = 10.0,
      .few = 6,
@@ -706,14 +706,14 @@ const TruthLaw truth_rest[] = {
      .many = 150,
      .measure = figure_sleeps},
     {.name = "rest/stays",
-     .about = "what sleeps in a bin moves in 10 s awake by",
+     .about = "bodies asleep in a bin move in 10 s awake by",
      .unit = "mm",
      .bound = 10.0,
      .few = 4,
      .many = 100,
      .measure = stays},
     {.name = "rest/scenes",
-     .about = "what sleeps in the shipped scenes is elsewhere if it had been awake for 10 s by",
+     .about = "sleeping bodies of shipped scenes differ from a copy awake for 10 s by",
      .unit = "mm",
      .bound = 10.0,
      .few = 2,

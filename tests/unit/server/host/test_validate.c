@@ -77,7 +77,8 @@ static Session *second(Host *host)
     return session;
 }
 
-#define FOUND(place, value, says) ASSERT_DAMAGE_FOUND(validate, h, place, value, says)
+#define FOUND(place, value, failed_check)                                                          \
+    ASSERT_DAMAGE_FOUND(validate, h, place, value, failed_check)
 
 static void damaged_sessions_are_found(void **state)
 {
@@ -116,7 +117,8 @@ static void damaged_sums_are_found(void **state)
     FOUND(h->formers[3].user, 99, "former->user <= host->next_user");
 }
 
-#define STREAM_FOUND(place, value, says) ASSERT_DAMAGE_FOUND(validate_stream, h, place, value, says)
+#define STREAM_FOUND(place, value, failed_check)                                                   \
+    ASSERT_DAMAGE_FOUND(validate_stream, h, place, value, failed_check)
 
 static void damaged_stream_is_found(void **state)
 {

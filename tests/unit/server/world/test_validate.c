@@ -77,19 +77,20 @@ static void validate(void *world)
     world_validate(world);
 }
 
-#define FOUND(place, value, says) ASSERT_DAMAGE_FOUND(validate, w, place, value, says)
+#define FOUND(place, value, failed_check)                                                          \
+    ASSERT_DAMAGE_FOUND(validate, w, place, value, failed_check)
 
 static void damaged_grabs_are_found(void **state)
 {
     World *w = ((Fixture *)*state)->world;
-    static const char says[] = "world_grabs_hold(world)";
+    static const char failed_check[] = "world_grabs_hold(world)";
     assert_lives(validate, w);
-    FOUND(w->grabs[1].user, w->grabs[0].user, says);
-    FOUND(w->grabs[1].entity, 77, says);
-    FOUND(w->grabs[1].entity, TOWEL, says);
-    FOUND(w->grabs[1].constraint, w->grabs[0].constraint, says);
-    FOUND(w->grabs[1].constraint, 500, says);
-    FOUND(w->grabs[1].matter, w->matter_count, says);
+    FOUND(w->grabs[1].user, w->grabs[0].user, failed_check);
+    FOUND(w->grabs[1].entity, 77, failed_check);
+    FOUND(w->grabs[1].entity, TOWEL, failed_check);
+    FOUND(w->grabs[1].constraint, w->grabs[0].constraint, failed_check);
+    FOUND(w->grabs[1].constraint, 500, failed_check);
+    FOUND(w->grabs[1].matter, w->matter_count, failed_check);
     FOUND(w->grab_end, GRABS_MAX + 1, "world->grab_end <= GRABS_MAX");
     w->grabs[1].user = 0; /* an empty grab whose matter was not told to release: harmless */
     assert_lives(validate, w);
@@ -99,14 +100,14 @@ static void damaged_grabs_are_found(void **state)
 static void damaged_entities_are_found(void **state)
 {
     World *w = ((Fixture *)*state)->world;
-    static const char says[] = "world_entities_hold(world)";
+    static const char failed_check[] = "world_entities_hold(world)";
     Entity *box = &w->entities.items[BOX - 1];
-    FOUND(box->first, 3, says); /* another body's slot */
-    FOUND(box->generation, box->generation + 1, says);
-    FOUND(w->entities.count, w->entities.count - 1, says);
-    FOUND(w->next_entity, TOWEL, says);
+    FOUND(box->first, 3, failed_check); /* another body's slot */
+    FOUND(box->generation, box->generation + 1, failed_check);
+    FOUND(w->entities.count, w->entities.count - 1, failed_check);
+    FOUND(w->next_entity, TOWEL, failed_check);
     FOUND(w->entities.items[TOWEL - 1].count, 100, "entity_fits(list, fields, entity");
-    FOUND(w->entities.items[TOWEL - 1].id, TOWEL + 1, says);
+    FOUND(w->entities.items[TOWEL - 1].id, TOWEL + 1, failed_check);
     FOUND(box->id, GROUND, "list->items[i - 1].id < entity->id");
     FOUND(w->next_entity, 0, "world_clocks_hold(world)");
     FOUND(w->generation, 0, "world_clocks_hold(world)");

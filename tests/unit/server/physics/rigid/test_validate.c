@@ -48,11 +48,11 @@ static void validate(void *rigid)
 }
 
 /* Changes one word of the world, and restores it. */
-#define ASSERT_FOUND(rigid, place, value, says)                                                    \
+#define ASSERT_FOUND(rigid, place, value, failed_check)                                            \
     do {                                                                                           \
         __typeof__(place) own = (place);                                                           \
         (place) = (__typeof__(place))(value);                                                      \
-        assert_dies(validate, rigid, says);                                                        \
+        assert_dies(validate, rigid, failed_check);                                                \
         (place) = own;                                                                             \
     } while (0)
 

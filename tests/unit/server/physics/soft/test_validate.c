@@ -18,11 +18,11 @@ static void validate(void *soft)
 }
 
 /* Changes one word of the store, and restores it. */
-#define ASSERT_FOUND(soft, place, value, says)                                                     \
+#define ASSERT_FOUND(soft, place, value, failed_check)                                             \
     do {                                                                                           \
         __typeof__(place) own = (place);                                                           \
         (place) = (__typeof__(place))(value);                                                      \
-        assert_dies(validate, soft, says);                                                         \
+        assert_dies(validate, soft, failed_check);                                                 \
         (place) = own;                                                                             \
     } while (0)
 

@@ -135,7 +135,7 @@ static const EnergyBound energy_bounds[] = {
     {"smoke_ball", 1, 1},
     {"wind_tunnel", 11, 11},
     {"candle", 1, 1},
-    {"campfire", 2, 0.9},
+    {"campfire", 5.6, 4.5},
     {"flag_in_wind", 37, 37},
     {"explosion", 3600, 3600},
     {"fountain", 46, 46},
@@ -321,7 +321,7 @@ static const SoftBound soft_bounds[] = {
     {"stick_figure", 8.0f, 0.01, 0.2, 0.01, 1e-3},
     {"towel", 7.5f, 0.01, 0.14, 0.02, 1e-3},
     {"pool", 2.0f, 0.2, 0.3, 0.3, INFINITY},
-    {"candle", 0.5f, 0.6, 0.3, 0.3, INFINITY},
+    {"candle", 0.5f, 1.0, 0.3, 0.3, INFINITY},
     {"flag_in_wind", 2.0f, 67, 0.2, 0.15, INFINITY},
 };
 

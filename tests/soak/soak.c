@@ -29,7 +29,7 @@ enum {
     KILLED = 2,
     KILLED_BOTS = 4,
     GROUPS = 2 + COMING + KILLED,
-    CROWD_S = 20, /* more clients at the start: all places are taken, memory is at its height */
+    CROWD_S = 20, /* more clients at the start, so that memory is at its height */
     SAMPLES_MAX = 24 * 3600,
     PAGE_BYTES = 64 << 10,
     FILE_BYTES = 1 << 20, /* "disk" of each file of the server */
@@ -37,7 +37,7 @@ enum {
     GROWTH_BYTES = 2 << 20
 };
 
-#define CROWD_BOTS "32"
+#define CROWD_BOTS "20"
 #define PLACES     "96"
 
 static const f64 idle_least = 0.3;      /* share of the machine's time that was left */
@@ -201,7 +201,7 @@ static void crowd_begin(Soak *soak)
 static void crowd_end(Soak *soak)
 {
     if (soak->crowd_ns > 0 && clock_now_ns() > soak->crowd_ns) {
-        expect(soak, process_wait(&soak->crowd, 60.0) == 0, "all places are taken at first", 0);
+        expect(soak, process_wait(&soak->crowd, 60.0) == 0, "the crowd of the start; exit code", 0);
         soak->crowd_ns = 0;
     }
 }

@@ -5,6 +5,8 @@
  * sleeping brick. */
 #include "server/physics/grid/advect.h"
 
+static const f32 least_amount = 1e-15f;
+
 SIMD_INLINE i32 step_of(const AirGrid *grid, u32 axis)
 {
     return axis == 0 ? 1 : axis == 1 ? grid->row : grid->slab;
@@ -116,7 +118,8 @@ static void cells_span(void *context, const AirSpan *span, u32 index)
     const AirGrid *grid = flux->grid;
     i32 step = step_of(grid, flux->axis);
     bool last = flux->axis + 1 == grid->dims;
-    f32x8 most = f32x8_set(flux->most);
+    /* What thins out further would end as subnormal numbers, which processors are slow with. */
+    f32x8 most = f32x8_set(flux->most), least = f32x8_set(least_amount);
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
@@ -130,6 +133,7 @@ static void cells_span(void *context, const AirSpan *span, u32 index)
                 f32x8 after = last ? f32x8_set(1.0f) : volume(flux, flux->axis + 1, at);
                 f32x8 value = amount / after;
                 value = f32x8_max(f32x8_min(value, most), -most); /* storms beyond all limits */
+                value = f32x8_and(f32x8_abs(value) > least, value);
                 f32x8_store(flux->cells + at, value);
             }
         }

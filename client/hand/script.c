@@ -397,6 +397,7 @@ static const char *const controls[CONTROL_KIND_COUNT] = {
     [CONTROL_LOOP_FIRST] = "loop_first",
     [CONTROL_LOOP_LAST] = "loop_last",
     [CONTROL_BACK] = "back",
+    [CONTROL_UNDO] = "undo",
 };
 
 static u32 control_kind(const char *name)
@@ -458,9 +459,10 @@ static bool line_check(Reader *reader, const ScriptLine *line, f64 before_s)
         if (kind == CONTROL_NONE) {
             return fail(reader,
                         "unknown control; expected pause, resume, step, speed, seek, reset, "
-                        "loop_first, loop_last, back");
+                        "loop_first, loop_last, back, undo");
         }
-        if ((kind == CONTROL_SPEED || kind == CONTROL_SEEK || kind >= CONTROL_LOOP_FIRST) &&
+        if ((kind == CONTROL_SPEED || kind == CONTROL_SEEK ||
+             (kind >= CONTROL_LOOP_FIRST && kind <= CONTROL_BACK)) &&
             !has(line, MEMBER_VALUE)) {
             return fail(reader, "speed, seek and back need a value");
         }

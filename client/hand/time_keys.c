@@ -102,6 +102,9 @@ bool time_key(Connection *connection, const Hud *hud, Action action, int *result
     case ACTION_TO_END:
         *result = time_end(connection, hud, action == ACTION_TO_END);
         return true;
+    case ACTION_UNDO:
+        *result = connection_control(connection, CONTROL_UNDO, 0.0);
+        return true;
     case ACTION_RESET:
         *result = connection_control(connection, CONTROL_RESET, 0.0);
         return true;

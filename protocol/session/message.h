@@ -61,6 +61,7 @@ typedef enum ControlKind {
     CONTROL_LOOP_FIRST = 7, /* value: world time s at which a loop begins (recordings) */
     CONTROL_LOOP_LAST = 8,  /* and at which it ends; not after its begin: no loop */
     CONTROL_BACK = 9,       /* value: world time s by which a live world is taken back */
+    CONTROL_UNDO = 10,      /* take back the user's last spawn, removal or parameter */
     CONTROL_KIND_COUNT
 } ControlKind;
 

@@ -67,6 +67,9 @@ static bool role_may_input(Role role, u32 input_kind)
 
 static bool role_may_control(Role role, u32 control_kind)
 {
+    if (control_kind == CONTROL_UNDO) {
+        return role >= ROLE_PARTICIPANT; /* of what the role allowed before */
+    }
     return role >= ROLE_OPERATOR && control_kind > CONTROL_NONE &&
            control_kind < CONTROL_KIND_COUNT;
 }

@@ -138,6 +138,7 @@ static void events_notify(Host *host, const Frame *frame, bool epoch)
         }
         if (event != NULL) {
             spawns_event(host, event);
+            undo_event(host, event);
         }
         if (event != NULL && event->kind != EVENT_REFUSED) {
             continue;

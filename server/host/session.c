@@ -463,6 +463,7 @@ static void input_receive(Host *host, Session *session, Input *input)
         return;
     }
     host->stats.inputs++;
+    undo_note(host, session, input);
     if (input->kind == INPUT_MOVE) {
         session->target = input->target;
     }
@@ -527,7 +528,9 @@ static void control_receive(Host *host, Session *session, u32 kind, f64 value)
 {
     char text[TEXT_BYTES_MAX];
     int code = authorize_control(&session->permissions, kind, host->now_ms);
-    if (code == 0) {
+    if (code == 0 && kind == CONTROL_UNDO) {
+        code = undo_run(host, session);
+    } else if (code == 0) {
         code = host->source->ops->control(host->source, session->user, kind, value);
     }
     if (code != 0) {

@@ -109,6 +109,7 @@ typedef struct Session {
     bool cursor_visible;
     u32 grabbed, element; /* grabbed entity, 0 none */
     Vec3 local, target;
+    UndoList undo;
     u64 impacts_ms;           /* time when impacts may be sent again */
     u64 presence_ms;          /* time when the next presence message may be sent */
     u32 presence_grabbed;     /* last sent grab of its own, */
@@ -311,6 +312,20 @@ u32 spawns_of_account(Host *host, u64 account);
 void spawns_run(Host *host);
 /* Something that a user spawned before the server ended; it leaves if the user does not return. */
 void spawns_restore(Host *host, u32 entity, u32 user, u64 account);
+
+/* After spawns_event of the thing: the prefab that it is of. */
+void spawns_made_by(Host *host, u32 entity, u32 prefab);
+u32 spawns_prefab(const Host *host, u32 entity); /* or PREFAB_NONE */
+
+/* ---- undo.c ---- */
+
+/* After the source took an input, before its tick. */
+void undo_note(Host *host, Session *session, const Input *input);
+/* After spawns_event. */
+void undo_event(Host *host, const Event *event);
+/* Takes the user's last action back. 0; ERROR_NOT_FOUND: there is none, ERROR_UNSUPPORTED: a thing
+ * of the scene cannot be made again; another negative Error. */
+int undo_run(Host *host, Session *session);
 
 /* ---- keep.c ---- */
 

@@ -111,7 +111,8 @@ void spawns_event(Host *host, const Event *event)
     bool here;
     u64 account = account_of(host, event->user, &here);
     u64 remove_ms = here || stay_ms(host) == 0 ? 0 : host->now_ms + stay_ms(host);
-    spawns->items[spawns->count++] = (Spawn){event->entity.id, event->user, account, remove_ms};
+    spawns->items[spawns->count++] =
+        (Spawn){event->entity.id, event->user, PREFAB_NONE, account, remove_ms};
     if (remove_ms != 0) {
         due_by(spawns, remove_ms);
     }
@@ -124,10 +125,28 @@ void spawns_restore(Host *host, u32 entity, u32 user, u64 account)
         return;
     }
     u64 remove_ms = stay_ms(host) > 0 ? host->now_ms + stay_ms(host) : 0;
-    spawns->items[spawns->count++] = (Spawn){entity, user, account, remove_ms};
+    spawns->items[spawns->count++] = (Spawn){entity, user, PREFAB_NONE, account, remove_ms};
     if (remove_ms != 0) {
         due_by(spawns, remove_ms);
     }
+}
+
+void spawns_made_by(Host *host, u32 entity, u32 prefab)
+{
+    Spawns *spawns = &host->spawns;
+    if (spawns->count > 0 && spawns->items[spawns->count - 1].entity == entity) {
+        spawns->items[spawns->count - 1].prefab = prefab;
+    }
+}
+
+u32 spawns_prefab(const Host *host, u32 entity)
+{
+    for (u32 i = host->spawns.count; i-- > 0;) {
+        if (host->spawns.items[i].entity == entity) {
+            return host->spawns.items[i].prefab;
+        }
+    }
+    return PREFAB_NONE;
 }
 
 static u32 schedule(Host *host, u32 user, u64 remove_ms)

@@ -7,9 +7,11 @@
 #define PLENUM_SERVER_HOST_SPAWNS_H
 
 #include "server/host/authorize.h"
+#include "server/host/undo.h"
 
 typedef struct Spawn {
     u32 entity, user;
+    u32 prefab;    /* PREFAB_NONE: not known */
     u64 account;   /* of the user */
     u64 remove_ms; /* when it is to be removed; 0: it stays */
 } Spawn;

@@ -165,6 +165,7 @@ static const EnergyBound energy_bounds[] = {
     {"liquids", 1500, 1},
     {"waters", 160, 0.001},
     {"smokes", 30, 16},
+    {"everything", 3000, 3000},
 };
 
 static const EnergyBound *energy_bound(const char *name)

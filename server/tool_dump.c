@@ -36,8 +36,8 @@ static int dump_recording(Resimulation *resimulation, const char *path, u64 want
         result = resimulation_next(resimulation, &tick, error);
         if (result == ERROR_OK && tick.recorded != tick.simulated && !differs) {
             fprintf(stderr,
-                    "plenum-tool: %s: from tick %" PRIu64 " on this program makes something else "
-                    "of the inputs than was recorded\n",
+                    "plenum-tool: %s: from tick %" PRIu64
+                    " on the simulation differs from the recording\n",
                     path, tick.tick);
             differs = true;
         }

@@ -106,8 +106,8 @@ static int lead_to(Resimulation *r, const char *path, u64 tick, ErrorText *error
         result = resimulation_next(r, &at, error);
         if (result == ERROR_OK && at.recorded != at.simulated) {
             return error_set(error, ERROR_MISMATCH,
-                             "%s: from tick %" PRIu64 " on this program makes something else of "
-                             "the inputs than was recorded: there is no way to tick %" PRIu64,
+                             "%s: from tick %" PRIu64 " on the simulation differs from the "
+                             "recording: there is no way to tick %" PRIu64,
                              path, at.tick, tick);
         }
         if (result == ERROR_OK && at.tick >= tick) {

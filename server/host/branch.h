@@ -17,7 +17,7 @@ Scene *branch_scene(const char *path, ErrorText *error);
 /* Leads a new world of that scene to the state that the recording has at `at` (as for branch_tick):
  * simulates the inputs from the nearest image before, or from the scene; says in the log how far it
  * is. All hands are empty then, and what its users spawned is the world's. Fills *parent. 0;
- * ERROR_MISMATCH where this program makes something else of the inputs than was recorded; another
+ * ERROR_MISMATCH where the simulation differs from the recording; another
  * negative Error; with a text. */
 int branch_lead(const char *path, const char *at, World *world, RecordingParent *parent,
                 ErrorText *error);

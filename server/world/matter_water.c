@@ -15,7 +15,7 @@ enum {
 static const f32 hand_m = 0.3f, hand_cells = 2.0f;
 /* Codes of heights reach this far above the level, m, or as far as basins need. */
 static const f32 reach_m = 8.0f;
-/* Dry land is shown this far below its bed, and codes reach down to there: clients draw the sides of
+/* Dry land is shown this far below its bed. Codes reach down to there: clients draw the sides of
  * the water down to the lowest code. */
 static const f32 dry_cells = 0.5f;
 

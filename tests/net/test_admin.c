@@ -293,7 +293,7 @@ static bool heard(Connection **users, const char *text)
 {
     rig_poll(users, 2, 0.1);
     connection_chat(users[1], text);
-    return told(users, 2, text, 0.5);
+    return receives_text(users, 2, text, 0.5);
 }
 
 /* A mute stays with who resumes, with the key of who has one, and with an address, of this machine

@@ -2,6 +2,7 @@
  * thing fills follows from the distance of its centre from the surface. On faces within a thing air
  * takes the thing's velocity, by the filled share, and the thing receives the opposite impulse: of
  * one brick at one place, where the moments of its faces' impulses balance. */
+#include "server/physics/contact/bodies.h"
 #include "server/physics/grid/smoke_internal.h"
 
 #include <math.h>
@@ -12,6 +13,9 @@ enum {
     SIDE = AIR_BRICK + 1, /* cells of a brick and those below it */
     BLOCK = 3,            /* cells a side that are decided at once */
 };
+
+/* An acceleration by air that wakes a sleeping thing. */
+static const f32 waking_m_s2 = 0.1f;
 
 typedef struct Shares {
     f32 cell[SIDE][SIDE][SIDE]; /* [z][y][x] from cell −1 of the brick; in two dimensions z = 0 */
@@ -310,14 +314,40 @@ static void find_grips(Smoke *smoke)
     smoke->drag_count = 0;
 }
 
+static bool is_asleep(const Collider *collider, u32 thing)
+{
+    return collider->ops->bodies != NULL && !collider->ops->bodies->awake(collider->of, thing);
+}
+
+/* What sleeps is held by what it lies on or hangs from; only a force that counts wakes it. */
+static void wake_dragged(Smoke *smoke)
+{
+    for (u32 d = 0; d < smoke->drag_count; d++) {
+        const SmokeDrag *drag = &smoke->drags[d];
+        const Collider *collider = &smoke->colliders[drag->collider];
+        const ContactBodyOps *bodies = collider->ops->bodies;
+        if (bodies != NULL && collider->ops->take(collider->of, drag->thing) &&
+            is_asleep(collider, drag->thing)) {
+            f32 enough = waking_m_s2 * bodies->mass(collider->of, drag->thing) * smoke->tick_s;
+            if (vec3_length_squared(drag->impulse) > enough * enough) {
+                collider->ops->wake(collider->of, drag->thing);
+            }
+        }
+    }
+}
+
 void smoke_obstacles(Smoke *smoke)
 {
     find_grips(smoke);
     jobs_run(smoke->jobs, smoke->touch_count, 1, hold_range, smoke);
     for (u32 i = 0; i < smoke->touch_count; i++) {
+        add_drag(smoke, &smoke->touches[i]);
+    }
+    wake_dragged(smoke);
+    for (u32 i = 0; i < smoke->touch_count; i++) {
         SmokeTouch *touch = &smoke->touches[i];
         const Collider *collider = &smoke->colliders[touch->collider];
-        add_drag(smoke, touch);
+        touch->takes = touch->takes && !is_asleep(collider, touch->thing);
         ContactPlace place;
         if (touch->weight > 0.0f && touch->takes) {
             Vec3 at = vec3_scale(touch->moment, 1.0f / touch->weight);

@@ -1,7 +1,7 @@
 /*
- * test_frame_merge.c: frames that carry the events of those that nobody saw, through any number of
- * merges: the list of entities, what users hold and what broke are as if all had been seen, and what
- * is carried stays bounded.
+ * test_frame_merge.c: frames that carry the events of frames that were not seen, through any number
+ * of merges: the list of entities, what users hold and what broke are as if all had been seen, and
+ * what is carried stays bounded.
  */
 #include "server/host/frame_merge.h"
 #include "shared/base/check.h"

@@ -233,6 +233,29 @@ static void momentum_is_exchanged(void **state)
     finish(&r);
 }
 
+/* A sleeping ball in a draught keeps no speed that it does not move with, so that it can be saved;
+ * a wind that would move it wakes it. */
+static void sleeping_things_gain_no_speed(void **state)
+{
+    PL_UNUSED(state);
+    char json[1024];
+    snprintf(json, sizeof json,
+             HEAD "\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"box\","
+                  "\"half\":[0.1,0.1,0.1]},\"position\":[0.4,0.1,0.43],\"mass\":3},"
+                  "{\"name\":\"f\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"}],"
+                  "\"smokes\":[{" GRID ",\"corner\":[0,0.01,0],\"sides\":[{\"velocity\":"
+                  "[0.3,0,0]},{\"kind\":\"open\"}],\"sources\":[]}]," PROBES);
+    Rig r = rig(json);
+    ticks(&r, 100);
+    Rigid *rigid = world_rigid(r.world);
+    assert_false(rigid_awake(rigid, 0));
+    assert_true(vec3_length(rigid_velocity(rigid, 0)) == 0.0f);
+    smoke_set_side((Smoke *)(uintptr_t)air(&r), 0, vec3(60.0f, 0.0f, 0.0f));
+    ticks(&r, 30);
+    assert_true(rigid_pose(rigid, 0).centre.x > 0.45f); /* it woke and was blown along */
+    finish(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +264,7 @@ int main(void)
         cmocka_unit_test(saved_worlds_go_on_alike),
         cmocka_unit_test(absurd_input_stays_bounded),
         cmocka_unit_test(momentum_is_exchanged),
+        cmocka_unit_test(sleeping_things_gain_no_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,8 +110,8 @@ static void plumes_stay_as_fast_as_buoyancy(void **state)
                               .heat = 5000.0f,
                               .warmest = draw(&draws, 50.0f, 600.0f)};
         smoke_set_sources(smoke, &source, 1);
-        f64 fastest = 0.0, rises = sqrt(2.0 * 9.81 * (f64)def.options.buoyancy *
-                                        (f64)source.warmest * (f64)high);
+        f64 fastest = 0.0,
+            rises = sqrt(2.0 * 9.81 * (f64)def.options.buoyancy * (f64)source.warmest * (f64)high);
         for (u32 t = 0; t < PLUME_TICKS; t++) {
             smoke_step(smoke, tick_s, vec3(0.0f, -9.81f, 0.0f), NULL, 0, NULL);
             fastest = fmax(fastest, smoke_sums(smoke).speed);

@@ -23,8 +23,8 @@ Stage *stage_create_with(const char *json, const MatterList *kinds)
         stage->world = world_create_with(stage->scene, kinds, NULL, &error);
     }
     if (stage->world == NULL) {
-        scene_destroy(stage->scene);
-        free(stage);
+        stage_destroy(stage);
+        stage = NULL;
         fail_msg("%s", error.text);
     }
     return stage;

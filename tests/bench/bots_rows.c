@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +63,7 @@ static Child start(char *const *arguments)
     snprintf(path, sizeof path, "%s/%s", dirname(own), arguments[0]);
     pid_t process = fork();
     if (process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive a killed benchmark */
         int nowhere = open("/dev/null", O_WRONLY);
         dup2(ends[1], STDOUT_FILENO);
         dup2(nowhere, STDERR_FILENO);

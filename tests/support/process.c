@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,6 +132,7 @@ static void start(Process *process, const char *program, const char **argv)
         fail("fork", program);
     }
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive a killed test */
         setpgid(0, 0); /* so that children of the child (a private server) are killed with it */
         int out = open(process->out, O_WRONLY | O_CREAT | O_TRUNC, 0644);
         int err = open(process->err, O_WRONLY | O_CREAT | O_TRUNC, 0644);

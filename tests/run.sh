@@ -54,7 +54,12 @@ run_one() {
     case $program in
         */client/view/* | */client/hand/test_app | tests/net/test_matter | tests/e2e/test_share) leaks=0 ;;
     esac
-    ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=$leaks" \
+    # Of an accuracy test only the cases about threads: the others run none.
+    cases=${CMOCKA_TEST_FILTER:-}
+    case $build/$program in
+        *tsan/tests/accuracy/*) cases=${cases:-*thread*} ;;
+    esac
+    env ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=$leaks" ${cases:+"CMOCKA_TEST_FILTER=$cases"} \
         timeout --kill-after=10 "$limit" "$build/$program" > "$logs/$name.log" 2>&1 < /dev/null
     code=$?
     echo "$code" > "$logs/$name.code"

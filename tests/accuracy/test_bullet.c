@@ -591,7 +591,7 @@ static Rigid *moving_walls(const Geometry *const *geometries, f32 half)
 }
 
 /* No ball leaves; neither the number of threads nor a restore in between changes a bit. */
-static void moving_walls_keep_what_is_in_them(void **state)
+static void moving_walls_hold_with_any_threads(void **state)
 {
     PL_UNUSED(state);
     const f32 half = 0.5f;
@@ -624,7 +624,7 @@ static void moving_walls_keep_what_is_in_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moving_walls_keep_what_is_in_them),
+        cmocka_unit_test(moving_walls_hold_with_any_threads),
         cmocka_unit_test(paddles_push_what_they_meet),
         cmocka_unit_test(none_passes_a_wall_of_5_cm),
         cmocka_unit_test(none_passes_a_wall_of_dynamic_boxes),

@@ -1,6 +1,6 @@
 /*
- * above.c: the host of a relay: what comes from the servers above besides frames, and what they are
- * told. What is said there goes to all clients; users and presences appear beside the host's own.
+ * above.c: what a relay's host exchanges with the servers above besides frames. Chat and notices
+ * from above go to all clients; users and presences are listed with the host's own.
  */
 #include "server/host/session.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    ABOVE_MS = 50, /* interval at which users and presences are compared with those told */
+    ABOVE_MS = 50, /* interval at which changes of users and presences are sent up */
     ABOVE_PRESENCES = 11,
 };
 
@@ -58,7 +58,7 @@ static void users_tell(Host *host)
     host->source->ops->tell_users(host->source, host->roster, count);
 }
 
-/* All that look, pointing at something or not: how far a user reaches depends on the eye. */
+/* Includes users who point at nothing: a user's reach is measured from the eye. */
 static void presences_tell(Host *host)
 {
     Presence hands[ABOVE_PRESENCES];

@@ -17,12 +17,12 @@ enum {
     CLOCK_PARTS_MAX = 3 /* hours, minutes, seconds */
 };
 
-/* Digits, and for the last part a fraction; moves *text behind. */
+/* Parses digits, with a fraction in the last part; advances *text. */
 static bool take_number(const char **text, f64 *number)
 {
     char *end;
     if (**text < '0' || **text > '9') {
-        return false; /* no signs, "inf" nor hexadecimal */
+        return false; /* no sign, "inf" or hexadecimal */
     }
     if (strspn(*text, "0123456789.") != strcspn(*text, ":s")) {
         return false;
@@ -32,7 +32,7 @@ static bool take_number(const char **text, f64 *number)
     return isfinite(*number);
 }
 
-/* Seconds of "12.5s", "3:20", "1:02:30". */
+/* Parses "12.5s", "3:20" or "1:02:30" as seconds. */
 static bool take_seconds(const char *text, f64 *seconds)
 {
     f64 part;

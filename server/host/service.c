@@ -9,7 +9,7 @@
 
 enum {
     STATUS_LINE_MS = 5000,
-    /* No tick for so long: the slowest world, at a hundredth of 30 Hz, has one in 3.3 s. */
+    /* A world without a tick for this long hangs: at 1/100 of 30 Hz it ticks every 3.3 s. */
     HANG_MS = 5000
 };
 
@@ -42,7 +42,7 @@ void service_run(Host *host)
     }
     if (host->draining && !service->stopping) {
         service->stopping = true;
-        /* The last checkpoint takes as long as the disk does. */
+        /* The last checkpoint takes as long as the disk needs. */
         sd_notify(0, "STOPPING=1\nWATCHDOG_USEC=120000000\nSTATUS=saying good-bye");
     }
     if (!service->ready && host->history.newest != NULL) {

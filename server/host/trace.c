@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 enum {
-    SPANS_MAX = 1 << 14 /* some seconds of a busy server */
+    SPANS_MAX = 1 << 14 /* a few seconds of a busy server */
 };
 
 struct Trace {
     FILE *file;
-    TraceSpan *taken; /* [SPANS_MAX] the thread's */
+    TraceSpan *taken; /* [SPANS_MAX], owned by the thread */
     bool failed;
     pthread_t thread;
     bool started;
@@ -47,7 +47,7 @@ void trace_span(Trace *trace, const TraceSpan *span)
     pthread_mutex_unlock(&trace->mutex);
 }
 
-/* Times are in microseconds. */
+/* Chrome trace events are in microseconds. */
 static void span_write(FILE *file, const TraceSpan *span)
 {
     fprintf(file,
@@ -83,7 +83,7 @@ static void *write_main(void *argument)
     return NULL;
 }
 
-/* The list of events need not be closed: a server that was killed leaves a trace as well. */
+/* The format allows an unclosed event list, so the trace of a killed server can be read too. */
 static void head_write(FILE *file)
 {
     static const char *const names[TRACE_THREADS] = {"host", "simulation"};

@@ -1,9 +1,9 @@
 /*
- * trace.h: where the time of a server goes, for tools of others.
+ * trace.h: where a server spends its time, for standard tracing tools.
  *
- * A trace is a file of Chrome trace events (Perfetto shows them), written by its own thread:
- * spans wait in a bounded queue, and those that find it full are counted and lost. TRACE_PROBE is
- * a place for SystemTap, bpftrace and perf (USDT), one instruction that does nothing else:
+ * A trace is a file of Chrome trace events (for Perfetto), written by its own thread. Spans pass
+ * through a bounded queue; when it is full they are dropped and counted. TRACE_PROBE is a USDT
+ * probe for SystemTap, bpftrace and perf: a single nop instruction unless a tool attaches.
  *     bpftrace -e 'usdt:./plenum-server:plenum:tick { @ns = hist(arg1); }'
  *     tick(tick, ns)  tick_phase(TickPhase, ns)  snapshot(user, tick, ns)  join(user, role)
  *     leave(user, reason)
@@ -26,7 +26,7 @@ typedef enum TraceThread {
 } TraceThread;
 
 typedef struct TraceSpan {
-    const char *name; /* borrowed for ever */
+    const char *name; /* static string */
     TraceThread thread;
     u64 begin_ns, end_ns; /* of clock_now_ns */
     u64 number;           /* a tick, a user, ... */
@@ -35,9 +35,9 @@ typedef struct TraceSpan {
 typedef struct Trace Trace;
 /* Creates the file, which must not exist, and starts the thread. NULL with a text. */
 Trace *trace_create(const char *path, ErrorText *error);
-/* Any thread; does not block. trace NULL: nothing. */
+/* Records a span. Any thread; does not block. trace NULL: does nothing. */
 void trace_span(Trace *trace, const TraceSpan *span);
-/* Writes what waits, and says in the log what was lost. NULL is fine. */
+/* Writes the queued spans and logs how many were dropped. NULL is allowed. */
 void trace_destroy(Trace *trace);
 
 #endif

@@ -1,14 +1,14 @@
-/* undo.c: takes back what a user did last: a spawn is removed, a removed thing that a prefab made
- * is made again where it was, a parameter has its former value. */
+/* undo.c: undoes a user's last actions: a spawned entity is removed, a removed one is spawned again
+ * where it was if it came from a prefab, and a parameter gets its previous value. */
 #include "protocol/field/quantize.h"
 #include "server/host/session.h"
 
 #include <string.h>
 
 enum {
-    /* Settings of one parameter that follow each other so closely are one: a slider. */
+    /* Changes of one parameter that are this close together count as one: a slider drag. */
     SLIDE_MS = 700,
-    /* The host's own inputs come after the client's of the same tick, and before a release. */
+    /* The host's own inputs are applied after the client's of the same tick, before a release. */
     SEQUENCE_FIRST = UINT32_MAX - (1 << 20),
 };
 
@@ -28,9 +28,9 @@ static void drop(UndoList *list, u32 number)
             (list->count - number) * sizeof list->actions[0]);
 }
 
-/* ---- noting ---- */
+/* ---- recording actions ---- */
 
-/* The value of a parameter in the newest frame. */
+/* A parameter's value in the newest frame. */
 static bool value_before(Host *host, u32 parameter, f32 values[4])
 {
     MessageWorld world = {0};
@@ -50,7 +50,7 @@ static bool value_before(Host *host, u32 parameter, f32 values[4])
     return true;
 }
 
-/* Where an entity is: its body, or the middle of its points. */
+/* Position of an entity: of its body, or the mean of its points. */
 static bool place_of(const Host *host, u32 id, UndoAction *action)
 {
     const Entity *entity = entity_list_find(&host->entities, id);
@@ -124,7 +124,7 @@ static void made_again(Host *host, UndoList *list, u32 entity)
 
 void undo_event(Host *host, const Event *event)
 {
-    if (event->kind == EVENT_RESET) { /* another world: none of it happened there */
+    if (event->kind == EVENT_RESET) { /* new world: nothing left to undo */
         for (u32 i = 0; i < host->session_capacity; i++) {
             host->sessions[i].undo.count = 0;
         }
@@ -155,7 +155,7 @@ void undo_event(Host *host, const Event *event)
 
 /* ---- undoing ---- */
 
-/* The input that takes an action back. 0 or a negative Error. */
+/* Makes the input that undoes an action. 0 or a negative Error. */
 static int reverse(Host *host, const Session *session, const UndoAction *action, Input *input)
 {
     input->rotation = quat_identity();
@@ -191,7 +191,7 @@ int undo_run(Host *host, Session *session)
     if (moderate_frozen(session)) {
         return ERROR_DENIED;
     }
-    /* What is gone by itself is not worth a key. */
+    /* Skip entities that no longer exist, so that a key press always does something. */
     while (list->count > 0 && result == ERROR_NOT_FOUND) {
         UndoAction action = list->actions[--list->count];
         Input input = {.user = session->user,
@@ -210,7 +210,7 @@ int undo_run(Host *host, Session *session)
             list->again_entity = action.entity;
         }
         if (result == ERROR_LIMIT) {
-            list->actions[list->count++] = action; /* later, perhaps */
+            list->actions[list->count++] = action; /* may succeed later */
         }
     }
     return result;

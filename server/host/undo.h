@@ -1,5 +1,5 @@
 /*
- * undo.h: a user's last spawns, removals and parameters, to take them back one by one. Private to
+ * undo.h: a user's last spawns, removals and parameter changes, undone one at a time. Private to
  * the host: session.h includes it.
  * Layer: server/host, private.
  */
@@ -13,24 +13,24 @@ enum {
     PREFAB_NONE = UINT16_MAX
 };
 
-/* An action and what it needs to be taken back. */
+/* An action and what is needed to undo it. */
 typedef struct UndoAction {
     u32 kind;     /* InputKind: SPAWN, REMOVE or SET */
     u32 sequence; /* of the input */
-    u32 entity;   /* SPAWN: that appeared, 0 not yet; REMOVE: that goes */
-    u32 index;    /* prefab (PREFAB_NONE: a thing of the scene) or parameter */
+    u32 entity;   /* SPAWN: the new entity, 0: not yet known; REMOVE: the removed one */
+    u32 index;    /* prefab (PREFAB_NONE: an entity of the scene) or parameter */
     u64 at_ms;
     Vec3 position; /* REMOVE: where it was */
     Quat rotation;
-    f32 values[4]; /* SET: before */
+    f32 values[4]; /* SET: previous value */
 } UndoAction;
 
 typedef struct UndoList {
-    UndoAction actions[UNDO_MAX]; /* [count], the oldest make room */
+    UndoAction actions[UNDO_MAX]; /* [count], oldest first; the oldest is dropped when full */
     u32 count;
-    u32 sequence; /* of the host's own inputs for the user */
-    /* The removed thing that is being made again: by which input, of which prefab, and its former
-     * entity, by which earlier actions know it. */
+    u32 sequence; /* of the host's own inputs on behalf of the user */
+    /* The removed entity being spawned again: the input that does it, its prefab, and its old id,
+     * which earlier actions refer to. */
     u32 again_sequence, again_prefab, again_entity;
 } UndoList;
 

@@ -13,17 +13,17 @@
 #define MS 1000000ull
 
 enum {
-    JOIN_TIMEOUT_MS = 20000,   /* transport, handshake and world, also on a lossy path */
-    SILENCE_TIMEOUT_MS = 3000, /* a live server sends many packets a second, a paused one, too */
-    PACKET_GAP_MS = 8,         /* a server takes no more than 300 packets a second */
+    JOIN_TIMEOUT_MS = 20000,   /* transport, handshake and world, even on a lossy path */
+    SILENCE_TIMEOUT_MS = 3000, /* a server sends many packets a second, even when paused */
+    PACKET_GAP_MS = 8,         /* a server accepts at most 300 packets a second */
     IDLE_GAP_MS = 50,
     RETRY_FIRST_MS = 250,
     RETRY_MAX_MS = 4000,
     EARLY_MAX = 64,
 };
 
-/* A payload of the bulk channels that came before the WELCOME: the channels are not ordered
- * relative to each other, and a reliable one does not repeat. */
+/* A payload of a bulk channel that arrived before the WELCOME: channels are not ordered relative to
+ * each other, and a reliable one delivers each payload only once. */
 typedef struct EarlyPayload {
     u8 *data;
     u32 bytes, channel;
@@ -36,12 +36,12 @@ struct Upstream {
     Link *link; /* NULL between attempts */
     u32 peer;
     ErrorText error;
-    char refused[TEXT_BYTES_MAX]; /* reason of a REFUSE; "": none */
+    char refused[TEXT_BYTES_MAX]; /* reason given in a REFUSE; "": none */
     u64 now_ns, begun_ns, heard_ns, retry_at_ns;
     u32 retry_gap_ms;
-    bool ended; /* by what was received: the link is dropped after its poll */
+    bool ended; /* by a received message: the link is dropped after its poll */
 
-    u64 welcome_hash; /* of the accepted WELCOME: the others are repeats of it */
+    u64 welcome_hash; /* of the accepted WELCOME, to recognize repeats */
     u32 welcome_bytes;
     u32 user;
     u64 resume;
@@ -180,7 +180,7 @@ static void attempt(Upstream *upstream)
 void upstream_reject(Upstream *upstream, const char *why)
 {
     error_set(&upstream->error, ERROR_FORMAT, "%s", why);
-    upstream->ended = true; /* the link is in use: it may have called us */
+    upstream->ended = true; /* keep the link: this may be a callback from it */
 }
 
 void upstream_world(Upstream *upstream, bool valid)
@@ -284,7 +284,7 @@ static void message_receive(Upstream *upstream, const u8 *data, u32 bytes)
         password_send(upstream);
         break;
     case MESSAGE_QUEUE:
-        upstream->begun_ns = upstream->now_ns; /* the world has not begun to come */
+        upstream->begun_ns = upstream->now_ns; /* the world has not started to arrive */
         break;
     default:
         if (joined) {
@@ -318,7 +318,7 @@ static void bulk_ack_send(Upstream *upstream)
     }
 }
 
-/* Handles what is complete. A world may take long, so acknowledgements are sent before. */
+/* Handles complete entries. Loading a world may take long, so acknowledgements are sent first. */
 static void bulk_apply(Upstream *upstream)
 {
     BulkTaken taken;

@@ -50,7 +50,7 @@ bool known_hosts_pin(KnownHosts *known, const u8 key[IDENTITY_PUBLIC_BYTES])
     return true;
 }
 
-/* The line that names this host, and its key; 0: none. */
+/* Number of the line with this host, and its key; 0: none. */
 static u32 line_find(const KnownHosts *known, u8 key[IDENTITY_PUBLIC_BYTES])
 {
     ErrorText error = {0};

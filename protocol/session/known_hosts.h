@@ -1,9 +1,9 @@
 /*
- * known_hosts.h: whom a client or a relay takes for a server: the key in its address or token; else
- * the key that it had the last time, from a file; else, the first time, whatever answers, which is
- * said and remembered. A key that changed is refused.
+ * known_hosts.h: which server key a client or relay trusts: the one in the address or token; else
+ * the one stored at an earlier visit; else, on the first visit, any key, which is logged and stored
+ * (trust on first use). A changed key is refused.
  *
- * The file has lines "HOST:PORT KEY", KEY of 64 hexadecimal digits; others are skipped.
+ * The file has lines "HOST:PORT KEY" with KEY in 64 hexadecimal digits; other lines are skipped.
  * Layer: protocol/session.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_KNOWN_HOSTS_H
@@ -19,20 +19,20 @@ enum {
 };
 
 typedef struct KnownHosts {
-    char path[KNOWN_HOSTS_PATH_BYTES]; /* of the file; "": nothing is known or remembered */
-    char host[HOST_TEXT_BYTES];        /* HOST:PORT, as the file names it */
+    char path[KNOWN_HOSTS_PATH_BYTES]; /* of the file; "": nothing is stored */
+    char host[HOST_TEXT_BYTES];        /* HOST:PORT, as in the file */
     char address[HOST_TEXT_BYTES];     /* for link_enet_connect */
-    bool pinned;                       /* `key` is the only one */
+    bool pinned;                       /* only `key` is accepted */
     bool told;                         /* a refusal was logged */
     u8 key[IDENTITY_PUBLIC_BYTES];
 } KnownHosts;
 
-/* where: HOST[:PORT][#KEY]. path may be NULL. ERROR_USAGE: the key in it is none. */
+/* where: HOST[:PORT][#KEY]. path may be NULL. ERROR_USAGE: `where` is malformed. */
 int known_hosts_init(KnownHosts *known, const char *where, const char *path, ErrorText *error);
-/* Accepts this key alone from now on; false: another was pinned before. */
+/* Accepts only this key from now on; false: another key is already pinned. */
 bool known_hosts_pin(KnownHosts *known, const u8 key[IDENTITY_PUBLIC_BYTES]);
-/* LinkTrust.accept with the KnownHosts as context. Logs what the user should know. The key that it
- * accepted stays the only one for this process. */
+/* LinkTrust.accept with the KnownHosts as context. Logs what the user should know. Once a key is
+ * accepted, this process accepts no other. */
 bool known_hosts_accept(void *context, const u8 key[IDENTITY_PUBLIC_BYTES]);
 
 #endif

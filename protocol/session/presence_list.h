@@ -1,5 +1,5 @@
 /*
- * presence_list.h: the presences of others as a receiver of MESSAGE_PRESENCE knows them.
+ * presence_list.h: the presences of other users, as received by MESSAGE_PRESENCE.
  * Layer: protocol/session.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_PRESENCE_LIST_H
@@ -21,10 +21,10 @@ typedef struct PresenceList {
 } PresenceList;
 
 void presence_list_finish(PresenceList *list);
-/* Forgets all, for the next session. */
+/* Clears the list for the next session. */
 void presence_list_clear(PresenceList *list);
-/* Applies a message; one that is late changes nothing, since it would undo a newer grab. False: it
- * names more than an honest server does, or out of memory. */
+/* Applies a message; a late one is ignored, since it would undo a newer grab. False: more presences
+ * than a valid server sends, or out of memory. */
 bool presence_list_apply(PresenceList *list, const Message *message);
 
 PL_END_C

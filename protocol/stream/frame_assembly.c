@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* The state of a chunk that is in the elements. */
+/* The state of a chunk that the elements hold. */
 typedef struct AppliedChunk {
     u64 tick;
     Detail detail;
@@ -16,11 +16,11 @@ struct FrameAssembly {
     SnapshotReceiver *receiver;
     AppliedChunk *applied; /* [chunk_total], field after field */
     u8 *data;              /* [fields->frame_bytes], zeros between the fields */
-    u64 told_tick;         /* of the newest hash */
-    u64 told_hash;         /* 0: none yet */
+    u64 told_tick;         /* of the newest hash received */
+    u64 told_hash;         /* that hash; 0: none yet */
     u64 taken_tick;
-    bool taken; /* any */
-    bool fresh; /* something was stored since the last comparison */
+    bool taken; /* any frame yet */
+    bool fresh; /* states were stored since the last comparison */
 };
 
 FrameAssembly *frame_assembly_create(FieldSet *fields, SpanCoder *coder)
@@ -75,7 +75,7 @@ int frame_assembly_push(FrameAssembly *assembly, const u8 *packet, u32 bytes,
         return result;
     }
     assembly->fresh = true;
-    /* The newest tick is this one or later: the header has the low bits. */
+    /* The newest tick is not before this one; the header has only its low bits. */
     u64 newest = snapshot_receiver_tick(receiver), behind = (u32)((u32)newest - header->tick);
     if (header->frame_hash != 0 && behind <= newest) {
         u64 tick = newest - behind;
@@ -110,7 +110,7 @@ static void elements_update(FrameAssembly *assembly)
 
 bool frame_assembly_whole(FrameAssembly *assembly, u64 *tick)
 {
-    /* Newer states than those of the hash's tick would be among the others. */
+    /* The elements could contain states newer than the hash's tick. */
     bool may = assembly->fresh && assembly->told_hash != 0 &&
                assembly->told_tick == snapshot_receiver_tick(assembly->receiver) &&
                (!assembly->taken || assembly->told_tick > assembly->taken_tick);

@@ -1,8 +1,8 @@
 /*
- * frame_assembly.h: makes whole frames of a stream of snapshots, for those who serve it to others
- * (a relay). A snapshot's last packet tells the hash of the sender's frame: if what was received up
- * to it has that hash, it is that frame, bit for bit. On a path with loss some snapshots cannot be
- * completed before the next one; those are left out.
+ * frame_assembly.h: assembles complete frames from a stream of snapshots, for a relay. A snapshot's
+ * last packet carries the hash of the sender's frame: if the received states have the same hash,
+ * they are that frame, bit for bit. On a lossy path some snapshots do not complete before the next
+ * one; those are skipped.
  * Layer: protocol/stream.
  */
 #ifndef PLENUM_PROTOCOL_STREAM_FRAME_ASSEMBLY_H
@@ -16,17 +16,16 @@ typedef struct FrameAssembly FrameAssembly;
 
 /* For one stream epoch. Acquires `fields`; borrows the coder. NULL: out of memory. */
 FrameAssembly *frame_assembly_create(FieldSet *fields, SpanCoder *coder);
-void frame_assembly_destroy(FrameAssembly *assembly); /* NULL is fine */
-/* Handles a state packet of this epoch: results as of snapshot_receiver_push. */
+void frame_assembly_destroy(FrameAssembly *assembly); /* NULL is allowed */
+/* Handles a state packet of this epoch; same results as snapshot_receiver_push. */
 int frame_assembly_push(FrameAssembly *assembly, const u8 *packet, u32 bytes,
                         SnapshotHeader *header);
-/* True: the elements are now those of a whole frame that was not taken before; *tick is its
- * tick. */
+/* True: the elements now hold a complete frame, not taken before; *tick is its tick. */
 bool frame_assembly_whole(FrameAssembly *assembly, u64 *tick);
-/* Brings the elements to the newest states of all chunks, although they may be of different ticks;
- * returns the newest tick, 0: none yet. */
+/* Brings the elements to the newest state of each chunk, possibly of different ticks; returns the
+ * newest tick, 0: none yet. */
 u64 frame_assembly_newest(FrameAssembly *assembly);
-/* The elements, [fields->frame_bytes]: as of the last call of one of these two. */
+/* The elements, [fields->frame_bytes], as of the last call of one of the two above. */
 const u8 *frame_assembly_data(const FrameAssembly *assembly);
 const SnapshotReceiver *frame_assembly_receiver(const FrameAssembly *assembly);
 

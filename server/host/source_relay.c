@@ -1,6 +1,6 @@
 /*
- * source_relay.c: the host's side of a relay, and its thread, which waits for packets from above
- * and handles them at once (source_relay_follow.c).
+ * source_relay.c: the host's side of a relay, and its thread, which waits for packets from the
+ * server above and handles them immediately (source_relay_follow.c).
  */
 #include "server/host/source_relay_internal.h"
 #include "shared/base/clock.h"
@@ -43,7 +43,7 @@ static void *follow(void *argument)
         u64 count;
         (void)poll(wait, PL_COUNT(wait), POLL_MS);
         ssize_t done = s->wakes >= 0 ? read(s->wakes, &count, sizeof count) : 0;
-        PL_UNUSED(done); /* it would block: nothing was signalled */
+        PL_UNUSED(done); /* would block: nothing was signalled */
         relay_follow(s, clock_now_ns());
     }
     return NULL;
@@ -70,7 +70,7 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
     return ERROR_OK;
 }
 
-/* The world of the frame; those before it are of no use any more. */
+/* Finds the frame's world and frees those before it. */
 static void world_take(RelaySource *s, const Frame *frame)
 {
     while (s->taken->fields != frame->fields) {
@@ -80,7 +80,7 @@ static void world_take(RelaySource *s, const Frame *frame)
         if (next == NULL) {
             return;
         }
-        entity_list_clear(&s->entities); /* their shapes point into the scene */
+        entity_list_clear(&s->entities); /* its shapes point into the scene */
         s->entities.scene = next->scene;
         relay_world_destroy(s->taken);
         s->taken = next;
@@ -135,7 +135,7 @@ static int source_control(Source *source, u32 user, u32 kind, f64 value)
     PL_UNUSED(user);
     PL_UNUSED(kind);
     PL_UNUSED(value);
-    return ERROR_UNSUPPORTED; /* world time is the root's */
+    return ERROR_UNSUPPORTED; /* only the root controls world time */
 }
 
 static void source_status(Source *source, SourceStatus *out)
@@ -144,7 +144,7 @@ static void source_status(Source *source, SourceStatus *out)
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->mutex);
     out->status = s->above;
-    out->status.seekable = 0; /* not from here */
+    out->status.seekable = 0; /* a relay cannot seek */
     out->status.paused = s->above.paused || !s->stats.linked;
     out->tick = s->tick;
     out->forwarded = true;

@@ -1,7 +1,7 @@
 /*
- * source_relay_follow.c: what a relay does with what comes from above: worlds, events, snapshots,
- * users. message_decode and the snapshot receiver have validated everything; the checks here are
- * whether it fits the known world. Runs on the relay's thread.
+ * source_relay_follow.c: how a relay handles worlds, events, snapshots and users from above.
+ * message_decode and the snapshot receiver have validated the data; this file only checks that it
+ * fits the known world. Runs on the relay's thread.
  */
 #include "server/host/frame_merge.h"
 #include "server/host/source_relay_internal.h"
@@ -16,9 +16,9 @@
 #define MS 1000000ull
 
 enum {
-    /* Without a complete snapshot for so long, viewers get the newest states of all chunks. */
+    /* After this long without a complete snapshot, viewers get the newest state of each chunk. */
     PATIENCE_MS = 100,
-    /* The first picture of a world is worth waiting for. */
+    /* Wait longer for the first frame of a world. */
     PATIENCE_FIRST_MS = 5000,
     TICKS_AHEAD_MAX = 1 << 20,
 };
@@ -61,7 +61,7 @@ static bool scalars_fit(const FieldSet *fields, const ScalarInfo *infos, u32 cou
     return true;
 }
 
-/* A copy of the message; NULL: not valid, or out of memory. */
+/* A copy of the message; NULL: invalid, or out of memory. */
 static RelayWorld *world_create(const MessageWorld *message, ErrorText *error)
 {
     u32 scalars = message->parameter_count + message->probe_count;
@@ -140,7 +140,7 @@ static void recorder_frame(RelaySource *s, Frame *frame)
     }
 }
 
-/* The recording begins with the first world, and ends with it: a file holds one. */
+/* The recording covers the first world only: a file holds one world. */
 static void recorder_follow(RelaySource *s, const MessageWorld *described)
 {
     if (s->recorder != NULL) {
@@ -163,8 +163,8 @@ static void recorder_follow(RelaySource *s, const MessageWorld *described)
     }
 }
 
-/* The world goes on, after a reconnect: its stream starts again, its frames do not; unless their
- * ticks say that it is another after all (whole_receive). */
+/* The same world after a reconnect: its stream restarts, its frames continue, unless their ticks
+ * show that the world is a different one after all (whole_receive). */
 static bool world_continue(RelaySource *s, RelayWorld *again)
 {
     int result = entities_copy(&s->now, s->world, &again->entities);
@@ -209,7 +209,7 @@ static void world_receive(RelaySource *s, const MessageWorld *message)
         return;
     }
     bool goes_on = s->same && s->begun && world_same(s->world, world);
-    s->same = false; /* a second world of one session is a new beginning */
+    s->same = false; /* a second world in one session is a new one */
     frame_assembly_destroy(s->assembly);
     s->assembly = NULL;
     s->event_count = 0;
@@ -233,7 +233,7 @@ static u32 events_until(const RelaySource *s, u64 tick)
     return count;
 }
 
-/* Moves the events of ticks until this one to the frame. */
+/* Moves the events up to this tick to the frame. */
 static void events_take(RelaySource *s, Frame *frame)
 {
     u32 used = 0, kept = 0;
@@ -247,7 +247,7 @@ static void events_take(RelaySource *s, Frame *frame)
     s->event_count = kept;
 }
 
-/* A frame with the events that lead to it. */
+/* Makes a frame with the events up to its tick. */
 static Frame *frame_begin(RelaySource *s, u64 tick)
 {
     Frame *frame;
@@ -287,7 +287,7 @@ static void host_wake(RelaySource *s)
     }
 }
 
-/* Passes it to the host. One that is too slow loses frames, but no events. */
+/* Passes a frame to the host. A host that is too slow loses frames, but no events. */
 static void frame_give(RelaySource *s, Frame *frame, bool whole)
 {
     pthread_mutex_lock(&s->mutex);
@@ -305,10 +305,10 @@ static void frame_give(RelaySource *s, Frame *frame, bool whole)
     host_wake(s);
 }
 
-/* Makes a frame of the assembled elements. */
+/* Makes a frame from the assembled elements. */
 static void frame_make(RelaySource *s, u64 tick, bool whole)
 {
-    /* Baselines cannot be so old: another stream, whatever made the ticks jump. */
+    /* Baselines cannot be this old: treat any such jump of ticks as a new stream. */
     s->anew = s->anew || (s->begun && tick - s->made_tick > TICKS_AHEAD_MAX);
     Frame *frame = frame_begin(s, tick);
     if (frame == NULL) {
@@ -330,14 +330,14 @@ static void frame_make(RelaySource *s, u64 tick, bool whole)
 static void whole_receive(RelaySource *s, u64 tick)
 {
     if (s->begun && s->diverged && tick < s->made_tick) {
-        s->diverged = s->begun = false; /* the server was started anew */
+        s->diverged = s->begun = false; /* the server was restarted */
         s->anew = true;
     }
     if (!s->begun || tick > s->made_tick) {
         frame_make(s, tick, true);
     } else {
         pthread_mutex_lock(&s->mutex);
-        s->stats.linked = true; /* a world that is paused */
+        s->stats.linked = true; /* the world is paused */
         pthread_mutex_unlock(&s->mutex);
     }
 }
@@ -345,7 +345,7 @@ static void whole_receive(RelaySource *s, u64 tick)
 static void state_receive(void *context, const u8 *packet, u32 bytes)
 {
     enum {
-        FLAGS_AT = 16 /* byte of a packet: 16 + 32 + 32 + 16 + 16 + 16 bits before it */
+        FLAGS_AT = 16 /* byte offset in a packet, after 16 + 32 + 32 + 16 + 16 + 16 bits */
     };
     RelaySource *s = context;
     SnapshotHeader header;
@@ -361,8 +361,8 @@ static void state_receive(void *context, const u8 *packet, u32 bytes)
     }
 }
 
-/* On a link that completes no snapshot viewers get what there is: a frame of the tick before the
- * newest, so that the newest may still follow complete. */
+/* On a link that completes no snapshots, viewers get the states received so far, as a frame of the
+ * tick before the newest, so that the newest can still follow if it completes. */
 static void patience_check(RelaySource *s)
 {
     u64 since_ns = s->begun ? u64_max(s->made_ns, s->world_ns) : s->world_ns;
@@ -404,7 +404,7 @@ static void events_receive(RelaySource *s, const MessageEvents *events)
     }
     for (u32 i = 0; i < events->count; i++) {
         const Event *event = &events->events[i];
-        /* A reset comes as a world; a refusal is for one of the relay's users, or for itself. */
+        /* A reset arrives as a new world; a refusal concerns a user of the relay, or the relay. */
         bool forward = event->kind != EVENT_RESET &&
                        (event->kind != EVENT_REFUSED || relay_own_user(s, event->user) != 0) &&
                        entity_list_event(&s->now, s->world->fields, event) == 0;
@@ -458,7 +458,7 @@ static void presence_receive(RelaySource *s, const Message *message)
     pthread_mutex_unlock(&s->mutex);
 }
 
-/* ---- what the upstream says ---- */
+/* ---- callbacks of the upstream ---- */
 
 static void message_receive(void *context, const Message *message)
 {
@@ -485,14 +485,14 @@ static void message_receive(void *context, const Message *message)
     case MESSAGE_CHAT:
         said = *message;
         said.chat.user = relay_user_here(message->chat.user);
-        if (relay_own_user(s, message->chat.user) == 0) { /* else it was heard here already */
+        if (relay_own_user(s, message->chat.user) == 0) { /* else it was already sent here */
             said_push(s, &said);
         }
         break;
     case MESSAGE_GUESTS:
         relay_guests_answer(s, message->guests.given, message->guests.given_count);
         break;
-    default: /* notices are for the relay; the rest is of no use here */
+    default: /* notices are for the relay itself; the rest is not needed */
         break;
     }
 }

@@ -1,6 +1,6 @@
 /*
- * source_relay_internal.h: the state of a relay as a Source, shared by source_relay.c (the host's
- * side, its creation) and source_relay_follow.c (the follower's: what comes from above).
+ * source_relay_internal.h: the state of a relay, shared by source_relay.c (creation and the host's
+ * side), source_relay_follow.c (data from above) and source_relay_up.c (data sent up).
  * Layer: server/host, private.
  */
 #ifndef PLENUM_SERVER_HOST_SOURCE_RELAY_INTERNAL_H
@@ -18,22 +18,22 @@
 #include <pthread.h>
 
 enum {
-    RELAY_EVENTS_MAX = 1 << 16, /* that wait for a frame */
-    RELAY_SAID_MAX = 64,        /* texts that the host has not taken; the oldest are dropped */
+    RELAY_EVENTS_MAX = 1 << 16, /* waiting for a frame */
+    RELAY_SAID_MAX = 64,        /* texts not yet taken by the host; the oldest are dropped */
     RELAY_USERS_MAX = 4096,
     RELAY_OUTBOX_MAX = 1024,
     RELAY_PRESENCES_MAX = 64,
 };
 
-/* A description of the world, as a MESSAGE_WORLD gave it. */
+/* A world as described by a MESSAGE_WORLD. */
 typedef struct RelayWorld {
-    struct RelayWorld *next; /* the one after it, NULL: it is the newest; under the mutex */
+    struct RelayWorld *next; /* next newer world, NULL: this is the newest; under the mutex */
     u8 *scene_bytes;
     Scene *scene;
     FieldSet *fields;
     ScalarInfo *scalars;  /* parameters, then probes */
-    MessageWorld message; /* points to these; entities are in a list */
-    EntityList entities;  /* at its beginning */
+    MessageWorld message; /* points to these; entities are in the list below */
+    EntityList entities;  /* at its start */
 } RelayWorld;
 
 /* A user of this host, and the id that the server above gave it; 0: none. */
@@ -61,76 +61,76 @@ typedef struct RelaySource {
     RelayWorld *world; /* the newest; NULL before the first */
     u8 epoch;          /* of the stream from above */
     FrameAssembly *assembly;
-    EntityList now;            /* entities as of all events that arrived */
-    EntityList told;           /* as of the frames made */
-    WaitingRelayEvent *events; /* [event_count] not in a frame yet, in order of arrival */
+    EntityList now;            /* entities after all events received */
+    EntityList told;           /* entities after the frames made */
+    WaitingRelayEvent *events; /* [event_count] not yet in a frame, in order of arrival */
     u32 event_count, event_capacity;
-    bool same;     /* the session goes on with the world of the one before */
-    bool anew;     /* the next frame begins a new stream epoch */
-    bool diverged; /* the next frame tells how entities differ from what was told */
+    bool same;     /* the session continues the world of the previous one */
+    bool anew;     /* the next frame starts a new stream epoch */
+    bool diverged; /* the next frame must list how `now` differs from `told` */
     bool begun;    /* a frame of this world was made */
-    u64 made_tick; /* of the last one */
+    u64 made_tick; /* of the last frame */
     u64 now_ns, made_ns, world_ns;
     u64 recorded_tick; /* 0: none */
 
     pthread_t thread;
     bool started;
-    int wakes; /* eventfd that ends a wait of the thread; −1: none */
+    int wakes; /* eventfd that wakes the thread; −1: none */
 
     pthread_mutex_t mutex;
     /* ---- below: under the mutex ---- */
     bool stop;
     void (*wake)(void *context); /* NULL before the source is started */
     void *wake_context;
-    Recorder *recorder;  /* changed by the follower */
+    Recorder *recorder;  /* set by the follower */
     MessageStatus above; /* status of the server above */
-    ErrorText closed;    /* why it could not be joined; code 0: it may still be */
+    ErrorText closed;    /* why joining failed for good; code 0: it has not */
     FrameQueue made;
     RelayStats stats;
     u64 tick;                     /* newest frame made */
     Message said[RELAY_SAID_MAX]; /* ring: chats and notices */
     u32 said_first, said_count;
-    UserInfo *users; /* [user_count] of the servers above, with ids as here */
+    UserInfo *users; /* [user_count] users of the servers above, with ids of this host */
     u32 user_count, users_version;
-    PresenceList presences;      /* as sent, with their ids */
+    PresenceList presences;      /* as received, with ids of the server above */
     u32 own_user;                /* the relay's own id above */
     UserInfo guests[GUESTS_MAX]; /* [guest_count] users of this host */
     u32 guest_count;
-    bool guests_changed;        /* since they were told above */
-    u32 told_users[GUESTS_MAX]; /* [told_count] as told last */
+    bool guests_changed;        /* since they were last sent up */
+    u32 told_users[GUESTS_MAX]; /* [told_count] as last sent up */
     u32 told_count;
-    bool awaiting;                                       /* the answer to that */
-    RelayGuest by_own[GUESTS_MAX], by_given[GUESTS_MAX]; /* [guest_ids] as answered */
+    bool awaiting;                                       /* the answer to them */
+    RelayGuest by_own[GUESTS_MAX], by_given[GUESTS_MAX]; /* [guest_ids] from the answer */
     u32 guest_ids;
-    RelayPayload outbox[RELAY_OUTBOX_MAX]; /* ring of what is passed up */
+    RelayPayload outbox[RELAY_OUTBOX_MAX]; /* ring of payloads to send up */
     u32 outbox_first, outbox_count;
 
     /* ---- the host's ---- */
-    RelayWorld *taken;   /* of the frame taken last; the oldest that is kept */
-    EntityList entities; /* as of the frame taken last */
+    RelayWorld *taken;   /* of the last frame taken; the oldest world kept */
+    EntityList entities; /* after the last frame taken */
     u64 taken_tick;
 } RelaySource;
 
 /* ---- source_relay_follow.c ---- */
 
-/* Receives, and makes frames of it. */
+/* Receives from the server above and makes frames. */
 void relay_follow(RelaySource *s, u64 now_ns);
 UpstreamHandler relay_handler(RelaySource *s);
 void relay_world_destroy(RelayWorld *world);
 
 /* ---- source_relay_up.c ---- */
 
-/* The id here of a user of the server above: one of this host, or one of there. 0: neither. */
+/* The id on this host of a user of the server above, who may be a user of this host. 0: none. */
 u32 relay_user(const RelaySource *s, u32 user_above);
 /* The user of this host to whom the server above gave this id; 0: none. */
 u32 relay_own_user(const RelaySource *s, u32 given);
 void relay_guests_answer(RelaySource *s, const u32 *given, u32 count);
-/* The session ended: the next server gives other ids. */
+/* Call when a session ends: the next one assigns new ids. */
 void relay_guests_forget(RelaySource *s);
 u32 relay_input(RelaySource *s, const Input *inputs, u32 count);
 void relay_tell(RelaySource *s, const Message *message);
 void relay_tell_users(RelaySource *s, const UserInfo *users, u32 count);
-/* Sends what waits; the follower's. */
+/* Sends the queued payloads; called by the follower. */
 void relay_send(RelaySource *s);
 
 #endif

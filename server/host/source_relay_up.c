@@ -1,7 +1,7 @@
 /*
- * source_relay_up.c: what a relay passes up for its users, if the server above lets it speak for
- * them: who they are, what they say, where they point, what they do. The server gives each an id;
- * users without one only watch.
+ * source_relay_up.c: what a relay sends up on behalf of its users, if the server above allows it:
+ * the list of users, chat, presence and inputs. The server above assigns each user an id; users
+ * without one can only watch.
  */
 #include "server/host/source_relay_internal.h"
 #include "shared/base/log.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- ids; mutex held, or on the follower's thread, which alone changes them ---- */
+/* ---- ids; mutex held, or on the follower's thread, the only one to change them ---- */
 
 static u32 given_to(const RelaySource *s, u32 own)
 {
@@ -101,7 +101,7 @@ u32 relay_input(RelaySource *s, const Input *inputs, u32 count)
     for (; accepted < count; accepted++) {
         u32 given = s->stats.linked ? given_to(s, inputs[accepted].user) : 0;
         if (given == 0 && inputs[accepted].kind == INPUT_RELEASE) {
-            continue; /* it holds nothing: who is no guest any more lets go above */
+            continue; /* holds nothing: the server above releases for users who left */
         }
         Message message = {.kind = MESSAGE_GUEST_INPUT};
         Input input = inputs[accepted];

@@ -12,7 +12,7 @@
 #define DELAY_HALVINGS 10
 #define MARGIN         0.05 /* of an interval: packets of one tick arrive one after another */
 #define DELAY_MAX_S    1.0
-#define GAPS_MIN       8 /* with fewer the former delay is kept */
+#define GAPS_MIN       8 /* with fewer, the previous delay is kept */
 #define FIT_EVERY_S    0.05
 #define GAIN           2.0 /* 1/s: an error of 1 ms changes the pace by 0.2 % */
 #define HURRY_GAIN     4.0
@@ -51,7 +51,7 @@ static void arrival_push(Playout *playout, f64 time_s, f64 tick)
         playout->first = (playout->first + 1) % PLAYOUT_ARRIVALS_MAX;
         playout->count--;
     }
-    /* Of packets received together only the newest was ever the newest known. */
+    /* Of packets received together, only the newest was ever the newest known. */
     if (playout->count > 0 && arrival_at(playout, playout->count - 1)->time_s == time_s) {
         playout->count--;
     }
@@ -240,8 +240,8 @@ void playout_arrival(Playout *playout, u64 tick, f64 speed, u64 now_ns)
 
 /* ---- motion of the shown tick ---- */
 
-/* Paused: continue to the newest tick at the former pace, and stop there. What was extrapolated
- * beyond it never happened: everybody is to see the same picture. */
+/* Paused: continue to the newest tick at the previous pace, and stop there. What was extrapolated
+ * beyond it never happened, and all clients should show the same state. */
 static void advance_paused(Playout *playout, PlayoutStep *step)
 {
     f64 target = (f64)playout->newest;
@@ -276,7 +276,7 @@ static void advance_running(Playout *playout, f64 now_s, PlayoutStep *step)
     f64 target = fmin(end, playout->line + rate * (now_s - playout->delay_wanted_s));
     f64 error_s = (target - playout->shown) / rate - dt;
     if (dt > STOOD_S && error_s <= PLAYOUT_JUMP_S) {
-        /* After such a long time a small error of pace would be a large error of position. */
+        /* Over such a long time a small error of pace becomes a large error of position. */
         playout->shown = fmax(playout->shown, target);
         playout->pace = rate;
         playout->settling = playout->holding = false;

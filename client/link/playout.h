@@ -39,7 +39,7 @@ typedef struct PlayoutArrival {
     f64 tick;
 } PlayoutArrival;
 
-/* Plain data, about 8 KiB. Members are read-only for others. */
+/* Plain data, about 8 KiB. Members are read-only for callers. */
 typedef struct Playout {
     f64 tick_rate;
     f64 interval_s; /* between snapshots, as announced */

@@ -1,8 +1,9 @@
 /*
- * medium.h: a medium that blows through things and is dragged by them: air on a grid. Solvers of
- * surfaces and particles ask for its velocity, and give it the opposite of what they take.
- * In a tick each of them first announces how it couples, so that those at one place share what the
- * medium has there; then it exchanges impulses. One at a time, on one thread; questions on any.
+ * medium.h: a medium that drags things and is dragged by them: air on a grid. Solvers of surfaces
+ * and particles query its velocity and return the opposite of each impulse they take.
+ * In each tick every solver first announces its coupling, so that solvers at the same place share
+ * the medium's momentum there, then exchanges impulses. One solver at a time, on one thread;
+ * queries on any thread.
  * Units SI, world axes.
  * Layer: server/physics/contact.
  */
@@ -16,14 +17,14 @@ enum {
 };
 
 typedef struct MediumOps {
-    /* m/s at a place; false: none of it is there. */
+    /* Velocity at a place, m/s; false: the medium is not there. */
     bool (*velocity)(const void *of, Vec3 place, Vec3 *velocity);
-    /* Announces that something is going to take the medium's velocity within the tick as `mass` kg
-     * would; at a place where it is. */
+    /* Announces a coupling in this tick, as of `mass` kg that take on the medium's velocity; at a
+     * place within the medium. */
     void (*couple)(void *of, Vec3 place, f32 mass);
-    /* Share of its drag, 0..1, that something may use: more would turn the medium's motion. */
+    /* Share of its drag, 0..1, that a solver may apply: more would reverse the medium's motion. */
     f32 (*share)(const void *of, Vec3 place);
-    /* N s, on the medium. Returns what it took, to give just that to the other. */
+    /* Applies an impulse, N s. Returns what the medium took, to give exactly that to the other. */
     Vec3 (*impulse)(void *of, Vec3 place, Vec3 impulse);
 } MediumOps;
 
@@ -32,7 +33,7 @@ typedef struct Medium {
     void *of;
 } Medium;
 
-/* The first of the media that is at a place, and its velocity there; NULL: none. */
+/* The first medium present at a place, and its velocity there; NULL: none. */
 static inline const Medium *medium_at(const Medium *media, u32 count, Vec3 place, Vec3 *velocity)
 {
     for (u32 i = 0; i < count; i++) {

@@ -39,7 +39,7 @@ SIMD_INLINE f32x8 flux_at(const Flux *flux, i32 at)
     f32x8 a = air_load(c - 2 * step), b = air_load(c - step), d = air_load(c),
           e = air_load(c + step);
     if (!i32x8_any((i32x8)(((i32x8)a | (i32x8)b | (i32x8)d | (i32x8)e) != 0))) {
-        return zero; /* nothing near: most of a room */
+        return zero; /* all neighbours are empty, as in most of a room */
     }
     f32x8 speed = courant(flux, flux->axis, at);
     i32x8 forth = speed > zero;
@@ -118,7 +118,7 @@ static void cells_span(void *context, const AirSpan *span, u32 index)
     const AirGrid *grid = flux->grid;
     i32 step = step_of(grid, flux->axis);
     bool last = flux->axis + 1 == grid->dims;
-    /* What thins out further would end as subnormal numbers, which processors are slow with. */
+    /* Smaller amounts would become subnormal numbers, which are slow on most processors. */
     f32x8 most = f32x8_set(flux->most), least = f32x8_set(least_amount);
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
@@ -132,7 +132,7 @@ static void cells_span(void *context, const AirSpan *span, u32 index)
                 f32x8 amount = here * volume(flux, flux->axis, at) - (high - low);
                 f32x8 after = last ? f32x8_set(1.0f) : volume(flux, flux->axis + 1, at);
                 f32x8 value = amount / after;
-                value = f32x8_max(f32x8_min(value, most), -most); /* storms beyond all limits */
+                value = f32x8_max(f32x8_min(value, most), -most); /* bounded in extreme flows */
                 value = f32x8_and(f32x8_abs(value) > least, value);
                 f32x8_store(flux->cells + at, value);
             }

@@ -97,7 +97,7 @@ static f32 share(const void *of, Vec3 place)
     return mass / f32_max(mass, held);
 }
 
-/* What the limit of speeds, or the missing dimension, does not let the air take is not given. */
+/* Excludes what the air cannot take because of its speed limit or in two dimensions. */
 static Vec3 impulse(void *of, Vec3 place, Vec3 impulse)
 {
     Smoke *smoke = of;

@@ -1,7 +1,7 @@
-/* smoke_obstacle.c: other matter in the air. Things are found in bricks; the share of a cell that a
- * thing fills follows from the distance of its centre from the surface. On faces within a thing air
- * takes the thing's velocity, by the filled share, and the thing receives the opposite impulse: of
- * one brick at one place, where the moments of its faces' impulses balance. */
+/* smoke_obstacle.c: coupling of air to other matter. Things are found per brick; the share of a
+ * cell that a thing fills is computed from the distance of the cell's centre to the surface. Faces
+ * inside a thing take its velocity, weighted by that share, and the thing receives the opposite
+ * impulse: one per brick, applied where the moments of its faces' impulses balance. */
 #include "server/physics/contact/bodies.h"
 #include "server/physics/grid/smoke_internal.h"
 
@@ -138,7 +138,7 @@ static f32 share_of(f32 distance, f32 dx)
     return f32_clamp(0.5f - distance / dx, 0.0f, 1.0f);
 }
 
-/* Blocks of cells that are all in or all out take one question. */
+/* A block of cells entirely inside or outside needs one query. */
 static void fill_shares(const Smoke *smoke, const SmokeTouch *touch, const i32 low[3],
                         Shares *shares)
 {
@@ -284,8 +284,8 @@ static Vec3 middle_of(const Smoke *smoke, u32 brick)
                     ((f32)(b / n[0] / n[1]) + 0.5f) * side);
 }
 
-/* Things that may weigh less than the air of the bricks that they touch take hold of a part of it,
- * so that none gains more than the air has. */
+/* A thing that may be lighter than the air in the bricks it touches couples to a part of that air,
+ * so that it cannot gain more momentum than the air has. */
 static void find_grips(Smoke *smoke)
 {
     static const Vec3 axes[3] = {{1.0f, 0.0f, 0.0f}, {0.0f, 1.0f, 0.0f}, {0.0f, 0.0f, 1.0f}};
@@ -319,7 +319,7 @@ static bool is_asleep(const Collider *collider, u32 thing)
     return collider->ops->bodies != NULL && !collider->ops->bodies->awake(collider->of, thing);
 }
 
-/* What sleeps is held by what it lies on or hangs from; only a force that counts wakes it. */
+/* A sleeping body is held by its support; only a significant force wakes it. */
 static void wake_dragged(Smoke *smoke)
 {
     for (u32 d = 0; d < smoke->drag_count; d++) {

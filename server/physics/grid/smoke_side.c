@@ -1,4 +1,4 @@
-/* smoke_side.c: what velocities are at and beyond the sides of the grid. */
+/* smoke_side.c: boundary conditions of velocity at the sides of the grid. */
 #include "server/physics/grid/smoke_internal.h"
 
 #include <string.h>
@@ -9,10 +9,10 @@ static f32 component(Vec3 v, u32 axis)
 }
 
 /*
- * At open sides the air beyond is at rest. Where air enters, it therefore brings no momentum: with
- * the velocity of the inside instead, entering air would feed itself, and the energy of eddies that
- * cross the side would grow without bound (backflow; Bertoglio et al. 2018). Faces there are upwind
- * with that still air, and what is traced back to beyond the side is still.
+ * Air beyond an open side is at rest, so inflow carries no momentum. If it had the velocity of the
+ * inside instead, it would drive itself, and the energy of eddies that cross the side would grow
+ * without bound (backflow instability; Bertoglio et al. 2018). Faces at the side are upwinded with
+ * the still air, and positions traced back beyond the side have velocity 0.
  */
 typedef enum GhostRule {
     GHOST_LINEAR,   /* factor × the other + value */
@@ -76,7 +76,7 @@ static void apply_run(const Ghosts *ghosts, const Ghost *ghost, f32 *cells, i32 
 static void apply(const AirGrid *grid, u32 axis, f32 *cells, const Ghosts *ghosts)
 {
     i32 step = smoke_stride(grid, axis), n = grid->n[0], tail = grid->row - AIR_GHOSTS;
-    /* Cells of vectors that exceed the grid are computed, and must not grow. */
+    /* SIMD lanes beyond the grid are computed too, and must not grow. */
     bool clears = axis == 0 && grid->sides[0] != AIR_PERIODIC && n % AIR_BRICK != 0;
     for (u32 i = 0; i < grid->run_count[axis]; i++) {
         const AirRun *run = &grid->runs[axis][i];
@@ -89,7 +89,7 @@ static void apply(const AirGrid *grid, u32 axis, f32 *cells, const Ghosts *ghost
     }
 }
 
-/* What is blown in is clean, and as warm as the air around. */
+/* Inflow carries no smoke and has the ambient temperature. */
 void smoke_field_ghosts(const Smoke *smoke, f32 *cells)
 {
     const AirGrid *grid = &smoke->grid;

@@ -1,6 +1,6 @@
 /*
- * test_hostile.c: 100 000 mutated packets against a running host while a good client plays on: raw
- * datagrams to its port, and garbage from a client that was let in.
+ * test_hostile.c: 100 000 mutated packets against a running host while an honest client plays on:
+ * raw datagrams to its port, and garbage from an authenticated client.
  */
 #include "shared/base/clock.h"
 #include "shared/math/random.h"
@@ -40,7 +40,7 @@ static void fill(Random *random, u8 *data, u32 bytes)
     }
 }
 
-/* Something that is nearly right, wrong in one of many ways. Returns its length. */
+/* An almost valid packet, damaged in one of several ways. Returns its length. */
 static u32 mutate(Random *random, const u8 *good, u32 good_bytes, u8 *out)
 {
     u32 bytes = good_bytes;
@@ -57,7 +57,7 @@ static u32 mutate(Random *random, const u8 *good, u32 good_bytes, u8 *out)
         bytes = good_bytes + next(random, 600);
         fill(random, out + good_bytes, bytes - good_bytes);
         break;
-    default: /* some bits the other way */
+    default: /* some bits flipped */
         for (u32 i = 0; i <= next(random, 8) && bytes > 0; i++) {
             out[next(random, bytes)] ^= (u8)(1 << next(random, 8));
         }
@@ -134,7 +134,7 @@ static void test_raw(void **state)
             assert_true(client_fine(client, &snapshots));
         }
     }
-    /* Fewer bytes come back than went in: nobody can be made to drown a third. */
+    /* Replies are smaller than requests: no amplification. */
     assert_true(answered < sent_bytes / 10);
     HostStats stats;
     close(fd);
@@ -193,7 +193,7 @@ static bool rogue_join(Rogue *rogue, Rig *rig, Connection **client)
     return rogue->live;
 }
 
-/* A well-formed input packet with numbers that are not. */
+/* A well-formed input packet with invalid numbers. */
 static u32 input_template(Random *random, u8 *out)
 {
     InputPacket packet = {0};
@@ -252,7 +252,7 @@ static void test_let_in(void **state)
         Rogue rogue;
         sessions++;
         bool joined = rogue_join(&rogue, &rig, &client);
-        /* It is thrown out again and again: the flood and malformed limits see to that. */
+        /* The flood and malformed limits disconnect it again and again. */
         for (u32 i = 0; joined && i < 3000 && !rogue.over && sent < PAYLOADS; i++) {
             bool input = next(&random, 4) != 0;
             u32 channel = input ? CHANNEL_INPUT : CHANNEL_CONTROL;

@@ -1,7 +1,7 @@
 /*
- * test_middle.c: an attacker who sits between a client and its server, sees every datagram, and can
- * drop, repeat, change and add what he likes under the addresses of both: he reads nothing, ends
- * nothing, and injects nothing. And an honest middle, a NAT, that chooses a new port.
+ * test_middle.c: a man in the middle who sees every datagram and can drop, repeat, change and forge
+ * datagrams from both addresses cannot read, end or inject anything. Also an honest middlebox: a
+ * NAT that changes the port.
  */
 #include "client/link/connection_internal.h"
 #include "shared/base/clock.h"
@@ -154,7 +154,7 @@ static bool seen(const Middle *middle, const void *secret, u32 bytes)
     return false;
 }
 
-/* ---- who listens ---- */
+/* ---- eavesdropping ---- */
 
 static void test_sniffed_join(void **state)
 {
@@ -174,9 +174,9 @@ static void test_sniffed_join(void **state)
     assert_true(go_on(&middle, client, 5));
     assert_int_equal(connection_role(client), ROLE_ADMIN);
     assert_true(middle.count > 20 && middle.tunnel != 0);
-    assert_true(seen(&middle, "PLNM", 4)); /* it is looked for in the right place */
+    assert_true(seen(&middle, "PLNM", 4)); /* proves that the search works */
     assert_false(seen(&middle, "Ada Lovelace", 12));
-    assert_false(seen(&middle, "PLMS", 4)); /* no message at all */
+    assert_false(seen(&middle, "PLMS", 4)); /* no message is readable */
     assert_false(seen(&middle, token_bytes, 16));
     assert_false(seen(&middle, token_bytes + TOKEN_SIGNED_BYTES - 16, 16));
     assert_int_not_equal(client->resume, 0);
@@ -186,9 +186,9 @@ static void test_sniffed_join(void **state)
     rig_stop(&rig);
 }
 
-/* ---- who speaks ---- */
+/* ---- injection ---- */
 
-/* Commands with which anybody on the path ended, slowed or fed a peer of ENet. */
+/* Commands that, without the tunnel, would end, slow or feed a peer of ENet. */
 static u32 command_write(u32 kind, u32 peer, u32 session, u16 sequence, u8 *out)
 {
     static const u8 commands[] = {0x84, 0x44, 0x8A, 0x8B, 0x86, 0x01};
@@ -213,7 +213,7 @@ static void attack(const Middle *middle, u64 round)
             u16 sequence = (u16)(1 + random_u64(3, round * 192 + kind * 16 + who) % 40);
             u32 bytes = command_write(kind, up ? who / 8 : 0, who / 2 % 4, sequence, command);
             inject(middle, up, command, bytes);
-            /* The same, dressed as a datagram of the tunnel. */
+            /* The same, disguised as a datagram of the tunnel. */
             u64 counter = round * 1000 + sequence;
             memcpy(dressed, &middle->tunnel, 4);
             memcpy(dressed + 4, &counter, sizeof counter);
@@ -222,7 +222,7 @@ static void attack(const Middle *middle, u64 round)
             inject(middle, up, dressed, 12 + bytes + 16);
         }
     }
-    /* All that passed once more, and damaged; a part of it in the wrong direction. */
+    /* Replays everything, intact and damaged, partly in the wrong direction. */
     for (u32 i = middle->count > 60 ? middle->count - 60 : 0; i < middle->count; i++) {
         Datagram copy = middle->kept[i];
         inject(middle, copy.up, copy.data, copy.bytes);
@@ -264,7 +264,7 @@ static void test_forged_commands(void **state)
     rig_stop(&rig);
 }
 
-/* ---- who only forwards ---- */
+/* ---- forwarding only ---- */
 
 static void test_new_port_of_a_nat(void **state)
 {
@@ -279,7 +279,7 @@ static void test_new_port_of_a_nat(void **state)
     assert_true(go_on(&middle, client, 10));
     for (u32 i = 0; i < 5; i++) {
         int former = middle.back;
-        middle.back = socket_open(); /* another port, while the former is still taken */
+        middle.back = socket_open(); /* another port, while the old one is still in use */
         close(former);
         u64 begun_ns = clock_now_ns();
         assert_true(go_on(&middle, client, 3));
@@ -296,7 +296,7 @@ static void test_new_port_of_a_nat(void **state)
     rig_stop(&rig);
 }
 
-/* ---- who pretends to be the server ---- */
+/* ---- impersonating the server ---- */
 
 static bool is_expected(void *expected, const u8 key[IDENTITY_PUBLIC_BYTES])
 {

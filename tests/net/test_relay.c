@@ -1,7 +1,7 @@
 /*
  * test_relay.c: trees of servers in virtual time, over simulated networks: a chain of three and a
  * tree with loss show the root's frames bit for bit; late joins, chat and presence, a parent that
- * is unreachable, one that is started anew, and one that sends rubbish.
+ * is unreachable, restarts, or sends garbage.
  */
 #include "client/link/connection.h"
 #include "protocol/field/quantize.h"
@@ -438,7 +438,7 @@ static void test_outage(void **state)
     tree_stop(&tree);
 }
 
-/* The root dies and is started anew: viewers of the relay stay and see the new world. */
+/* The root dies and restarts: viewers of the relay stay and see the new world. */
 static void test_restart(void **state)
 {
     PL_UNUSED(state);
@@ -805,7 +805,7 @@ static void test_no_more_than_itself(void **state)
     }
 }
 
-/* A relay that may speak sends rubbish: the root and its own clients do not notice. */
+/* A permitted relay sends garbage: the root and its own clients are not affected. */
 static void test_hostile_relay(void **state)
 {
     PL_UNUSED(state);

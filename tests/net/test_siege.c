@@ -1,8 +1,8 @@
 /*
- * test_siege.c: clients that were let in and mean harm, without a malformed byte: hands that hold
- * and fall silent, storms of spawns and of joins, one that never acknowledges anything. Another
- * client plays on without a desync, the world returns to what it was, and the host's memory does
- * not grow. Virtual time, simulated network.
+ * test_siege.c: malicious clients that send only well-formed data: grabs, then silence, floods
+ * of spawns and joins, a client that acknowledges nothing. An honest client plays on without a
+ * desync, the world returns to its former state, and the host's memory does not grow. Virtual time,
+ * simulated network.
  */
 #include "server/author/scene_load.h"
 #include "tests/support/join_rig.h"
@@ -39,7 +39,7 @@ typedef struct Siege {
     Connection *good;
 } Siege;
 
-/* A client without a client's manners. */
+/* A client that ignores the rules of the protocol's timing and rates. */
 typedef struct Raider {
     Link *link;
     bool welcomed, over;
@@ -187,8 +187,8 @@ static Input grab_of(Siege *siege, const char *name)
                            .direction = vec3_normalize_or(vec3(0, -0.5f, -4.5f), vec3(0, 0, -1))}};
 }
 
-/* Lifts a box and says nothing more; its end of the line answers, so that the transport does not
- * notice. The box comes down when the session is over, and the place is free. */
+/* Lifts a box and falls silent, while its transport still answers. The box drops when the session
+ * times out, and the place is free again. */
 static void test_ghost_hold(void **state)
 {
     PL_UNUSED(state);
@@ -223,7 +223,7 @@ static size_t heap(void)
     return mallinfo2().uordblks;
 }
 
-/* Each spawns what fits into its packets, sixty times a second. */
+/* Each client spawns as much as fits into its packets, 60 times a second. */
 static void spawn_storm(Siege *siege, u32 packets)
 {
     Raider raiders[STORM];
@@ -252,7 +252,7 @@ static void spawn_storm(Siege *siege, u32 packets)
     for (u32 r = 0; r < STORM; r++) {
         raiders[r].link->ops->disconnect(raiders[r].link, 0, REFUSE_LEFT);
     }
-    siege_run(siege, raiders, STORM, 4000); /* what they left goes after 2 s */
+    siege_run(siege, raiders, STORM, 4000); /* their entities are removed after 2 s */
     for (u32 r = 0; r < STORM; r++) {
         raider_end(&raiders[r]);
     }
@@ -293,7 +293,7 @@ static void reconnect_storm(Siege *siege, u32 rounds)
         }
         siege_run(siege, raiders, 3, 40);
         for (u32 r = 0; r < PL_COUNT(raiders); r++) {
-            raider_end(&raiders[r]); /* the last one without a word */
+            raider_end(&raiders[r]); /* the last one without disconnecting */
         }
     }
     siege_run(siege, NULL, 0, 16000);
@@ -319,7 +319,7 @@ static void test_reconnect_storm(void **state)
     siege_end(&siege);
 }
 
-/* Hears everything and acknowledges nothing, while much happens. */
+/* Receives everything and acknowledges nothing while the world is busy. */
 static void test_never_acknowledges(void **state)
 {
     PL_UNUSED(state);

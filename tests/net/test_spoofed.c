@@ -1,8 +1,8 @@
 /*
- * test_spoofed.c: who is not on the path but knows both addresses, and writes any source into his
- * packets: he ends no session, feeds no peer, closes no door and makes the server drown nobody.
- * Datagrams from raw sockets, on the loopback of a network namespace of its own; where neither is
- * allowed the test is skipped, and says so.
+ * test_spoofed.c: an off-path attacker who knows both addresses and spoofs the source of packets
+ * cannot end a session, feed a peer, block joins or use the server for amplification. Uses raw
+ * sockets on the loopback of its own network namespace; the test is skipped, with a message, if
+ * they are not permitted.
  */
 #include "protocol/session/probe.h"
 #include "shared/base/clock.h"
@@ -80,7 +80,7 @@ static void forge(u32 from, u16 from_port, u16 to_port, const void *data, u32 by
     (void)sendto(outside, packet, HEAD_BYTES + bytes, 0, (struct sockaddr *)&to, sizeof to);
 }
 
-/* The only other port of UDP in this namespace. */
+/* The only other UDP port in this namespace. */
 static u16 port_of_client(u16 server)
 {
     char line[256];
@@ -160,7 +160,7 @@ static void test_commands(void **state)
     assert_int_equal(host.malformed + host.flooded + host.timed_out, 0);
 }
 
-/* Answers that nobody asked for, to a client that is still asking. */
+/* Unsolicited replies to a client that is still connecting. */
 static void test_answers(void **state)
 {
     PL_UNUSED(state);
@@ -190,8 +190,8 @@ static void test_answers(void **state)
     assert_int_equal(host.joined, 1);
 }
 
-/* Questions from thousands of addresses, none of which can hear the answer: no memory of them, no
- * place for them, and less comes back than was sent. A newcomer gets in meanwhile. */
+/* Probes from thousands of spoofed addresses take no memory and no places, and the replies are
+ * smaller. A new client can join meanwhile. */
 static void test_half_open(void **state)
 {
     PL_UNUSED(state);

@@ -1,7 +1,7 @@
 /*
- * test_tokens.c: stolen and replayed tokens against a running host: of another server, without the
- * key that it belongs to, a second time, while it is in use; and the end of a session when its
- * token is revoked or expires.
+ * test_tokens.c: stolen and replayed tokens against a running host: for another server, without
+ * the matching key, used twice, already in use; and sessions that end when their token is revoked
+ * or expires.
  */
 #include "shared/base/clock.h"
 #include "tests/support/rig.h"
@@ -69,7 +69,7 @@ static Connection *join(Club *club, const Token *token, const Identity *identity
     return connection;
 }
 
-/* It is refused with these words. */
+/* The client is refused with this text. */
 static void refused(Club *club, const Token *token, const Identity *identity, const char *why)
 {
     Connection *connection = try_join(club, token, identity);
@@ -105,7 +105,7 @@ static void test_stolen(void **state)
     refused(&club, &token, &claims, "signature");
     Connection *ada = join(&club, &token, &club.ada);
     assert_int_equal(connection_role(ada), ROLE_OPERATOR);
-    /* Her key says that it is she who comes again: the former connection ends. */
+    /* Her key proves that she is the same user: the old connection ends. */
     Connection *again = join(&club, &token, &club.ada);
     assert_true(rig_until(&ada, 1, CONNECTION_CLOSED));
     connection_destroy(ada);
@@ -118,7 +118,7 @@ static void test_replayed(void **state)
     PL_UNUSED(state);
     Club club;
     club_open(&club);
-    /* Of whoever has it: one at a time. */
+    /* A token without a key: anybody may use it, one connection at a time. */
     Token token = token_new(2);
     Connection *first = join(&club, &token, NULL);
     refused(&club, &token, NULL, "in use");
@@ -126,7 +126,7 @@ static void test_replayed(void **state)
     rig_poll(&first, 0, 0.1);
     Connection *second = join(&club, &token, NULL);
     connection_destroy(second);
-    /* Once only, also after the server was started again. */
+    /* Valid once only, even after a restart of the server. */
     token = token_new(3);
     token.once = true;
     first = join(&club, &token, NULL);

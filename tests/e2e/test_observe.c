@@ -128,7 +128,7 @@ static void test_trace(void **state)
     }
     free(said);
     assert_int_equal(code, 0);
-    /* What is there stays. */
+    /* An existing file is kept. */
     process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--trace", trace,
                   source_path(SCENE), NULL);
     assert_int_equal(process_wait(&server, 60.0), 3);

@@ -29,7 +29,7 @@ static void test_restart_below(void **state)
     u32 port2 = server_start(&second, above, NULL);
     process_start(&client, "plenum-client", "--headless", "--duration", "12", "--report",
                   test_path("report.json"), server_address(port2), NULL);
-    /* Killed, not asked: nobody is told. */
+    /* Killed, so that it cannot tell anybody. */
     assert_true(process_line(&first, "ready ", line, sizeof line, 5.0));
     process_signal(&root, SIGKILL);
     (void)process_wait(&root, 5.0);
@@ -52,7 +52,7 @@ static void test_restart_below(void **state)
     free(report);
 }
 
-/* What a relay cannot do is said at once. */
+/* Unsupported options are refused at startup. */
 static void test_refusals(void **state)
 {
     PL_UNUSED(state);

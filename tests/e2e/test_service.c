@@ -77,7 +77,7 @@ static void test_reports(void **state)
     close(manager);
 }
 
-/* A world that stands still on purpose lives. */
+/* A paused world still sends keep-alives. */
 static void test_paused(void **state)
 {
     PL_UNUSED(state);

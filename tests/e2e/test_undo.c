@@ -1,6 +1,6 @@
 /*
- * test_undo.c: a user takes back his last spawn, removal and parameter, one by one, the last one
- * first; not what others did.
+ * test_undo.c: a user undoes his last spawn, removal and parameter change, one at a time, latest
+ * first; never what others did.
  */
 #include "shared/base/base.h"
 #include "tests/support/process.h"
@@ -75,7 +75,7 @@ static void test_spawn_and_parameter(void **state)
     char *undone = session("operator",
                            SPAWN_BALL SET_GRAVITY
                            "{\"t\":1.2,\"control\":\"undo\"}\n{\"t\":1.5,\"control\":\"undo\"}\n"
-                           "{\"t\":1.8,\"control\":\"undo\"}\n", /* there is nothing left */
+                           "{\"t\":1.8,\"control\":\"undo\"}\n", /* nothing left to undo */
                            NULL);
     balls = count_of(none, "\"name\":\"ball");
     boxes = count_of(none, "\"name\":\"box");

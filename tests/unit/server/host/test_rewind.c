@@ -1,5 +1,5 @@
-/* test_rewind.c: images to go back to: the newest at or before a tick, no more than fit, none of
- * what did not happen. */
+/* test_rewind.c: images to rewind to: the newest at or before a tick, no more than fit, none later
+ * than the tick rewound to. */
 #include "server/host/rewind.h"
 
 #include <setjmp.h>

@@ -4,6 +4,7 @@
  * damaged; what cannot be used is refused by name.
  */
 #include "shared/base/base.h"
+#include "shared/base/clock.h"
 #include "tests/support/process.h"
 
 #include <setjmp.h>
@@ -161,6 +162,17 @@ static u32 audited(const char *path, const char *word, u32 users[4])
     return count;
 }
 
+/* Until so many have joined, however slow the machine is. */
+static void wait_for_joins(const char *audit, u32 joins)
+{
+    u32 users[4], count = 0;
+    for (u32 i = 0; i < 1200 && count < joins; i++) {
+        clock_sleep_until_ns(clock_now_ns() + 50000000);
+        count = audited(audit, "\"join\"", users);
+    }
+    assert_int_equal(count, joins);
+}
+
 /* After a crash a client finds itself again: the same user, whose thing does not leave with it. */
 static void test_users_return(void **state)
 {
@@ -177,14 +189,16 @@ static void test_users_return(void **state)
     snprintf(listen, sizeof listen, "127.0.0.1:%u", port);
     process_start(&stranger, "plenum-client", address, "--headless", "--duration", "1", NULL);
     assert_int_equal(process_wait(&stranger, 30.0), 0);
-    process_start(&client, "plenum-client", address, "--headless", "--duration", "14", "--do",
+    process_start(&client, "plenum-client", address, "--headless", "--duration", "90", "--do",
                   script, NULL);
-    sleep(4);
+    wait_for_joins(audit, 2);
+    sleep(4); /* spawned, and kept on disk */
     process_signal(&server, SIGKILL);
     assert_int_equal(process_wait(&server, 30.0), 128 + SIGKILL);
     process_start(&server, "plenum-server", "--listen", listen, "--checkpoint", folder, "--resume",
                   "--audit", audit, "--audit-json", scene, NULL);
-    assert_int_equal(process_wait(&client, 60.0), 0);
+    wait_for_joins(audit, 3);
+    assert_int_equal(process_stop(&client), 0);
     assert_int_equal(process_stop(&server), 0);
     char *text = file_text(server.err);
     if (strstr(text, "users may return, 1 things are theirs") == NULL) {

@@ -35,7 +35,7 @@ VERSION := $(shell sed -n 's/^\#define PLENUM_VERSION "\(.*\)"/\1/p' shared/base
 # ---- packages -------------------------------------------------------------------------------
 PACKAGES := gcc g++ make pkg-config libuv1-dev libenet-dev flatbuffers-compiler libflatbuffers-dev \
 	libsdl2-dev libepoxy-dev libcmocka-dev libsodium-dev libzstd-dev libxxhash-dev libinih-dev \
-	libmicrohttpd-dev libsystemd-dev systemtap-sdt-dev libicu-dev libimgui-dev libpng-dev libgl1-mesa-dri libegl1 libgl1
+	libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev libsystemd-dev systemtap-sdt-dev libicu-dev libimgui-dev libpng-dev libgl1-mesa-dri libegl1 libgl1
 TEST_PACKAGES := xvfb xauth python3 python3-xxhash python3-zstandard clang libclang-rt-14-dev curl
 LINT_PACKAGES := clang-format cppcheck python3
 APT := $(if $(filter 0,$(shell id -u)),,sudo )apt-get
@@ -71,8 +71,8 @@ ifeq ($(CONFIG),fuzz)
 $(CODECS): CFLAGS += -O2 -fno-sanitize-coverage=trace-cmp
 endif
 LDFLAGS := $(OPT) -pthread -Wl,--as-needed
-LIBS := -luv -lenet -lsodium -lzstd -lxxhash -linih -lmicrohttpd -lsystemd -licui18n -licuuc -lflatbuffers -lpng -lm -lstdc++
-VIEW_LIBS := -limgui -lstb -lSDL2 -lepoxy
+LIBS := -luv -lenet -lsodium -lzstd -lxxhash -linih -ljansson -lmicrohttpd -lsystemd -licui18n -licuuc -lflatbuffers -lpng -lm -lstdc++
+VIEW_LIBS := -lcurl -limgui -lstb -lSDL2 -lepoxy
 
 # ---- layers: one static library each, lowest last on the link line -------------------------
 layer_c = $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c)
@@ -83,11 +83,12 @@ SRC_world := $(wildcard server/world/*.c)
 SRC_author := $(wildcard server/author/*.c server/author/*.cpp)
 SRC_export := $(wildcard server/export/*.c)
 SRC_host := $(wildcard server/host/*.c)
+SRC_lobby := $(wildcard server/lobby/*.c)
 SRC_link := $(wildcard client/link/*.c)
 SRC_view := $(wildcard client/view/*.c)
 SRC_hand := $(wildcard client/hand/*.c client/hand/*.cpp)
 SRC_support := $(wildcard tests/support/*.c)
-LAYERS := shared protocol physics world author export host link view hand support
+LAYERS := shared protocol physics world author export host lobby link view hand support
 objects = $(patsubst %,$(B)/obj/%.o,$(1))
 # Nor does what solvers compare tell a fuzzer anything, and its worlds are to tick. Where there is
 # nothing they add 0 to the null pointer of an empty array.
@@ -107,14 +108,14 @@ SERVER_LIBS := $(call lib,host author world physics protocol shared)
 SERVER_ONLY := -luv -lmicrohttpd -lsystemd -licui18n -licuuc -lflatbuffers
 AUTHOR_NAMES := flatbuffers::Parser|scene_(load|parse|json|files)|mesh_file_|convex_parts|reference_|schema_walk
 CLIENT_LIBS := $(call lib,hand view link protocol shared)
-ALL_LIBS := $(call lib,support hand view link export host author world physics protocol shared)
+ALL_LIBS := $(call lib,support hand view link export lobby host author world physics protocol shared)
 
 PROGRAMS := plenum-server plenum-client plenum-tool plenum-bench
 all: $(addprefix $(B)/,$(PROGRAMS))
 
 $(B)/plenum-server: $(B)/obj/server/main.c.o $(SERVER_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-$(B)/plenum-tool: $(call objects,$(wildcard server/tool_*.c)) $(call lib,export) $(SERVER_LIBS)
+$(B)/plenum-tool: $(call objects,$(wildcard server/tool_*.c)) $(call lib,export lobby) $(SERVER_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/plenum-client: $(call objects,$(wildcard client/*.c)) $(CLIENT_LIBS)
 	$(CC) $(LDFLAGS) -o $@ $^ $(VIEW_LIBS) $(filter-out $(SERVER_ONLY),$(LIBS))

@@ -7,7 +7,7 @@
 #ifndef PLENUM_PROTOCOL_SESSION_LINK_H
 #define PLENUM_PROTOCOL_SESSION_LINK_H
 
-#include "protocol/session/handshake.h"
+#include "protocol/session/inquiry.h"
 #include "shared/base/error.h"
 #include "shared/base/limits.h"
 
@@ -73,6 +73,11 @@ typedef struct LinkOps {
     /* A secret hash that only the two ends of this connection have (handshake.h), for signatures
      * that hold for it alone. False: not connected. May be NULL. */
     bool (*binding)(Link *link, u32 peer, u8 out[BINDING_BYTES]);
+    /* From now on the link answers questions about the world (inquiry.h) with this notice. May be
+     * NULL: none are answered. */
+    void (*tell)(Link *link, const WorldNotice *notice);
+    /* Such questions that were answered, and that came too often. May be NULL. */
+    void (*asked)(const Link *link, u64 *answered, u64 *refused);
 } LinkOps;
 
 /* Implementations embed this as their first member. */

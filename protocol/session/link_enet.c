@@ -45,8 +45,13 @@ enum {
     SERVICE_TRIES = 8,
     /* Handshakes that wait beside the peers. */
     TUNNELS_PER_PEER = 2,
-    TUNNELS_SPARE = 64
+    TUNNELS_SPARE = 64,
+    /* To strangers. */
+    REPLY_BYTES_MAX = 256
 };
+PL_STATIC_ASSERT((int)TUNNEL_REPLY_BYTES_MAX <= (int)REPLY_BYTES_MAX &&
+                     (int)INQUIRY_ANSWER_BYTES <= (int)REPLY_BYTES_MAX,
+                 "answers before a tunnel");
 PL_STATIC_ASSERT(STATE_PACKET_BYTES_MAX + ENET_HEAD_BYTES + CHECKSUM_BYTES <= MTU,
                  "state is never fragmented");
 
@@ -73,6 +78,9 @@ typedef struct LinkEnet {
     DoorPeer *doors; /* [host->peerCount]; server only, as the next two */
     DoorLimits limits;
     u32 dropped; /* peers to be reported */
+    bool told;   /* there is a notice */
+    WorldNotice notice;
+    InquiryLimits inquiries;
     /* Client only. */
     ProbeAddress remote;
     ProbeClient probe;
@@ -299,6 +307,22 @@ static bool tunnel_receive(LinkEnet *link, ProbeAddress from, const u8 *data, u3
     return true;
 }
 
+/* Server: what strangers ask before a tunnel. */
+static void asked(LinkEnet *link, ProbeAddress from, const u8 *data, u32 bytes)
+{
+    u8 reply[REPLY_BYTES_MAX];
+    u32 size = 0;
+    if (!inquiry_is(data, bytes)) {
+        size = tunnel_server_greet(&link->tunnels, from, data, bytes, link->now_ms, reply);
+    } else if (link->told && inquiry_allowed(&link->inquiries, from.host, link->now_ms)) {
+        inquiry_answer(&link->notice, data, reply);
+        size = INQUIRY_ANSWER_BYTES;
+    }
+    if (size > 0) {
+        datagram_send(link, from, reply, size);
+    }
+}
+
 /* Sees every datagram before ENet. 1: handled here or dropped; 0: for ENet. */
 static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
 {
@@ -315,11 +339,7 @@ static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
         return tunnel_receive(link, from, data, bytes) ? 0 : 1;
     }
     if (link->server) {
-        u8 reply[TUNNEL_REPLY_BYTES_MAX];
-        u32 size = tunnel_server_greet(&link->tunnels, from, data, bytes, link->now_ms, reply);
-        if (size > 0) {
-            datagram_send(link, from, reply, size);
-        }
+        asked(link, from, data, bytes);
     } else {
         greeted(link, from, data, bytes);
     }
@@ -658,6 +678,24 @@ static bool enet_binding(Link *base, u32 peer, u8 out[BINDING_BYTES])
     return true;
 }
 
+static void enet_tell(Link *base, const WorldNotice *notice)
+{
+    LinkEnet *link = (LinkEnet *)base;
+    if (!link->told) {
+        inquiry_limits_init(&link->inquiries, link->tunnels.probe.key, INQUIRY_SITE_S,
+                            INQUIRY_ALL_S, link->now_ms);
+    }
+    link->told = link->server;
+    link->notice = *notice;
+}
+
+static void enet_asked(const Link *base, u64 *answered, u64 *refused)
+{
+    const LinkEnet *link = (const LinkEnet *)base;
+    *answered = link->inquiries.answered;
+    *refused = link->inquiries.refused;
+}
+
 static void enet_destroy(Link *base)
 {
     LinkEnet *link = (LinkEnet *)base;
@@ -685,7 +723,9 @@ static const LinkOps enet_ops = {.destroy = enet_destroy,
                                  .stats = enet_stats,
                                  .fd = enet_fd,
                                  .forged = enet_forged,
-                                 .binding = enet_binding};
+                                 .binding = enet_binding,
+                                 .tell = enet_tell,
+                                 .asked = enet_asked};
 
 /* ---- creation ---- */
 

@@ -24,7 +24,8 @@ enum {
     FLAG_CLIENT = 4,
     FLAG_ACCOUNT = 8,
     FLAG_RELAY = 16,
-    FLAGS_ALL = 31
+    FLAG_LOBBY = 32,
+    FLAGS_ALL = 63
 };
 PL_STATIC_ASSERT(AT_SIGNATURE + crypto_sign_BYTES == TOKEN_SIGNED_BYTES, "layout");
 PL_STATIC_ASSERT(TOKEN_SECRET_BYTES == crypto_sign_SECRETKEYBYTES, "Ed25519");
@@ -49,7 +50,7 @@ int token_sign(const Token *token, const u8 secret_key[TOKEN_SECRET_BYTES],
     memcpy(out, magic, sizeof magic);
     out[AT_FLAGS] = (u8)((token->once ? FLAG_ONCE : 0) | (token->for_server ? FLAG_SERVER : 0) |
                          (token->for_client ? FLAG_CLIENT : 0) | (account ? FLAG_ACCOUNT : 0) |
-                         (token->relay ? FLAG_RELAY : 0));
+                         (token->relay ? FLAG_RELAY : 0) | (token->lobby ? FLAG_LOBBY : 0));
     out[AT_ROLE] = (u8)token->role;
     memcpy(out + AT_ID, &token->id, 8);
     memcpy(out + AT_EXPIRY, &token->expiry_unix_s, 8);
@@ -76,6 +77,7 @@ bool token_peek(const u8 *data, u32 bytes, Token *token)
         return false;
     }
     token->relay = (data[AT_FLAGS] & FLAG_RELAY) != 0;
+    token->lobby = (data[AT_FLAGS] & FLAG_LOBBY) != 0;
     token->once = (data[AT_FLAGS] & FLAG_ONCE) != 0;
     token->for_server = (data[AT_FLAGS] & FLAG_SERVER) != 0;
     token->for_client = (data[AT_FLAGS] & FLAG_CLIENT) != 0;
@@ -93,6 +95,11 @@ static int scope_check(const Token *token, const TokenCheck *check, ErrorText *e
 {
     if (check->now_unix_s >= token->expiry_unix_s) {
         return error_set(error, ERROR_DENIED, "the token has expired: request a new one");
+    }
+    if (token->lobby != check->lobby) {
+        return error_set(error, ERROR_DENIED,
+                         token->lobby ? "the token is for a lobby"
+                                      : "the token is not for lobbies");
     }
     if (token->for_server &&
         (check->identity == NULL ||
@@ -120,7 +127,7 @@ int token_verify(const u8 *data, u32 bytes, const TokenCheck *check, Token *toke
         return error_set(error, ERROR_FORMAT, "the token has an unknown role or an invalid name");
     }
     int result = scope_check(token, check, error);
-    if (result == ERROR_OK && (data[AT_FLAGS] & FLAG_ACCOUNT) != 0 &&
+    if (result == ERROR_OK && (data[AT_FLAGS] & FLAG_ACCOUNT) != 0 && !check->lobby &&
         (check->identity == NULL ||
          !identity_unbox(check->identity, data + AT_ACCOUNT,
                          TOKEN_ACCOUNT_BYTES + IDENTITY_BOX_BYTES, token->account) ||

@@ -34,6 +34,7 @@ typedef struct Token {
     Role role;
     bool once;       /* good for one session; its loss may be resumed */
     bool relay;      /* its bearer may speak for users of its own, up to that role */
+    bool lobby;      /* for lobbies (announcement.h): lets a server be listed, lets nobody join */
     bool for_server; /* names a server: */
     bool for_client; /* names a client: */
     u8 server[IDENTITY_PUBLIC_BYTES];
@@ -48,6 +49,7 @@ typedef struct TokenCheck {
     const Identity *identity; /* the server's; NULL: tokens for any server only */
     const u8 *client;         /* [IDENTITY_PUBLIC_BYTES] proven by the client; NULL: none */
     u64 now_unix_s;
+    bool lobby; /* for a lobby's tokens: then accounts stay sealed */
 } TokenCheck;
 
 /* Generates a new key pair. */

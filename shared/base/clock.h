@@ -12,7 +12,7 @@ PL_BEGIN_C
 u64 clock_now_ns(void);
 /* Seconds since 1970 (for file headers and tokens only). */
 u64 clock_unix_s(void);
-/* Milliseconds since 1970 (for log lines only). */
+/* Milliseconds since 1970 (for log lines and announcements only). */
 u64 clock_unix_ms(void);
 /* Sleeps until clock_now_ns() >= deadline. */
 void clock_sleep_until_ns(u64 deadline_ns);

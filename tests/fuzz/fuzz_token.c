@@ -23,7 +23,7 @@ static void prepare(void)
 static void run(const u8 *data, size_t bytes)
 {
     Token token;
-    const TokenCheck check = {public_key, &identity, NULL, 1000};
+    const TokenCheck check = {public_key, &identity, NULL, 1000, false};
     token_verify(data, (u32)bytes, &check, &token, NULL);
     u8 signed_token[TOKEN_SIGNED_BYTES] = {0};
     const size_t body = TOKEN_SIGNED_BYTES - crypto_sign_BYTES;

@@ -28,6 +28,7 @@ LAYER_OF = [
     ("server/author/*", "author"),
     ("server/export/*", "export"),
     ("server/host/*", "host"),
+    ("server/lobby/*", "lobby"),
     ("server/*", "server"),
     ("client/link/*", "link"),
     ("client/view/*", "view"),
@@ -44,7 +45,8 @@ LAYERS = {
     "author": {"shared", "protocol", "author"},
     "export": {"shared", "protocol", "export"},
     "host": {"shared", "protocol", "world", "author", "host"},
-    "server": {"shared", "protocol", "world", "author", "export", "host", "server"},
+    "lobby": {"shared", "protocol", "host", "lobby"},
+    "server": {"shared", "protocol", "world", "author", "export", "host", "lobby", "server"},
     "link": {"shared", "protocol", "link"},
     "view": {"shared", "protocol", "link", "view"},
     "hand": {"shared", "protocol", "link", "view", "hand"},
@@ -130,12 +132,14 @@ ONLY_IN = {
     "flatbuffers/idl.h": ["server/author/*.cpp"],
     "*_schema.h": ["server/author/*.cpp"],
     "*_generated.h": ["protocol/*.cpp", "protocol/*/*_cpp.h", "server/author/*.cpp"],
-    "imgui*": ["client/hand/panels.cpp", "client/hand/panels_internal.h"],
+    "imgui*": ["client/hand/panels.cpp", "client/hand/panels_internal.h", "client/hand/chooser_panel.cpp"],
     "xxhash.h": ["shared/base/hash.c"],
     "ini.h": ["shared/base/options.c"],
     "getopt.h": ["shared/base/options.c"],
     "zstd.h": ["protocol/*", "tests/bench/codec_zstd.c"],
-    "microhttpd.h": ["server/host/http.c"],
+    "microhttpd.h": ["server/host/http.c", "server/lobby/lobby_http.c"],
+    "jansson.h": ["protocol/session/world_list.c"],
+    "curl/*": ["client/link/fetch.c"],
     "systemd/*": ["server/host/service.c"],
     "sys/sdt.h": ["server/host/trace.h"],
     "unicode/*": ["server/host/names.c"],
@@ -145,7 +149,8 @@ ONLY_IN = {
 }
 # The part of client/hand that runs without a window (--headless, --bots) never sees SDL.
 NO_SDL = re.compile(r"client/hand/(hand|pick|script|report|bots)(_\w+)?\.[ch]$")
-CPP_FILES = ["protocol/*.cpp", "server/author/*.cpp", "client/hand/panels.cpp", "client/hand/timeline_bar.cpp", "tests/bench/peers/*_bullet.cpp"]
+CPP_FILES = ["protocol/*.cpp", "server/author/*.cpp", "client/hand/panels.cpp", "client/hand/timeline_bar.cpp",
+             "client/hand/chooser_panel.cpp", "tests/bench/peers/*_bullet.cpp"]
 CLOCK = re.compile(r"\b(clock_gettime|gettimeofday|timespec_get|time|clock|ftime)\s*\(")
 # As clang-format writes them: (what comes before the name, the name).
 DEFINITION = re.compile(r"^(\w[\w *]*?[ *])(\w+)\([^;{}]*\)\n\{", re.M)

@@ -34,7 +34,7 @@ static void test_token(void **state)
     memcpy(token.client, client.public_key, sizeof token.client);
     assert_int_equal(token_sign(&token, secret, data), 0);
     assert_null(memmem(data, sizeof data, "customer", 8));
-    const TokenCheck good = {public_key, &server, client.public_key, 999};
+    const TokenCheck good = {public_key, &server, client.public_key, 999, false};
     TokenCheck check = good;
     assert_int_equal(token_verify(data, sizeof data, &check, &got, NULL), 0);
     assert_memory_equal(&got, &token, sizeof got);
@@ -66,8 +66,9 @@ static void test_token(void **state)
     /* For whoever has it, at any server that trusts the key. */
     token = (Token){.id = 3, .expiry_unix_s = 1000, .role = ROLE_VIEWER};
     assert_int_equal(token_sign(&token, secret, data), 0);
-    assert_int_equal(
-        token_verify(data, sizeof data, &(TokenCheck){public_key, NULL, NULL, 5}, &got, NULL), 0);
+    assert_int_equal(token_verify(data, sizeof data,
+                                  &(TokenCheck){public_key, NULL, NULL, 5, false}, &got, NULL),
+                     0);
     token.role = (Role)9;
     assert_int_equal(token_sign(&token, secret, data), ERROR_RANGE);
 }
@@ -92,11 +93,32 @@ static void test_key_files(void **state)
     assert_int_equal(token_key_read(path, got, sizeof got, &error), ERROR_NOT_FOUND);
 }
 
+/* A token for a lobby lets nobody join, and that of a user lets no world be listed. */
+static void test_lobby(void **state)
+{
+    PL_UNUSED(state);
+    u8 public_key[TOKEN_PUBLIC_BYTES], secret_key[TOKEN_SECRET_BYTES], data[TOKEN_SIGNED_BYTES];
+    Token token = {.expiry_unix_s = 10, .lobby = true}, got;
+    TokenCheck join = {.key = public_key, .now_unix_s = 5}, list = join;
+    list.lobby = true;
+    assert_int_equal(seal_start(), 0);
+    token_keygen(public_key, secret_key);
+    assert_int_equal(token_sign(&token, secret_key, data), 0);
+    assert_int_equal(token_verify(data, sizeof data, &list, &got, NULL), 0);
+    assert_true(got.lobby);
+    assert_int_equal(token_verify(data, sizeof data, &join, &got, NULL), ERROR_DENIED);
+    token.lobby = false;
+    assert_int_equal(token_sign(&token, secret_key, data), 0);
+    assert_int_equal(token_verify(data, sizeof data, &join, &got, NULL), 0);
+    assert_int_equal(token_verify(data, sizeof data, &list, &got, NULL), ERROR_DENIED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_token),
         cmocka_unit_test(test_key_files),
+        cmocka_unit_test(test_lobby),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,8 @@
 typedef struct ServerOptions {
     const char *listen, *config, *scene, *trace, *record, *http, *probe_format, *open_role, *key,
         *identity, *revoked, *log, *log_format, *local_role, *password, *bans, *allow, *audit,
-        *console, *relay_name, *relay_token, *relay_password;
+        *console, *relay_name, *relay_token, *relay_password, *world_name, *lobby, *lobby_token,
+        *lobby_address;
     char probe[OPTION_LINES_BYTES];
     char secret[PASSWORD_BYTES_MAX];
     bool audit_json;
@@ -32,7 +33,7 @@ typedef struct ServerOptions {
     u64 ticks;
     f64 speed;
     const char *at;
-    bool paused, fast, hash, verify, allow_outside, resume, force, live, relays;
+    bool paused, fast, hash, verify, allow_outside, resume, force, live, relays, no_lan;
 } ServerOptions;
 
 static int exit_code_of(int error)
@@ -159,9 +160,21 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
     out->record = options->record;
     out->checkpoint = options->checkpoint;
     out->relays = options->relays;
+    out->name = options->world_name;
+    out->lobby = options->lobby;
+    out->lobby_token = options->lobby_token;
+    out->lobby_address = options->lobby_address;
     out->hangup_ends = isatty(STDIN_FILENO) != 0;
     out->limits = (AdmitLimits){options->per_address, options->per_site, options->joins_minute,
                                 options->limit_local};
+    if (options->lobby == NULL &&
+        (options->lobby_token != NULL || options->lobby_address != NULL)) {
+        return error_set(error, ERROR_USAGE, "--lobby-token and -address: need --lobby URL");
+    }
+    if (options->world_name != NULL && strlen(options->world_name) >= NAME_BYTES_MAX) {
+        return error_set(error, ERROR_USAGE, "--world-name: longer than %d bytes",
+                         NAME_BYTES_MAX - 1);
+    }
     int result = role_option("open-role", options->open_role, &out->open_role, error);
     if (result == 0) {
         result = role_option("local-role", options->local_role, &out->local_role, error);
@@ -355,6 +368,12 @@ static const char *listen_where(const ServerOptions *options, char *text, size_t
     return fd >= 0 ? text : options->listen;
 }
 
+/* Where only this machine can join, nobody on the network need find it. */
+static bool is_loopback(const char *listen_at)
+{
+    return strncmp(listen_at, "127.", 4) == 0 || strncmp(listen_at, "localhost", 9) == 0;
+}
+
 static int serve(const ServerOptions *options, const char *operand, Trace *trace)
 {
     ErrorText error = {0};
@@ -399,6 +418,8 @@ static int serve(const ServerOptions *options, const char *operand, Trace *trace
     }
     link_enet_limit(link, options->half_open, options->limit_local);
     u32 port = link_enet_port(link);
+    host_wanted.port = (u16)port;
+    host_wanted.lan = !options->no_lan && !is_loopback(listen_at);
     Host *host = host_create(&host_wanted, link, source, &error);
     identity_finish(&identity); /* host and link have their own */
     if (host == NULL) {

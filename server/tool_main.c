@@ -13,6 +13,7 @@
 #include "server/tool_admin.h"
 #include "server/tool_dump.h"
 #include "server/tool_export.h"
+#include "server/tool_lobby.h"
 #include "shared/base/clock.h"
 #include "shared/base/file.h"
 #include "shared/base/options.h"
@@ -374,7 +375,7 @@ static int write_token(const char *path, const u8 *token, u32 bytes, ErrorText *
 typedef struct TokenOptions {
     const char *key, *role, *name, *server, *client, *account;
     f64 days;
-    bool once, relay;
+    bool once, relay, lobby;
 } TokenOptions;
 
 static int token_fill(const TokenOptions *options, Token *token, ErrorText *error)
@@ -383,6 +384,7 @@ static int token_fill(const TokenOptions *options, Token *token, ErrorText *erro
                      .role = ROLE_COUNT,
                      .once = options->once,
                      .relay = options->relay,
+                     .lobby = options->lobby,
                      .for_server = options->server != NULL,
                      .for_client = options->client != NULL};
     for (u32 i = 0; i < ROLE_COUNT; i++) {
@@ -429,6 +431,8 @@ static int make_token(int argc, char **argv, ErrorText *error)
          "for the server's log; encrypted for the server"},
         {"relay", 0, OPTION_FLAG, &options.relay, 0, 0, NULL,
          "for a relay: it may speak for its users, up to this role"},
+        {"lobby", 0, OPTION_FLAG, &options.lobby, 0, 0, NULL,
+         "for plenum-server --lobby: the world of --server may be listed; nobody joins with it"},
         {"once", 0, OPTION_FLAG, &options.once, 0, 0, NULL, "good for one session"},
         {"days", 'd', OPTION_F64, &options.days, 0.0001, 36500, "N", "validity in days"},
     };
@@ -537,6 +541,12 @@ static int export_recording(int argc, char **argv, ErrorText *error)
     return say(code, error);
 }
 
+static int serve_lobby(int argc, char **argv, ErrorText *error)
+{
+    int code = tool_lobby(argc, argv, error);
+    return say(code, error);
+}
+
 static const struct {
     const char *name;
     Command *run;
@@ -552,13 +562,14 @@ static const struct {
     {"admin", administer, "SOCKET COMMAND", "a command to a running server (see admin --help)"},
     {"export", export_recording, "FILE.plrec OUT",
      "write a recording as csv, glTF, ... (see export --help)"},
+    {"lobby", serve_lobby, "--key FILE", "serve a list of worlds (see lobby --help)"},
 };
 
 static void print_help(void)
 {
     printf("usage: plenum-tool COMMAND ...\n\n"
            "Looks at scenes and recordings of plenum-server and at the worlds in them, and makes\n"
-           "the keys and tokens of servers that are not open to all.\n\n");
+           "the keys and tokens of servers that are not open to all; serves lists of worlds.\n\n");
     for (u32 i = 0; i < PL_COUNT(commands); i++) {
         printf("  %-7s %-15s %s\n", commands[i].name, commands[i].operands, commands[i].help);
     }
@@ -587,6 +598,6 @@ int main(int argc, char **argv)
         }
     }
     fprintf(stderr, "plenum-tool: expected a command: check, schema, info, dump, export, keygen, "
-                    "token, identity or admin (see --help)\n");
+                    "token, identity, admin or lobby (see --help)\n");
     return EXIT_USAGE;
 }

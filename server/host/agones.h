@@ -20,6 +20,8 @@ Agones *agones_create(uv_loop_t *loop, ErrorText *error);
 void agones_run(struct Host *host);
 /* True while the sidecar has not heard of the end. NULL: false. */
 bool agones_is_busy(const Agones *agones);
+/* Before the loop closes its handles. NULL is fine. */
+void agones_stop(Agones *agones);
 /* After the loop has closed all handles. NULL is fine. */
 void agones_destroy(Agones *agones);
 

@@ -4,8 +4,11 @@
 
 #include "protocol/scene/scene.h"
 #include "server/host/agones.h"
+#include "server/host/announce.h"
 #include "server/host/console.h"
 #include "server/host/http.h"
+#include "server/host/lan.h"
+#include "server/host/notice.h"
 #include "server/host/session.h"
 #include "server/host/trace.h"
 #include "shared/base/check.h"
@@ -95,7 +98,8 @@ static bool drain_done(const Host *host)
             return host->now_ms >= host->loop->drain_until_ms;
         }
     }
-    return !agones_is_busy(host->agones) || host->now_ms >= host->loop->drain_until_ms;
+    bool busy = agones_is_busy(host->agones) || announce_is_busy(host->announce);
+    return !busy || host->now_ms >= host->loop->drain_until_ms;
 }
 
 void host_iterate(Host *host, u64 now_ns)
@@ -132,6 +136,7 @@ void host_iterate(Host *host, u64 now_ns)
     }
     service_run(host);
     agones_run(host);
+    notice_run(host);
     VALIDATE_STORE(sessions_validate(host));
 }
 
@@ -312,6 +317,13 @@ static bool loop_create(Host *host, ErrorText *error)
         *error = why;
         return false;
     }
+    host->lan = host->options.lan ? lan_create(host, &loop->loop) : NULL;
+    if (host->options.lobby != NULL &&
+        (host->announce =
+             announce_create(&loop->loop, host->options.lobby, host->options.lobby_token,
+                             host->options.lobby_address, error)) == NULL) {
+        return false;
+    }
     if (host->options.http == NULL) {
         return true;
     }
@@ -395,11 +407,15 @@ void host_destroy(Host *host)
     host->source->ops->destroy(host->source);
     if (host->loop != NULL && host->loop->running) {
         console_destroy(host->console);
+        agones_stop(host->agones);
+        announce_stop(host->announce);
         uv_walk(&host->loop->loop, close_handle, NULL);
         uv_run(&host->loop->loop, UV_RUN_DEFAULT);
         uv_loop_close(&host->loop->loop);
         http_destroy(host->loop->http);
         agones_destroy(host->agones);
+        announce_destroy(host->announce);
+        lan_destroy(host->lan);
     }
     for (u32 i = 0; i < host->session_capacity && host->sessions != NULL; i++) {
         snapshot_sender_destroy(host->sessions[i].sender);

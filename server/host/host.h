@@ -36,6 +36,12 @@ typedef struct HostOptions {
     const Identity *identity;   /* of this server, for tokens that name it; NULL: none; copied */
     const char *tokens_revoked; /* file of ids (token_ledger.h), read again when it changes */
     const char *tokens_used;    /* file that remembers tokens for one session; NULL: forgotten */
+    const char *name;           /* of the world, for lists; NULL or "": its scene's */
+    u16 port;                   /* of the link, for lists; 0: unknown */
+    bool lan;                   /* answers who looks for worlds on the local network */
+    const char *lobby;          /* URL where the world is announced, or NULL */
+    const char *lobby_token;    /* file of the token for it */
+    const char *lobby_address;  /* "HOST:PORT" for clients; NULL: as the lobby sees it */
     const char *http;           /* "ADDR:PORT" of the metrics and health pages, or NULL */
     u32 client_bytes_s;         /* maximal rate per client; 0: default */
     u64 memory_max_bytes;       /* above it joins and spawns are refused; 0: no limit */

@@ -1,4 +1,6 @@
 /* metrics.c: the page of metrics. */
+#include "server/host/announce.h"
+#include "server/host/lan.h"
 #include "server/host/session.h"
 #include "shared/base/version.h"
 
@@ -218,6 +220,31 @@ static void write_clients(Page *page, Host *host)
               host->measures.ended);
 }
 
+/* What strangers and the lobby are told. */
+static void write_lists(Page *page, Host *host)
+{
+    u64 answered = 0, refused = 0;
+    AnnounceStats lobby;
+    if (host->link->ops->asked != NULL) {
+        host->link->ops->asked(host->link, &answered, &refused);
+    }
+    lan_asked(host->lan, &answered, &refused);
+    announce_stats(host->announce, &lobby);
+    const Single rows[] = {
+        {"plenum_inquiries_total", "counter", "Questions about the world that were answered.",
+         (f64)answered},
+        {"plenum_inquiries_refused_total", "counter", "Such questions that came too often.",
+         (f64)refused},
+        {"plenum_lobby_announcements_total", "counter", "Announcements that the lobby took.",
+         (f64)lobby.heard},
+        {"plenum_lobby_failures_total", "counter", "Announcements that it did not.",
+         (f64)lobby.failed},
+        {"plenum_lobby_listed", "gauge", "1 if the lobby took the last announcement.",
+         lobby.listed},
+    };
+    rows_write(page, rows, PL_COUNT(rows));
+}
+
 static void write_stream(Page *page, Host *host)
 {
     const HostStats *s = &host->stats;
@@ -365,6 +392,7 @@ size_t metrics_write(void *context, char *text, size_t bytes)
     write_world(&page, host);
     write_times(&page, host);
     write_clients(&page, host);
+    write_lists(&page, host);
     write_stream(&page, host);
     write_files(&page, host);
     return page.used;

@@ -7,6 +7,7 @@
 #define PLENUM_SERVER_HOST_SESSION_H
 
 #include "protocol/scene/scene.h"
+#include "protocol/session/inquiry.h"
 #include "protocol/stream/bulk.h"
 #include "protocol/stream/entity_list.h"
 #include "protocol/stream/snapshot.h"
@@ -171,8 +172,12 @@ struct Host {
     Account *accounts;        /* [ACCOUNTS] */
     PendingRelease *releases; /* [release_count], in order */
     u32 release_count, release_capacity;
-    struct Console *console; /* NULL: none */
-    struct Agones *agones;   /* NULL: not in a fleet */
+    struct Console *console;   /* NULL: none */
+    struct Agones *agones;     /* NULL: not in a fleet */
+    struct Announce *announce; /* NULL: no lobby */
+    struct Lan *lan;           /* NULL: not for neighbours */
+    WorldNotice notice;        /* port 0: none yet */
+    u64 notice_ms;             /* when the next is due */
     u64 next_ticket;
     u32 by_user[USER_SLOTS]; /* session index + 1 by user id modulo */
     u64 keep_ms;             /* time of the next note for checkpoints, */

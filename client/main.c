@@ -4,6 +4,7 @@
  */
 #include "client/hand/app.h"
 #include "client/hand/bots.h"
+#include "client/hand/chooser.h"
 #include "client/hand/debug_overlay.h"
 #include "client/hand/report.h"
 #include "client/link/link_thread.h"
@@ -25,11 +26,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WAIT_MS   8            /* interval of script steps */
-#define SETTLE_NS 300000000ull /* time for the first states of all chunks to arrive */
+#define WAIT_MS     8            /* interval of script steps */
+#define LIST_WAIT_S 2.0          /* time for worlds to answer */
+#define SETTLE_NS   300000000ull /* time for the first states of all chunks to arrive */
 
 typedef struct ClientOptions {
-    const char *name, *token, *identity, *password, *report, *screenshot, *script, *show;
+    const char *name, *token, *identity, *password, *report, *screenshot, *script, *show, *list,
+        *lobby, *filter;
     bool headless, no_hud;
     f64 duration_s, at_s, wait_s;
     u32 size[2], bots;
@@ -90,21 +93,32 @@ static int parse(ClientOptions *options, int argc, char **argv, const char **ope
     const OptionTable table = {
         .program = "plenum-client",
         .synopsis =
-            "[options] HOST[:PORT] | plenum://HOST[:PORT][#KEY] | SCENE.json | SESSION.plrec",
+            "[options] [HOST[:PORT] | plenum://HOST[:PORT][#KEY] | SCENE.json | SESSION.plrec]",
         .about = "Joins a Plenum server and shows its world; a file starts a private server behind "
-                 "the window.\nControls: F1 in the window.",
+                 "the window;\nwithout either it shows the worlds that it finds. Controls: F1 in "
+                 "the window.",
         .rows = rows,
         .count = PL_COUNT(rows),
-        .operands_min = 1,
+        .operands_min = 0,
         .operands_max = 1,
     };
     char **operands;
     u32 count;
     int result = options_parse(&table, argc, argv, &operands, &count, error);
-    if (result == 0) {
-        *operand = operands[0];
+    if (result != 0) {
+        return result;
     }
-    return result;
+    *operand = count > 0 ? operands[0] : NULL;
+    if (count > 0 && options->list != NULL) {
+        return error_set(error, ERROR_USAGE, "--list: finds worlds, and joins none");
+    }
+    if (count == 0 && options->list == NULL && (options->headless || options->bots > 0)) {
+        return error_set(error, ERROR_USAGE,
+                         "too few arguments: --headless and --bots need an address or a file; "
+                         "usage: %s %s",
+                         table.program, table.synopsis);
+    }
+    return ERROR_OK;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -386,8 +400,43 @@ static const char *login_name(void)
     return user != NULL && user[0] != 0 ? user : "guest";
 }
 
+/* Prints the worlds that are found (--list). */
+static int run_list(const Client *client, ErrorText *error)
+{
+    const char *list = client->options.list;
+    bool lan = strcmp(list, "lan") == 0;
+    ChooserOptions chooser = {.finder = {.lan = lan, .lobby = lan ? NULL : list},
+                              .filter = client->options.filter};
+    if (!lan && strncmp(list, "http://", 7) != 0 && strncmp(list, "https://", 8) != 0) {
+        error_set(error, ERROR_USAGE, "--list: \"%s\" is neither lan nor the URL of a lobby", list);
+        return EXIT_USAGE;
+    }
+    return chooser_print(&chooser, LIST_WAIT_S, &stop_signal, error);
+}
+
+/* Lets the user choose a world; where[0] is 0 if none was. */
+static int run_chooser(const Client *client, char *where, size_t bytes, ErrorText *error)
+{
+    const ClientOptions *options = &client->options;
+    ChooserOptions chooser = {.finder = {.lan = true, .lobby = options->lobby},
+                              .filter = options->filter,
+                              .width = options->size[0],
+                              .height = options->size[1],
+                              .screenshot = options->screenshot,
+                              .duration_s = options->screenshot != NULL ? options->at_s
+                                                                        : options->duration_s};
+    signals_leave();
+    int code = chooser_run(&chooser, where, bytes, error);
+    signals_catch();
+    return code;
+}
+
 static int run(Client *client, const char *operand, ErrorText *error)
 {
+    char chosen[HOST_TEXT_BYTES];
+    if (client->options.list != NULL) {
+        return run_list(client, error);
+    }
     const char *password = client->options.password;
     if (!token_read(client, error) || !identity_read(client, error) ||
         (password != NULL && password_read(password, client->password, error) != 0)) {
@@ -398,6 +447,13 @@ static int run(Client *client, const char *operand, ErrorText *error)
         if (client->script == NULL) {
             return EXIT_INPUT;
         }
+    }
+    if (operand == NULL) {
+        int code = run_chooser(client, chosen, sizeof chosen, error);
+        if (code != EXIT_OK || chosen[0] == '\0') {
+            return code;
+        }
+        operand = chosen;
     }
     const char *where = strncmp(operand, "plenum://", 9) == 0 ? operand + 9 : operand;
     if (where == operand && names_file(operand)) {

@@ -42,7 +42,7 @@ static ImVec4 readable(u32 rgb)
     return ImVec4(0.5f + 0.5f * c.x, 0.5f + 0.5f * c.y, 0.5f + 0.5f * c.z, 1.0f);
 }
 
-static void panels_style()
+void panels_style()
 {
     ImGui::StyleColorsDark();
     ImGuiStyle &style = ImGui::GetStyle();
@@ -71,7 +71,7 @@ static void panels_style()
     c[ImGuiCol_TextDisabled] = color_of(0x93A0AD, 1.0f);
 }
 
-static void panels_fonts()
+void panels_fonts()
 {
     /* A system font reads better and has more letters; the built-in one is always there. */
     static const char path[] = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf";

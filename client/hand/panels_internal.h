@@ -1,5 +1,5 @@
 /*
- * panels_internal.h: what the panels and the timeline bar share.
+ * panels_internal.h: what the panels, the timeline bar and the list of worlds share.
  * Layer: client/hand, private.
  */
 #ifndef PLENUM_CLIENT_HAND_PANELS_INTERNAL_H
@@ -8,6 +8,10 @@
 #include "client/hand/panels.h"
 
 #include <imgui.h>
+
+/* Look and fonts of a new context. */
+void panels_style();
+void panels_fonts();
 
 static inline ImVec4 color_of(u32 rgb, f32 alpha = 1.0f)
 {

@@ -9,13 +9,15 @@ trap 'rm -rf "$work"' EXIT
 
 # verify looks for the program where the unit says.
 for unit in deploy/systemd/*.service deploy/systemd/*.socket; do
-    sed "s,/usr/bin/plenum-server,$PWD/$build/plenum-server," "$unit" > "$work/${unit##*/}"
+    sed "s,/usr/bin/plenum-,$PWD/$build/plenum-," "$unit" > "$work/${unit##*/}"
 done
-for unit in plenum-server@a.service plenum-server@a.socket; do
+for unit in plenum-server@a.service plenum-server@a.socket plenum-lobby.service; do
     said=$(systemd-analyze verify --man=no "$work/$unit" 2>&1)
     [ -z "$said" ] || { echo "$said"; exit 1; }
 done
-systemd-analyze security --no-pager --offline=true --threshold=15 "$work/plenum-server@.service" | tail -n 1
+for unit in plenum-server@.service plenum-lobby.service; do
+    systemd-analyze security --no-pager --offline=true --threshold=15 "$work/$unit" | tail -n 1
+done
 
 # The example is a configuration that the server takes.
 sed -e "s,/usr/share/plenum,$PWD/shared," -e 's/^listen = .*/listen = 127.0.0.1:0/' -e '/^http/d' \

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Stands in for systemctl where systemd does not run: starts the command of plenum-server@NAME as its
-# user in its folders, and ends it as systemd does. For check_deb.sh only.
+# Stands in for systemctl where systemd does not run: starts the command of plenum-server@NAME, or of
+# plenum-lobby, as its user in its folders, and ends it as systemd does. For check_deb.sh only.
 set -eu
-verb= name=
+verb= name= unit= user=
 for word in "$@"; do
     case $word in
-        plenum-server@*) name=${word#plenum-server@} ;;
+        plenum-server@*) name=${word#plenum-server@} unit=plenum-server@ user=plenum ;;
+        plenum-lobby*) name=lobby unit=plenum-lobby user=nobody ;;
         -*) ;;
         *) verb=$word ;;
     esac
@@ -16,13 +17,13 @@ state=/var/lib/plenum/$name
 pid_file=/run/plenum-$name.pid
 
 start() {
-    install -d -o plenum -g plenum -m 750 /var/lib/plenum "$state" "$state/recordings" "$state/checkpoints" \
-        /run/plenum "/run/plenum/$name"
-    command=$(sed -n '/^ExecStart=/,/[^\\]$/p' /lib/systemd/system/plenum-server@.service |
+    [ "$user" != plenum ] || install -d -o plenum -g plenum -m 750 /var/lib/plenum "$state" "$state/recordings" \
+        "$state/checkpoints" /run/plenum "/run/plenum/$name"
+    command=$(sed -n '/^ExecStart=/,/[^\\]$/p' "/lib/systemd/system/$unit.service" |
         sed -e 's/^ExecStart=//' -e 's/\\$//' -e "s/%i/$name/g" | tr '\n' ' ')
-    cd "$state"
+    [ "$user" != plenum ] || cd "$state"
     # shellcheck disable=SC2086  # words
-    setpriv --reuid=plenum --regid=plenum --clear-groups env STATE_DIRECTORY="$state" $command > "/run/plenum-$name.log" 2>&1 &
+    setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env STATE_DIRECTORY="$state" $command > "/run/plenum-$name.log" 2>&1 &
     echo $! > "$pid_file"
     for i in $(seq 100); do
         ! grep -q '^ready ' "/run/plenum-$name.log" || return 0

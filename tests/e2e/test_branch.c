@@ -89,7 +89,7 @@ static void take_back(const char *record, const char *role, char **report)
                        "{\"t\":3.1,\"control\":\"back\",\"value\":1.5}\n");
     remove(record);
     u32 port = server_start(&server, "--record", record, "--local-role", role,
-                            source_path("shared/scenes/playground.json"), NULL);
+                            source_path("shared/scenes/stacks.json"), NULL);
     char address[64];
     snprintf(address, sizeof address, "%s", server_address(port));
     for (u32 i = 0; i < 2; i++) {

@@ -35,8 +35,8 @@ VERSION := $(shell sed -n 's/^\#define PLENUM_VERSION "\(.*\)"/\1/p' shared/base
 # ---- packages -------------------------------------------------------------------------------
 PACKAGES := gcc g++ make pkg-config libuv1-dev libenet-dev flatbuffers-compiler libflatbuffers-dev \
 	libsdl2-dev libepoxy-dev libcmocka-dev libsodium-dev libzstd-dev libxxhash-dev libinih-dev \
-	libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev libsystemd-dev systemtap-sdt-dev libicu-dev libimgui-dev libpng-dev libgl1-mesa-dri libegl1 libgl1
-TEST_PACKAGES := xvfb xauth python3 python3-xxhash python3-zstandard clang libclang-rt-14-dev curl
+	libmicrohttpd-dev libjansson-dev libcurl4-openssl-dev libsystemd-dev libnats-dev systemtap-sdt-dev libicu-dev libimgui-dev libpng-dev libgl1-mesa-dri libegl1 libgl1
+TEST_PACKAGES := xvfb xauth python3 python3-xxhash python3-zstandard clang libclang-rt-14-dev curl nats-server
 LINT_PACKAGES := clang-format cppcheck python3
 APT := $(if $(filter 0,$(shell id -u)),,sudo )apt-get
 # Asks dpkg first, so that nothing is fetched (and no sudo asked) where all is there.
@@ -71,7 +71,7 @@ ifeq ($(CONFIG),fuzz)
 $(CODECS): CFLAGS += -O2 -fno-sanitize-coverage=trace-cmp
 endif
 LDFLAGS := $(OPT) -pthread -Wl,--as-needed
-LIBS := -luv -lenet -lsodium -lzstd -lxxhash -linih -ljansson -lmicrohttpd -lsystemd -licui18n -licuuc -lflatbuffers -lpng -lm -lstdc++
+LIBS := -luv -lenet -lsodium -lzstd -lxxhash -linih -ljansson -lmicrohttpd -lsystemd -lnats -licui18n -licuuc -lflatbuffers -lpng -lm -lstdc++
 VIEW_LIBS := -lcurl -limgui -lstb -lSDL2 -lepoxy
 
 # ---- layers: one static library each, lowest last on the link line -------------------------
@@ -105,7 +105,7 @@ $(foreach l,$(LAYERS),$(eval $(call layer_rule,$(l))))
 lib = $(patsubst %,$(B)/lib%.a,$(1))
 SERVER_LIBS := $(call lib,host author world physics protocol shared)
 # A client gets scenes as bytes: it links no JSON parser, no mesh readers, no decomposition.
-SERVER_ONLY := -luv -lmicrohttpd -lsystemd -licui18n -licuuc -lflatbuffers
+SERVER_ONLY := -luv -lmicrohttpd -lsystemd -lnats -licui18n -licuuc -lflatbuffers
 AUTHOR_NAMES := flatbuffers::Parser|scene_(load|parse|json|files)|mesh_file_|convex_parts|reference_|schema_walk
 CLIENT_LIBS := $(call lib,hand view link protocol shared)
 ALL_LIBS := $(call lib,support hand view link export lobby host author world physics protocol shared)

@@ -2,7 +2,9 @@
 #include "protocol/session/known_hosts.h"
 #include "protocol/session/password.h"
 #include "server/host/host.h"
+#include "server/host/publisher.h"
 #include "server/host/service.h"
+#include "server/host/source_broker.h"
 #include "server/host/source_relay.h"
 #include "server/host/trace.h"
 #include "server/host/verify.h"
@@ -21,7 +23,7 @@ typedef struct ServerOptions {
     const char *listen, *config, *scene, *trace, *record, *http, *probe_format, *open_role, *key,
         *identity, *revoked, *log, *log_format, *local_role, *password, *bans, *allow, *audit,
         *console, *relay_name, *relay_token, *relay_password, *world_name, *lobby, *lobby_token,
-        *lobby_address;
+        *lobby_address, *publish, *creds, *ca;
     char probe[OPTION_LINES_BYTES];
     char secret[PASSWORD_BYTES_MAX];
     bool audit_json;
@@ -29,7 +31,7 @@ typedef struct ServerOptions {
     bool limit_local;
     u32 snapshot_rate, threads, clients_max, memory_mib;
     const char *checkpoint;
-    u32 checkpoint_s, image_s, back_s, back_mib;
+    u32 checkpoint_s, image_s, back_s, back_mib, publish_age_s, publish_mib;
     u64 ticks;
     f64 speed;
     const char *at;
@@ -68,10 +70,12 @@ static int parse(ServerOptions *options, OptionState *state, int argc, char **ar
     const OptionTable table = {
         .program = "plenum-server",
         .synopsis =
-            "[options] SCENE.json | WORLD.plworld | SESSION.plrec | plenum://HOST[:PORT][#KEY]",
+            "[options] SCENE.json | WORLD.plworld | SESSION.plrec | plenum://HOST[:PORT][#KEY] | "
+            "nats://HOST[:PORT]/WORLD",
         .about = "Serves one shared physical world: simulates a scene, goes on with a saved world, "
                  "plays "
-                 "a recording to all clients together, or relays the world of another server.",
+                 "a recording to all clients together, or relays the world of another server or "
+                 "what one publishes to a broker.",
         .rows = rows,
         .count = PL_COUNT(rows),
         .operands_min = 0,
@@ -275,9 +279,94 @@ static Source *relay_open(const ServerOptions *options, const char *operand, Kno
     return source;
 }
 
+/* ---- brokers ---- */
+
+static int broker_options(const ServerOptions *options, const char *address, const char *name,
+                          BrokerOptions *out, ErrorText *error)
+{
+    *out = (BrokerOptions){.creds = options->creds, .ca = options->ca, .name = name};
+    return broker_address(address, &out->address, error);
+}
+
+/* What a broker has is neither simulated nor paused here. */
+static int broker_check(const ServerOptions *options, const char *operand, ErrorText *error)
+{
+    const struct {
+        bool set;
+        const char *name;
+    } others[] = {{options->fast, "fast"},
+                  {options->paused, "paused"},
+                  {options->hash, "hash"},
+                  {options->ticks != 0, "ticks"},
+                  {options->probe[0] != '\0', "probe"},
+                  {options->live, "live"},
+                  {options->checkpoint != NULL, "checkpoint"},
+                  {options->resume, "resume"},
+                  {options->publish != NULL, "publish"},
+                  {options->speed != 1.0 && options->at == NULL, "speed"}};
+    for (u32 i = 0; i < PL_COUNT(others); i++) {
+        if (others[i].set) {
+            const char *slash = strrchr(operand, '/'); /* no password */
+            return error_set(error, ERROR_USAGE,
+                             "--%s: is for the server that simulates, not for one that follows "
+                             "what is published as %s%s",
+                             others[i].name, slash + 1,
+                             strcmp(others[i].name, "speed") == 0 ? ": only with --at" : "");
+        }
+    }
+    return ERROR_OK;
+}
+
+static Source *broker_open(const ServerOptions *options, const char *operand, ErrorText *error)
+{
+    SourceBrokerOptions follow = {.at = options->at,
+                                  .speed = options->speed,
+                                  .record_path = options->record,
+                                  .record_force = options->force};
+    if (broker_options(options, operand, "plenum-server (follows)", &follow.broker, error) != 0 ||
+        broker_check(options, operand, error) != 0) {
+        return NULL;
+    }
+    return source_broker_create(&follow, error);
+}
+
+/* Fills *out for --publish. */
+static int publish_options(const ServerOptions *options, const char *operand, PublisherOptions *out,
+                           ErrorText *error)
+{
+    bool plays = ends_with(operand, ".plrec") && !options->live;
+    if (is_relay(operand) || plays) {
+        return error_set(error, ERROR_USAGE,
+                         "--publish: %s is not simulated here: only a live world is published",
+                         operand);
+    }
+    out->limits = (BrokerLimits){options->publish_age_s, (u64)options->publish_mib << 20};
+    int result = broker_options(options, options->publish, "plenum-server", &out->broker, error);
+    if (result != ERROR_OK) {
+        error_prefix(error, "--publish");
+    }
+    return result;
+}
+
 static Source *source_open(const ServerOptions *options, const char *operand, KnownHosts *known,
                            Trace *trace, ErrorText *error)
 {
+    PublisherOptions publish = {.ticks_max = 0};
+    if (broker_is_address(operand)) {
+        return broker_open(options, operand, error);
+    }
+    if (options->publish == NULL && (options->publish_age_s != 0 || options->publish_mib != 0)) {
+        error_set(error, ERROR_USAGE, "--publish-age and -size: need --publish URL");
+        return NULL;
+    }
+    if (options->publish == NULL && (options->creds != NULL || options->ca != NULL)) {
+        error_set(error, ERROR_USAGE, "--broker-creds and -ca: no broker is named");
+        return NULL;
+    }
+    if (options->publish != NULL &&
+        publish_options(options, operand, &publish, error) != ERROR_OK) {
+        return NULL;
+    }
     const SourceWorldOptions source = {
         .threads = options->threads,
         .ticks_max = options->ticks,
@@ -292,6 +381,7 @@ static Source *source_open(const ServerOptions *options, const char *operand, Kn
         .resume = options->resume,
         .at = options->at,
         .record_force = options->force,
+        .publish = options->publish != NULL ? &publish : NULL,
         .trace = trace,
         .image_s = options->image_s,
         .back_s = options->back_s,

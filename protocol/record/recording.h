@@ -106,6 +106,21 @@ int recording_writer_destroy(RecordingWriter *writer);
 /* Adds a note to a closed recording: it and a copy of the index are appended in one write. */
 int recording_append_note(const char *path, const RecordingNote *note, ErrorText *error);
 
+/* ---- a recording as a stream: the same blocks in pieces, without a file or an index ---- */
+
+/* NULL: out of memory. Of the functions above, those about ticks, notes, gaps and images serve it,
+ * and recording_writer_destroy. */
+RecordingWriter *recording_writer_create_stream(void);
+/* Appends a HEAD, from which readers can start: its entities are those before the next tick, which
+ * becomes a key frame and may have any number. 0 or a negative Error. */
+int recording_writer_head(RecordingWriter *writer, const RecordingHead *head);
+/* True if this frame, given next, becomes a key. */
+bool recording_writer_key_next(const RecordingWriter *writer, const Frame *frame);
+/* Bytes of what was appended since it was last taken. */
+size_t recording_writer_pending(const RecordingWriter *writer);
+/* What was appended since the last call, whole blocks; borrowed until the next call. */
+const u8 *recording_writer_take(RecordingWriter *writer, size_t *bytes);
+
 /* ---- reading ---- */
 
 typedef struct RecordingInfo {
@@ -118,6 +133,12 @@ typedef struct RecordingInfo {
 typedef struct RecordingReader RecordingReader;
 /* Opens the file, reads HEAD, uses or rebuilds the index. NULL with an error text. */
 RecordingReader *recording_reader_create(const char *path, ErrorText *error);
+/* The first piece of a stream, which begins with HEAD. The blocks are borrowed until
+ * recording_reader_next has returned an error, ERROR_NOT_FOUND at their end; then feed the next
+ * piece. There is no index: nothing but _head, _next, _feed, _entities and _destroy may be called.
+ * After an error other than that start again, at a piece with a HEAD. NULL with an error text. */
+RecordingReader *recording_reader_create_stream(const u8 *blocks, size_t bytes, ErrorText *error);
+void recording_reader_feed(RecordingReader *reader, const u8 *blocks, size_t bytes);
 void recording_reader_destroy(RecordingReader *reader);
 const RecordingHead *recording_reader_head(const RecordingReader *reader); /* borrowed */
 const RecordingInfo *recording_reader_info(const RecordingReader *reader);

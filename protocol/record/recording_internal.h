@@ -11,6 +11,7 @@
 
 struct RecordingReader {
     int fd;
+    const u8 *memory; /* of a stream, instead of the file: [file_bytes], borrowed; NULL none */
     u64 file_bytes;
     u64 end;         /* first byte after the last complete tick */
     u64 start;       /* first block after HEAD */

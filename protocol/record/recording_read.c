@@ -3,6 +3,7 @@
  * checksum is compared, and the recording ends at the first invalid block.
  */
 #include "protocol/record/recording_internal.h"
+#include "shared/base/check.h"
 #include "shared/base/file.h"
 
 #include <errno.h>
@@ -17,6 +18,13 @@
 int recording_read_at(const RecordingReader *reader, u64 offset, void *out, size_t bytes)
 {
     size_t done = 0;
+    if (reader->memory != NULL) {
+        if (offset > reader->file_bytes || bytes > reader->file_bytes - offset) {
+            return ERROR_TRUNCATED;
+        }
+        memcpy(out, reader->memory + offset, bytes);
+        return 0;
+    }
     while (done < bytes) {
         ssize_t got = pread(reader->fd, (u8 *)out + done, bytes - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR) {
@@ -475,6 +483,34 @@ RecordingReader *recording_reader_create(const char *path, ErrorText *error)
         return NULL;
     }
     reader->info.key_frames = reader->keys.count;
+    reader->offset = reader->start;
+    return reader;
+}
+
+void recording_reader_feed(RecordingReader *reader, const u8 *blocks, size_t bytes)
+{
+    CHECK(reader->fd < 0);
+    reader->memory = blocks;
+    reader->file_bytes = reader->end = bytes;
+    reader->offset = 0;
+}
+
+RecordingReader *recording_reader_create_stream(const u8 *blocks, size_t bytes, ErrorText *error)
+{
+    RecordingReader *reader = calloc(1, sizeof *reader);
+    if (reader != NULL) {
+        reader->fd = -1;
+    }
+    if (reader == NULL || !recording_trail_init(&reader->trail)) {
+        error_set(error, ERROR_MEMORY, "out of memory for a stream");
+        recording_reader_destroy(reader);
+        return NULL;
+    }
+    recording_reader_feed(reader, blocks, bytes);
+    if (read_head(reader, "stream", error) != 0) {
+        recording_reader_destroy(reader);
+        return NULL;
+    }
     reader->offset = reader->start;
     return reader;
 }

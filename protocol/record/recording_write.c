@@ -20,7 +20,7 @@ enum {
 };
 
 struct RecordingWriter {
-    int fd;
+    int fd;        /* −1: a stream, whose blocks stay in the buffer until they are taken */
     int failed;    /* Error that stopped the recording, 0 none */
     int io_errno;  /* of the last failed write */
     u64 safe_tick; /* last tick of which the frame is in the file */
@@ -109,6 +109,11 @@ static int write_out(RecordingWriter *writer)
     return 0;
 }
 
+static bool is_stream(const RecordingWriter *writer)
+{
+    return writer->fd < 0;
+}
+
 static u64 position(const RecordingWriter *writer)
 {
     return writer->offset + writer->used;
@@ -169,7 +174,7 @@ static int put_head(RecordingWriter *writer, const RecordingHead *head)
     message_free(world);
     put_block(writer, BLOCK_HEAD, head->world.tick, writer->scratch, sizeof file + bytes);
     put_parent(writer, head);
-    if (writer->failed == 0) {
+    if (writer->failed == 0 && !is_stream(writer)) {
         writer->failed = write_out(writer); /* without a head there is no recording */
     }
     return writer->failed;
@@ -199,6 +204,44 @@ RecordingWriter *recording_writer_create(const char *path, const RecordingHead *
         return NULL;
     }
     return writer;
+}
+
+RecordingWriter *recording_writer_create_stream(void)
+{
+    RecordingWriter *writer = calloc(1, sizeof *writer);
+    if (writer == NULL) {
+        return NULL;
+    }
+    writer->fd = -1;
+    if (!recording_trail_init(&writer->trail)) {
+        recording_writer_destroy(writer);
+        return NULL;
+    }
+    return writer;
+}
+
+int recording_writer_head(RecordingWriter *writer, const RecordingHead *head)
+{
+    CHECK(is_stream(writer));
+    if (writer->failed != 0) {
+        return writer->failed;
+    }
+    writer->key_ticks = (u64)head->tick_rate * RECORDING_KEY_INTERVAL_S;
+    memset(&writer->index, 0, sizeof writer->index);
+    return put_head(writer, head);
+}
+
+size_t recording_writer_pending(const RecordingWriter *writer)
+{
+    return writer->used;
+}
+
+const u8 *recording_writer_take(RecordingWriter *writer, size_t *bytes)
+{
+    CHECK(is_stream(writer));
+    *bytes = writer->used;
+    writer->used = 0;
+    return writer->buffer;
 }
 
 static int put_inputs(RecordingWriter *writer, u64 tick, const Input *inputs, u32 count)
@@ -242,7 +285,8 @@ static int put_events(RecordingWriter *writer, const Frame *frame)
     if (encoded == NULL) {
         return writer->failed = ERROR_LIMIT;
     }
-    if (entities && !recording_marks_push(&writer->entity_events, frame->tick, position(writer))) {
+    if (entities && !is_stream(writer) &&
+        !recording_marks_push(&writer->entity_events, frame->tick, position(writer))) {
         writer->failed = ERROR_MEMORY;
     } else {
         put_block(writer, BLOCK_EVNT, frame->tick, encoded, bytes);
@@ -295,6 +339,13 @@ static int put_frame(RecordingWriter *writer, const Frame *frame, bool key)
     return put_block(writer, BLOCK_KEYF, frame->tick, writer->scratch, head + packed);
 }
 
+bool recording_writer_key_next(const RecordingWriter *writer, const Frame *frame)
+{
+    return writer->index.ticks == 0 || writer->jumped || frame->tick >= writer->key_due ||
+           writer->since_key >= RECORDING_KEY_BYTES ||
+           writer->trail.frames[0]->fields != frame->fields;
+}
+
 int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Input *inputs,
                           u32 input_count)
 {
@@ -306,14 +357,13 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
     if (!first && frame->tick <= writer->index.last_tick) {
         return ERROR_STATE;
     }
-    bool key = first || writer->jumped || frame->tick >= writer->key_due ||
-               writer->since_key >= RECORDING_KEY_BYTES ||
-               writer->trail.frames[0]->fields != frame->fields;
+    bool key = recording_writer_key_next(writer, frame);
     writer->jumped = false;
     if (key) {
         writer->since_key = 0;
         writer->key_due = frame->tick + writer->key_ticks;
-        if (!recording_marks_push(&writer->keys, frame->tick, position(writer))) {
+        if (!is_stream(writer) &&
+            !recording_marks_push(&writer->keys, frame->tick, position(writer))) {
             return writer->failed = ERROR_MEMORY;
         }
     }
@@ -326,7 +376,8 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
     writer->index.first_tick = first ? frame->tick : writer->index.first_tick;
     writer->index.last_tick = frame->tick;
     writer->index.ticks++;
-    return writer->used >= BUFFER_FLUSH_BYTES ? write_out(writer) : 0;
+    bool flush = !is_stream(writer) && writer->used >= BUFFER_FLUSH_BYTES;
+    return flush ? write_out(writer) : 0;
 }
 
 int recording_writer_image(RecordingWriter *writer, const RecordingImage *image, const u8 *bytes)
@@ -415,11 +466,8 @@ static void put_index(RecordingWriter *writer)
     put_block(writer, BLOCK_INDX, writer->index.last_tick, writer->scratch, bytes);
 }
 
-int recording_writer_destroy(RecordingWriter *writer)
+static void file_end(RecordingWriter *writer)
 {
-    if (writer == NULL) {
-        return 0;
-    }
     if (writer->failed == 0) {
         put_index(writer);
     }
@@ -431,6 +479,16 @@ int recording_writer_destroy(RecordingWriter *writer)
     }
     if (close(writer->fd) != 0 && writer->failed == 0) {
         writer->failed = ERROR_IO;
+    }
+}
+
+int recording_writer_destroy(RecordingWriter *writer)
+{
+    if (writer == NULL) {
+        return 0;
+    }
+    if (!is_stream(writer)) {
+        file_end(writer);
     }
     int failed = writer->failed;
     recording_trail_finish(&writer->trail);

@@ -130,6 +130,10 @@ const char *health_text(Host *host)
     if (status->checkpoint_failing) {
         return "the last checkpoint could not be written";
     }
+    if (status->broker.failing) {
+        return status->broker.publishing ? "the broker takes nothing: the world is not published"
+                                         : "the broker cannot be reached";
+    }
     if (host->audit.failing) {
         return "the audit log could not be written";
     }

@@ -340,6 +340,35 @@ static void write_files(Page *page, Host *host)
     write_disks(page, host);
 }
 
+/* Of a world that is published to a broker, or followed from one. */
+static void write_broker(Page *page, Host *host)
+{
+    const SourceBrokerStatus *b = &host->status.broker;
+    const Single rows[] = {
+        {"plenum_broker", "gauge", "1 if the world is published to a broker or followed from one.",
+         b->publishing || b->following},
+        {"plenum_broker_failing", "gauge", "1 if the broker cannot be reached or takes nothing.",
+         b->failing},
+        {"plenum_broker_ticks_total", "counter", "Ticks that the broker stored, or sent us.",
+         (f64)b->ticks},
+        {"plenum_broker_messages_total", "counter", "Messages that the broker stored, or sent us.",
+         (f64)b->messages},
+        {"plenum_broker_bytes_total", "counter", "Bytes of them.", (f64)b->bytes},
+        {"plenum_broker_lost_ticks_total", "counter", "Ticks that the broker will not get.",
+         (f64)b->ticks_lost},
+        {"plenum_broker_waiting", "gauge",
+         "Ticks that wait for the broker, or messages that it has for us.", (f64)b->waiting},
+        {"plenum_broker_lag_seconds", "gauge",
+         "Age of the oldest tick that is not stored, or of the newest message that came.",
+         b->lag_s},
+        {"plenum_broker_skipped_total", "counter", "Messages that were not in order.",
+         (f64)b->skipped},
+        {"plenum_broker_damaged_total", "counter", "Messages that could not be read.",
+         (f64)b->damaged},
+    };
+    rows_write(page, rows, PL_COUNT(rows));
+}
+
 /* ---- the process, by the names that every exporter uses ---- */
 
 static u32 descriptors_open(void)
@@ -395,5 +424,6 @@ size_t metrics_write(void *context, char *text, size_t bytes)
     write_lists(&page, host);
     write_stream(&page, host);
     write_files(&page, host);
+    write_broker(&page, host);
     return page.used;
 }

@@ -14,6 +14,17 @@
 
 struct RecordingNote; /* recording.h */
 
+/* Of a world that is published to a broker, or followed from one. */
+typedef struct SourceBrokerStatus {
+    bool publishing, following;
+    bool failing; /* the last attempt failed: the broker cannot be reached, or takes nothing */
+    u64 ticks, messages, bytes;    /* stored by the broker, or got from it */
+    u64 ticks_lost;                /* that the broker will not get */
+    u64 waiting;                   /* ticks for the broker, or messages that it still has for us */
+    u64 skipped, damaged, foreign; /* messages: not in order; not readable; of them not Plenum's */
+    f64 lag_s; /* how old the newest tick is where it went; the broker's clock, if followed */
+} SourceBrokerStatus;
+
 typedef struct SourceStatus {
     MessageStatus status;
     u64 tick;            /* newest frame produced */
@@ -28,6 +39,7 @@ typedef struct SourceStatus {
     bool recording;                      /* there is one */
     bool recording_ended;                /* before the session: nothing more is written */
     u64 ticks_recorded, ticks_unrecorded, ticks_unwritten; /* in the file, lost, in the queue */
+    SourceBrokerStatus broker;
     f64 dropped_s; /* world time that was given up since the start, since ticks cost too much */
 } SourceStatus;
 
@@ -129,9 +141,10 @@ typedef struct SourceWorldOptions {
         *at;   /* of a recording: where to begin, as for branch_tick (branch.h); NULL: its start,
                        of a branch its end */
     bool hash; /* print "hash TICK HEX" at the end */
-    const char *probe;              /* probes to print: see probe_print.h; NULL none */
-    bool probe_csv;                 /* as a table; then nothing else goes to stdout */
-    struct Trace *trace;            /* trace.h, borrowed; NULL none */
+    const char *probe;                      /* probes to print: see probe_print.h; NULL none */
+    bool probe_csv;                         /* as a table; then nothing else goes to stdout */
+    const struct PublisherOptions *publish; /* publisher.h, borrowed for the call; NULL none */
+    struct Trace *trace;                    /* trace.h, borrowed; NULL none */
     const struct MatterList *kinds; /* additional kinds of matter (world.h), borrowed; NULL none */
 } SourceWorldOptions;
 

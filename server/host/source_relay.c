@@ -75,14 +75,14 @@ static void world_take(RelaySource *s, const Frame *frame)
 {
     while (s->taken->fields != frame->fields) {
         pthread_mutex_lock(&s->mutex);
-        RelayWorld *next = s->taken->next;
+        WorldCopy *next = s->taken->next;
         pthread_mutex_unlock(&s->mutex);
         if (next == NULL) {
             return;
         }
         entity_list_clear(&s->entities); /* its shapes point into the scene */
         s->entities.scene = next->scene;
-        relay_world_destroy(s->taken);
+        world_copy_destroy(s->taken);
         s->taken = next;
     }
 }
@@ -240,8 +240,8 @@ static void source_destroy(Source *source)
     entity_list_finish(&s->told);
     entity_list_finish(&s->entities);
     while (s->taken != NULL) {
-        RelayWorld *next = s->taken->next;
-        relay_world_destroy(s->taken);
+        WorldCopy *next = s->taken->next;
+        world_copy_destroy(s->taken);
         s->taken = next;
     }
     presence_list_finish(&s->presences);

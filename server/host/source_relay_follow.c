@@ -32,85 +32,7 @@ u32 relay_user_here(u32 user_above)
 
 /* ---- worlds ---- */
 
-void relay_world_destroy(RelayWorld *world)
-{
-    if (world == NULL) {
-        return;
-    }
-    entity_list_finish(&world->entities);
-    field_set_release(world->fields);
-    scene_destroy(world->scene);
-    free(world->scalars);
-    free(world->scene_bytes);
-    free(world);
-}
-
-static bool scalars_fit(const FieldSet *fields, const ScalarInfo *infos, u32 count)
-{
-    for (u32 i = 0; i < count; i++) {
-        const ScalarInfo *info = &infos[i];
-        if (info->field >= fields->count || fields->fields[info->field].kind != FIELD_SCALARS ||
-            info->components < 1 || info->components > 4) {
-            return false;
-        }
-        u32 capacity = fields->fields[info->field].capacity;
-        if (info->first > capacity || info->components > capacity - info->first) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A copy of the message; NULL: invalid, or out of memory. */
-static RelayWorld *world_create(const MessageWorld *message, ErrorText *error)
-{
-    u32 scalars = message->parameter_count + message->probe_count;
-    RelayWorld *world = calloc(1, sizeof *world);
-    if (world == NULL || message->parameter_count > PARAMETERS_MAX ||
-        message->probe_count > PROBES_MAX) {
-        free(world);
-        return NULL;
-    }
-    world->message = *message;
-    world->scene_bytes = malloc(u32_max(message->scene_bytes, 1));
-    world->scalars = calloc(u32_max(scalars, 1), sizeof *world->scalars);
-    world->fields = field_set_create(message->fields, message->field_count);
-    world->scene = scene_from_bytes(message->scene, message->scene_bytes, error);
-    world->entities.scene = world->scene;
-    if (world->scene_bytes == NULL || world->scalars == NULL || world->fields == NULL ||
-        world->scene == NULL ||
-        !scalars_fit(world->fields, message->parameters, message->parameter_count) ||
-        !scalars_fit(world->fields, message->probes, message->probe_count) ||
-        entity_list_set(&world->entities, world->fields, message->entities,
-                        message->entity_count) != 0) {
-        relay_world_destroy(world);
-        return NULL;
-    }
-    memcpy(world->scene_bytes, message->scene, message->scene_bytes);
-    for (u32 i = 0; i < scalars; i++) {
-        world->scalars[i] = i < message->parameter_count
-                                ? message->parameters[i]
-                                : message->probes[i - message->parameter_count];
-    }
-    world->message.scene = world->scene_bytes;
-    world->message.fields = world->fields->fields;
-    world->message.parameters = world->scalars;
-    world->message.probes = world->scalars + message->parameter_count;
-    world->message.entities = NULL;
-    world->message.entity_count = 0;
-    return world;
-}
-
-static bool world_same(const RelayWorld *a, const RelayWorld *b)
-{
-    return a != NULL && field_set_equal(a->fields, b->fields) &&
-           a->message.scene_bytes == b->message.scene_bytes &&
-           memcmp(a->scene_bytes, b->scene_bytes, a->message.scene_bytes) == 0 &&
-           a->message.parameter_count == b->message.parameter_count &&
-           a->message.probe_count == b->message.probe_count;
-}
-
-static int entities_copy(EntityList *list, const RelayWorld *world, const EntityList *from)
+static int entities_copy(EntityList *list, const WorldCopy *world, const EntityList *from)
 {
     entity_list_clear(list);
     list->scene = world->scene;
@@ -165,17 +87,17 @@ static void recorder_follow(RelaySource *s, const MessageWorld *described)
 
 /* The same world after a reconnect: its stream restarts, its frames continue, unless their ticks
  * show that the world is a different one after all (whole_receive). */
-static bool world_continue(RelaySource *s, RelayWorld *again)
+static bool world_continue(RelaySource *s, WorldCopy *again)
 {
     int result = entities_copy(&s->now, s->world, &again->entities);
-    relay_world_destroy(again);
+    world_copy_destroy(again);
     s->diverged = true;
     return result == 0;
 }
 
-static bool world_replace(RelaySource *s, RelayWorld *world, const MessageWorld *described)
+static bool world_replace(RelaySource *s, WorldCopy *world, const MessageWorld *described)
 {
-    bool other = !world_same(s->world, world);
+    bool other = !world_copy_same(s->world, world);
     pthread_mutex_lock(&s->mutex);
     if (s->world == NULL) {
         s->taken = world;
@@ -203,12 +125,12 @@ static bool world_replace(RelaySource *s, RelayWorld *world, const MessageWorld 
 static void world_receive(RelaySource *s, const MessageWorld *message)
 {
     ErrorText error = {0};
-    RelayWorld *world = world_create(message, &error);
+    WorldCopy *world = world_copy_create(message, &error);
     if (world == NULL) {
         upstream_world(s->upstream, false);
         return;
     }
-    bool goes_on = s->same && s->begun && world_same(s->world, world);
+    bool goes_on = s->same && s->begun && world_copy_same(s->world, world);
     s->same = false; /* a second world in one session is a new one */
     frame_assembly_destroy(s->assembly);
     s->assembly = NULL;

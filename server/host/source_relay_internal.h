@@ -14,6 +14,7 @@
 #include "server/host/recorder.h"
 #include "server/host/source_relay.h"
 #include "server/host/upstream.h"
+#include "server/host/world_copy.h"
 
 #include <pthread.h>
 
@@ -24,17 +25,6 @@ enum {
     RELAY_OUTBOX_MAX = 1024,
     RELAY_PRESENCES_MAX = 64,
 };
-
-/* A world as described by a MESSAGE_WORLD. */
-typedef struct RelayWorld {
-    struct RelayWorld *next; /* next newer world, NULL: this is the newest; under the mutex */
-    u8 *scene_bytes;
-    Scene *scene;
-    FieldSet *fields;
-    ScalarInfo *scalars;  /* parameters, then probes */
-    MessageWorld message; /* points to these; entities are in the list below */
-    EntityList entities;  /* at its start */
-} RelayWorld;
 
 /* A user of this host, and the id that the server above gave it; 0: none. */
 typedef struct RelayGuest {
@@ -58,8 +48,8 @@ typedef struct RelaySource {
     /* ---- the follower's ---- */
     Upstream *upstream;
     SpanCoder *coder;
-    RelayWorld *world; /* the newest; NULL before the first */
-    u8 epoch;          /* of the stream from above */
+    WorldCopy *world; /* the newest; NULL before the first */
+    u8 epoch;         /* of the stream from above */
     FrameAssembly *assembly;
     EntityList now;            /* entities after all events received */
     EntityList told;           /* entities after the frames made */
@@ -106,7 +96,7 @@ typedef struct RelaySource {
     u32 outbox_first, outbox_count;
 
     /* ---- the host's ---- */
-    RelayWorld *taken;   /* of the last frame taken; the oldest world kept */
+    WorldCopy *taken;    /* of the last frame taken; the oldest world kept */
     EntityList entities; /* after the last frame taken */
     u64 taken_tick;
 } RelaySource;
@@ -116,7 +106,6 @@ typedef struct RelaySource {
 /* Receives from the server above and makes frames. */
 void relay_follow(RelaySource *s, u64 now_ns);
 UpstreamHandler relay_handler(RelaySource *s);
-void relay_world_destroy(RelayWorld *world);
 
 /* ---- source_relay_up.c ---- */
 

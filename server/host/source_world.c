@@ -225,6 +225,9 @@ static int sim_publish(WorldSource *s, u32 input_count)
         sim_record_image(s);
         recorder_tick(s->recorder, frame, s->inputs, input_count);
     }
+    if (s->publisher != NULL) {
+        publisher_tick(s->publisher, frame, s->inputs, input_count);
+    }
     sim_phase(s, TICK_RECORD);
     probe_print_tick(&s->probes, frame->tick, probe_value, s);
     return sim_give_frame(s, frame);
@@ -487,9 +490,12 @@ static void sim_finish(WorldSource *s, int result)
     }
     pthread_mutex_lock(&s->mutex);
     Recorder *recorder = s->recorder;
+    Publisher *publisher = s->publisher;
     s->recorder = NULL;
+    s->publisher = NULL;
     pthread_mutex_unlock(&s->mutex);
     recorder_destroy(recorder); /* the file is whole before the host learns of the end */
+    publisher_destroy(publisher);
     pthread_mutex_lock(&s->mutex);
     s->status.finished = true;
     s->status.error = (Error)result;
@@ -693,6 +699,18 @@ static void source_status(Source *source, SourceStatus *out)
         out->ticks_unrecorded = recorded.ticks_lost;
         out->ticks_unwritten = recorded.waiting;
     }
+    if (s->publisher != NULL) {
+        PublisherStats published;
+        publisher_stats(s->publisher, &published);
+        out->broker = (SourceBrokerStatus){.publishing = true,
+                                           .failing = published.failing,
+                                           .ticks = published.ticks,
+                                           .messages = published.messages,
+                                           .bytes = published.bytes,
+                                           .ticks_lost = published.ticks_lost,
+                                           .waiting = published.waiting,
+                                           .lag_s = published.lag_s};
+    }
     out->status.back_s = (f32)(s->world_tick - s->oldest_tick) / (f32)s->scene->tick_rate;
     out->status.paused = s->paused;
     out->status.speed = (f32)s->speed;
@@ -776,6 +794,7 @@ static void source_destroy(Source *source)
     }
     frame_queue_clear(&s->made);
     recorder_destroy(s->recorder);
+    publisher_destroy(s->publisher);
     checkpointer_destroy(s->checkpointer);
     world_file_release(&s->from);
     rewind_finish(&s->rewind);

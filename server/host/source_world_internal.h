@@ -11,6 +11,7 @@
 #include "server/host/checkpoint.h"
 #include "server/host/frame_queue.h"
 #include "server/host/probe_print.h"
+#include "server/host/publisher.h"
 #include "server/host/recorder.h"
 #include "server/host/rewind.h"
 #include "server/host/source.h"
@@ -34,7 +35,8 @@ typedef struct WorldSource {
     /* ---- the simulation's ---- */
     Jobs *jobs;
     World *world;
-    Recorder *recorder; /* changed under the mutex; NULL none */
+    Recorder *recorder;   /* changed under the mutex; NULL none */
+    Publisher *publisher; /* likewise */
     Checkpointer *checkpointer;
     u64 shift; /* the stream's tick less the world's own, modulo 2^64: a world that is taken back
                   has an earlier tick, a stream goes on */

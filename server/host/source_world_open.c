@@ -64,6 +64,16 @@ static int open_recording(WorldSource *s, const MessageWorld *world, ErrorText *
     return s->recorder != NULL ? 0 : ERROR_IO;
 }
 
+static int open_publisher(WorldSource *s, const MessageWorld *world, ErrorText *error)
+{
+    if (s->options.publish == NULL) {
+        return 0;
+    }
+    s->publisher = publisher_create(s->options.publish, world, s->scene->tick_rate, error);
+    s->options.publish = NULL; /* borrowed for this */
+    return s->publisher != NULL ? 0 : error != NULL && error->code != 0 ? error->code : ERROR_STATE;
+}
+
 static bool ends_with(const char *path, const char *end)
 {
     size_t length = strlen(path), tail = strlen(end);
@@ -177,5 +187,6 @@ int world_source_open(WorldSource *s, const char *path, ErrorText *error)
         result = probe_print_init(&s->probes, s->options.probe, s->options.probe_csv, &s->described,
                                   s->scene->tick_rate, error);
     }
-    return result == 0 ? open_recording(s, &world, error) : result;
+    result = result == 0 ? open_recording(s, &world, error) : result;
+    return result == 0 ? open_publisher(s, &world, error) : result;
 }

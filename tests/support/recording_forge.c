@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void repair_checks(u8 *file, size_t bytes)
+void recording_forge_checks(u8 *file, size_t bytes)
 {
     size_t at = 0;
     while (at + sizeof(RecordingBlock) <= bytes) {
@@ -31,7 +31,7 @@ void recording_forge(const u8 *data, size_t bytes, void (*use)(const char *path,
         return;
     }
     memcpy(file, data, bytes);
-    repair_checks(file, bytes);
+    recording_forge_checks(file, bytes);
     int fd = memfd_create("recording", MFD_CLOEXEC);
     if (fd >= 0 && write(fd, file, bytes) == (ssize_t)bytes) {
         char path[64];

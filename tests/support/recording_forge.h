@@ -12,4 +12,7 @@
  * for an empty input. */
 void recording_forge(const u8 *data, size_t bytes, void (*use)(const char *path, size_t bytes));
 
+/* Makes the checks of whole blocks right where they lie. */
+void recording_forge_checks(u8 *blocks, size_t bytes);
+
 #endif

@@ -141,6 +141,7 @@ ONLY_IN = {
     "jansson.h": ["protocol/session/world_list.c"],
     "curl/*": ["client/link/fetch.c"],
     "systemd/*": ["server/host/service.c"],
+    "nats/*": ["server/host/broker.c"],
     "sys/sdt.h": ["server/host/trace.h"],
     "unicode/*": ["server/host/names.c"],
     "ode/*": ["tests/bench/peers/engine_ode.c"],

@@ -1,0 +1,43 @@
+/*
+ * follow.h: makes frames of the messages of a broker: puts parts together, keeps order, and has the
+ * reader of recordings decode the blocks. Where messages are missing or damaged, it waits for the
+ * next one from which a follower can start; the frame after that carries what changed meanwhile.
+ * Messages are data of strangers: none can do more than end what is followed so far.
+ * Layer: server/host.
+ */
+#ifndef PLENUM_SERVER_HOST_FOLLOW_H
+#define PLENUM_SERVER_HOST_FOLLOW_H
+
+#include "server/host/broker.h"
+#include "server/host/world_copy.h"
+
+#include "protocol/record/recording.h"
+
+typedef struct FollowHandler {
+    void *context;
+    /* The frames from now on are of this world, which is the handler's. */
+    void (*world)(void *context, WorldCopy *world, const RecordingHead *head);
+    /* The next frame, which is the handler's, and its inputs, borrowed. Users are as where it was
+     * published. If `anew`, it does not go on from the last one: it begins with EVENT_RESET. */
+    void (*frame)(void *context, Frame *frame, bool anew, const Input *inputs, u32 count);
+} FollowHandler;
+
+typedef struct FollowStats {
+    u64 messages, frames;
+    u64 repeated; /* messages had before */
+    u64 skipped;  /* not in order, until one to start at */
+    u64 damaged;
+} FollowStats;
+
+typedef struct Follow Follow;
+/* NULL: out of memory. */
+Follow *follow_create(const FollowHandler *handler);
+void follow_destroy(Follow *follow);
+/* Handles a message or a part of one. 0, ERROR_STATE: out of order, or had before; ERROR_FORMAT and
+ * others: damaged. */
+int follow_message(Follow *follow, const BrokerMessage *message);
+/* Waits for a message to start at, whatever came before; the stream may go on anywhere. */
+void follow_anew(Follow *follow);
+const FollowStats *follow_stats(const Follow *follow);
+
+#endif

@@ -1,0 +1,472 @@
+/* publisher.c: see publisher.h. */
+#include "server/host/publisher.h"
+
+#include "protocol/stream/entity_list.h"
+#include "server/host/frame_merge.h"
+#include "server/host/world_copy.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/version.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ANSWER_MS = 1500,            /* wait for the broker's answer */
+    MESSAGE_BYTES = 192 << 10,   /* no further tick is added to a message of this size */
+    HEAD_INTERVAL_S = 30,        /* a HEAD at least this often ... */
+    HEAD_SHARE = 4,              /* ... and where it adds at most a quarter */
+    BYTES_PER_TICK_ABOUT = 1024, /* of memory, beside the frame's */
+};
+
+#define RETRY_NS 500000000ull
+#define QUIT_NS  1500000000ull /* an answer may be waited for at that time */
+
+/* A tick that waits for the broker. */
+typedef struct WaitingTick {
+    Frame *frame;
+    RecordingGap gap; /* before it; 0, 0 none */
+    u64 queued_ns;
+    Input *inputs; /* [input_capacity], kept for the next tick here */
+    u32 input_count, input_capacity;
+} WaitingTick;
+
+struct Publisher {
+    PublisherOptions options;
+    u32 tick_rate;
+
+    /* ---- the simulation's ---- */
+    Frame *lost; /* the events of lost ticks, in a frame; NULL none */
+    RecordingGap gap;
+
+    /* ---- the publisher's thread's ---- */
+    Broker *broker;
+    RecordingWriter *writer;
+    WorldCopy *world;
+    EntityList told;   /* entities after the ticks encoded */
+    u64 created_s;     /* when the run began */
+    u64 head_tick;     /* of the last HEAD */
+    u64 since_head;    /* bytes published since */
+    u64 head_bytes;    /* of the last message with one */
+    bool begun;        /* there was a HEAD */
+    bool break_off;    /* the next message must begin with one */
+    bool stream_known; /* the broker has it */
+    BrokerMessage next;
+    bool said_failing;
+    pthread_t thread;
+    bool started;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t work;
+    /* ---- below: under the mutex ---- */
+    WaitingTick *queue; /* [options.ticks_max], a ring */
+    u32 first, count;
+    u64 bytes; /* of the frames in it */
+    bool quit;
+    u64 quit_ns;
+    PublisherStats stats;
+};
+
+/* ---- the simulation's side ---- */
+
+static u64 tick_bytes(const Frame *frame)
+{
+    return frame->fields->frame_bytes + BYTES_PER_TICK_ABOUT;
+}
+
+static bool queue_full(const Publisher *p, const Frame *frame)
+{
+    return p->count == p->options.ticks_max ||
+           (p->count > 0 && p->bytes + tick_bytes(frame) > PUBLISHER_BYTES_MAX);
+}
+
+static bool inputs_copy(WaitingTick *slot, const Input *inputs, u32 count)
+{
+    if (count > slot->input_capacity) {
+        Input *larger = realloc(slot->inputs, count * sizeof *larger);
+        if (larger == NULL) {
+            return false;
+        }
+        slot->inputs = larger;
+        slot->input_capacity = count;
+    }
+    if (count > 0) {
+        memcpy(slot->inputs, inputs, count * sizeof *inputs);
+    }
+    slot->input_count = count;
+    return true;
+}
+
+/* Keeps the events of a tick that cannot be queued. */
+static void tick_lose(Publisher *p, Frame *frame)
+{
+    if (p->gap.last_tick == 0) {
+        p->gap.first_tick = frame->tick;
+    }
+    p->gap.last_tick = frame->tick;
+    frame_acquire(frame);
+    p->lost = p->lost != NULL ? frame_merge(p->lost, frame) : frame;
+}
+
+void publisher_tick(Publisher *p, Frame *frame, const Input *inputs, u32 input_count)
+{
+    Frame *merged = NULL;
+    pthread_mutex_lock(&p->mutex);
+    WaitingTick *slot = &p->queue[(p->first + p->count) % p->options.ticks_max];
+    bool lost = queue_full(p, frame) || !inputs_copy(slot, inputs, input_count);
+    if (!lost && p->lost != NULL) {
+        merged = frame_merge(p->lost, frame_acquire(frame));
+        p->lost = NULL;
+    }
+    if (lost) {
+        p->stats.ticks_lost++;
+    } else {
+        slot->frame = merged != NULL ? merged : frame_acquire(frame);
+        slot->gap = p->gap;
+        slot->queued_ns = clock_now_ns();
+        p->gap = (RecordingGap){0, 0};
+        p->bytes += tick_bytes(frame);
+        p->count++;
+        pthread_cond_signal(&p->work);
+    }
+    pthread_mutex_unlock(&p->mutex);
+    if (lost) {
+        tick_lose(p, frame);
+    }
+}
+
+void publisher_stats(Publisher *p, PublisherStats *out)
+{
+    pthread_mutex_lock(&p->mutex);
+    *out = p->stats;
+    out->waiting = p->count;
+    if (p->count > 0) {
+        out->lag_s = (f64)(clock_now_ns() - p->queue[p->first].queued_ns) * 1e-9;
+    }
+    pthread_mutex_unlock(&p->mutex);
+}
+
+/* ---- the publisher's thread ---- */
+
+static bool out_of_time(Publisher *p)
+{
+    pthread_mutex_lock(&p->mutex);
+    bool over = p->quit && clock_now_ns() > p->quit_ns + QUIT_NS;
+    pthread_mutex_unlock(&p->mutex);
+    return over;
+}
+
+static void wait_until(Publisher *p, u64 until_ns)
+{
+    struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+    pthread_mutex_lock(&p->mutex);
+    while (!p->quit && clock_now_ns() < until_ns) {
+        pthread_cond_timedwait(&p->work, &p->mutex, &until);
+    }
+    bool quit = p->quit;
+    pthread_mutex_unlock(&p->mutex);
+    if (quit) { /* each attempt is one of the last */
+        clock_sleep_until_ns(u64_min(until_ns, clock_now_ns() + RETRY_NS / 10));
+    }
+}
+
+/* Notes whether the broker takes anything, and says so once. */
+static void attempted(Publisher *p, bool failed, const char *why)
+{
+    pthread_mutex_lock(&p->mutex);
+    p->stats.failing = failed;
+    pthread_mutex_unlock(&p->mutex);
+    if (failed && !p->said_failing) {
+        log_error("cannot publish: %s: the world goes on without it", why);
+    } else if (!failed && p->said_failing) {
+        log_info("%s: publishing goes on", p->options.broker.address.shown);
+    }
+    p->said_failing = failed;
+}
+
+/* ---- encoding ---- */
+
+/* A HEAD whose entities are those before the frame. 0 or a negative Error. */
+static int put_head(Publisher *p, const Frame *frame)
+{
+    RecordingHead head = {
+        .tick_rate = p->tick_rate, .created_unix_s = p->created_s, .world = p->world->message};
+    snprintf(head.build, sizeof head.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
+    head.world.tick = frame->tick;
+    head.world.entities = p->told.items;
+    head.world.entity_count = p->told.count;
+    p->head_tick = frame->tick;
+    p->begun = true;
+    return recording_writer_head(p->writer, &head);
+}
+
+/* True if the message with this tick must begin with a HEAD. */
+static bool head_due(const Publisher *p, const WaitingTick *tick)
+{
+    if (!p->begun || p->break_off || tick->gap.last_tick != 0) {
+        return true;
+    }
+    return recording_writer_key_next(p->writer, tick->frame) &&
+           (p->since_head >= HEAD_SHARE * p->head_bytes ||
+            tick->frame->tick - p->head_tick >= (u64)HEAD_INTERVAL_S * p->tick_rate);
+}
+
+static int put_tick(Publisher *p, const WaitingTick *tick)
+{
+    int result = 0;
+    if (tick->gap.last_tick != 0) {
+        log_warn("%s: ticks %" PRIu64 " to %" PRIu64 " are not published: the broker did not keep "
+                 "up",
+                 p->options.broker.address.shown, tick->gap.first_tick, tick->gap.last_tick);
+        result = recording_writer_gap(p->writer, tick->gap);
+    }
+    if (result == 0) {
+        result = recording_writer_tick(p->writer, tick->frame, tick->inputs, tick->input_count);
+    }
+    (void)entity_list_frame(&p->told, tick->frame);
+    return result;
+}
+
+/* A copy of the tick at this place in the queue; its frame and inputs stay there. */
+static bool tick_at(Publisher *p, u32 place, WaitingTick *out)
+{
+    pthread_mutex_lock(&p->mutex);
+    bool any = place < p->count;
+    if (any) {
+        *out = p->queue[(p->first + place) % p->options.ticks_max];
+    }
+    pthread_mutex_unlock(&p->mutex);
+    return any;
+}
+
+/* Makes a message of the ticks that wait. Returns their number; 0: none, or the writer failed. */
+static u32 message_make(Publisher *p, const u8 **blocks, size_t *bytes)
+{
+    WaitingTick tick;
+    u32 count = 0;
+    size_t used = 0;
+    int result = 0;
+    p->next.start = false;
+    while (count < PUBLISHER_MESSAGE_TICKS && used < MESSAGE_BYTES && tick_at(p, count, &tick)) {
+        bool head = head_due(p, &tick);
+        if (head && count > 0) {
+            break;
+        }
+        if (count == 0) {
+            p->next.tick = tick.frame->tick;
+            p->next.start = head;
+            result = head ? put_head(p, tick.frame) : 0;
+            p->break_off = false;
+        }
+        result = result == 0 ? put_tick(p, &tick) : result;
+        count++;
+        used = recording_writer_pending(p->writer);
+        if (result != 0) {
+            break;
+        }
+    }
+    *blocks = recording_writer_take(p->writer, bytes);
+    if (result != 0) {
+        attempted(p, true, error_name((Error)result));
+    }
+    return result == 0 ? count : 0;
+}
+
+/* ---- sending ---- */
+
+/* One part, again until the broker has it. False: given up. */
+static bool part_send(Publisher *p, size_t part_bytes)
+{
+    ErrorText error;
+    for (;;) {
+        memset(&error, 0, sizeof error);
+        int result = broker_ready(p->broker, &error) ? ERROR_OK : ERROR_NETWORK;
+        if (result == ERROR_OK && broker_part_bytes(p->broker) < part_bytes) {
+            return false; /* another broker, which takes less */
+        }
+        if (result == ERROR_OK && !p->stream_known) {
+            result = broker_stream(p->broker, &p->options.limits, &error);
+            p->stream_known = result == ERROR_OK;
+        }
+        result =
+            result == ERROR_OK ? broker_publish(p->broker, &p->next, ANSWER_MS, &error) : result;
+        attempted(p, result != ERROR_OK, error.text);
+        if (result == ERROR_OK) {
+            return true;
+        }
+        p->stream_known = p->stream_known && result != ERROR_NOT_FOUND;
+        if (out_of_time(p)) {
+            return false;
+        }
+        wait_until(p, clock_now_ns() + RETRY_NS);
+    }
+}
+
+/* False: given up; the broker may have some parts. */
+static bool message_send(Publisher *p, const u8 *blocks, size_t bytes)
+{
+    ErrorText error = {0};
+    while (!broker_ready(p->broker, &error)) {
+        attempted(p, true, error.text);
+        if (out_of_time(p)) {
+            return false;
+        }
+        wait_until(p, clock_now_ns() + RETRY_NS);
+    }
+    size_t part_bytes = broker_part_bytes(p->broker);
+    p->next.number++;
+    p->next.parts = (u32)((bytes + part_bytes - 1) / part_bytes);
+    p->next.back = p->next.start ? 0 : p->next.back;
+    for (u32 part = 0; part < p->next.parts; part++) {
+        p->next.part = part;
+        p->next.data = blocks + part * part_bytes;
+        p->next.bytes = (size_t)u64_min(part_bytes, bytes - part * part_bytes);
+        if (p->next.parts > BROKER_PARTS_MAX || !part_send(p, part_bytes)) {
+            return false;
+        }
+        p->next.back++;
+    }
+    return true;
+}
+
+/* Releases the first `count` ticks of the queue. */
+static void ticks_done(Publisher *p, u32 count, size_t bytes, bool stored)
+{
+    pthread_mutex_lock(&p->mutex);
+    for (u32 i = 0; i < count; i++) {
+        WaitingTick *tick = &p->queue[p->first];
+        p->bytes -= tick_bytes(tick->frame);
+        p->stats.lag_s = (f64)(clock_now_ns() - tick->queued_ns) * 1e-9;
+        frame_release(tick->frame);
+        tick->frame = NULL;
+        p->first = (p->first + 1) % p->options.ticks_max;
+        p->count--;
+    }
+    p->stats.ticks += stored ? count : 0;
+    p->stats.ticks_lost += stored ? 0 : count;
+    p->stats.messages += stored;
+    p->stats.bytes += stored ? bytes : 0;
+    pthread_mutex_unlock(&p->mutex);
+}
+
+/* Publishes a message of what waits. False: the writer failed. */
+static bool publish(Publisher *p)
+{
+    const u8 *blocks;
+    size_t bytes;
+    u32 count = message_make(p, &blocks, &bytes);
+    if (count == 0) {
+        return false;
+    }
+    bool stored = message_send(p, blocks, bytes);
+    p->break_off = !stored;
+    p->since_head = p->next.start ? 0 : p->since_head + bytes;
+    p->head_bytes = p->next.start ? bytes : p->head_bytes;
+    ticks_done(p, count, bytes, stored);
+    return true;
+}
+
+static void *publish_main(void *argument)
+{
+    Publisher *p = argument;
+    bool good = true;
+    pthread_mutex_lock(&p->mutex);
+    for (;;) {
+        while (p->count == 0 && !p->quit) {
+            pthread_cond_wait(&p->work, &p->mutex);
+        }
+        bool over = p->quit && (p->count == 0 || clock_now_ns() > p->quit_ns + QUIT_NS);
+        pthread_mutex_unlock(&p->mutex);
+        if (over || !good) {
+            return NULL;
+        }
+        good = publish(p);
+        pthread_mutex_lock(&p->mutex);
+    }
+}
+
+/* ---- creation ---- */
+
+static int open_all(Publisher *p, const MessageWorld *world, ErrorText *error)
+{
+    p->queue = calloc(p->options.ticks_max, sizeof *p->queue);
+    p->writer = recording_writer_create_stream();
+    p->world = world_copy_create(world, error);
+    if (p->queue == NULL || p->writer == NULL || p->world == NULL ||
+        entity_list_set(&p->told, p->world->fields, world->entities, world->entity_count) != 0) {
+        return error_set(error, ERROR_MEMORY, "out of memory for publishing");
+    }
+    p->broker = broker_create(&p->options.broker, error);
+    if (p->broker == NULL) {
+        return ERROR_NETWORK;
+    }
+    randombytes_buf(&p->next.run, sizeof p->next.run);
+    p->next.tick_rate = p->tick_rate;
+    p->created_s = clock_unix_s();
+    if (pthread_create(&p->thread, NULL, publish_main, p) != 0) {
+        return error_set(error, ERROR_STATE, "cannot start the publisher's thread");
+    }
+    p->started = true;
+    return ERROR_OK;
+}
+
+Publisher *publisher_create(const PublisherOptions *options, const MessageWorld *world,
+                            u32 tick_rate, ErrorText *error)
+{
+    Publisher *p = calloc(1, sizeof *p);
+    if (p == NULL) {
+        error_set(error, ERROR_MEMORY, "out of memory for publishing");
+        return NULL;
+    }
+    p->options = *options;
+    p->options.ticks_max = options->ticks_max != 0 ? options->ticks_max : PUBLISHER_TICKS_MAX;
+    p->tick_rate = tick_rate;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&p->mutex, NULL);
+    pthread_cond_init(&p->work, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    if (open_all(p, world, error) != 0) {
+        publisher_destroy(p);
+        return NULL;
+    }
+    return p;
+}
+
+void publisher_destroy(Publisher *p)
+{
+    if (p == NULL) {
+        return;
+    }
+    if (p->started) {
+        pthread_mutex_lock(&p->mutex);
+        p->quit = true;
+        p->quit_ns = clock_now_ns();
+        pthread_cond_signal(&p->work);
+        pthread_mutex_unlock(&p->mutex);
+        pthread_join(p->thread, NULL);
+        u64 missing = p->stats.ticks_lost + p->count;
+        if (missing > 0) {
+            log_error("%s: %" PRIu64 " ticks are not published", p->options.broker.address.shown,
+                      missing);
+        }
+    }
+    for (u32 i = 0; p->queue != NULL && i < p->options.ticks_max; i++) {
+        frame_release(p->queue[i].frame);
+        free(p->queue[i].inputs);
+    }
+    frame_release(p->lost);
+    broker_destroy(p->broker);
+    recording_writer_destroy(p->writer);
+    entity_list_finish(&p->told);
+    world_copy_destroy(p->world);
+    pthread_cond_destroy(&p->work);
+    pthread_mutex_destroy(&p->mutex);
+    free(p->queue);
+    free(p);
+}

@@ -5,9 +5,11 @@
  */
 #include "client/link/connection.h"
 #include "protocol/session/identity_file.h"
+#include "protocol/session/inquiry.h"
 #include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
@@ -17,14 +19,18 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum {
     BOTS = 64,
-    SECONDS = 5, /* of play in a run */
-    RELAYS_MAX = 16,
+    SECONDS = 5,          /* of play in a run */
+    RELAYS_MAX = 16,      /* of a level */
+    RELAYED_SECONDS = 20, /* of play below relays */
     HOP_TICKS = 256,
+    CROWD_HZ = 5, /* snapshots a second: what one machine can play for a thousand clients */
+    CROWD_SECONDS = 30
 };
 
 typedef struct BotsRun {
@@ -165,10 +171,23 @@ void bench_bots64(Bench *bench)
 /* ---- relays ---- */
 
 typedef struct RelaysRun {
-    f64 root, relay; /* % of a core: of the root; of a relay, a viewer */
-    f64 hop_ms;      /* by which a tick comes later from a relay than from the root */
-    u64 desyncs;
+    f64 root; /* % of a core */
+    /* us of a core for a snapshot to a viewer, in its relay: a busy machine sends fewer, for as
+     * much each */
+    f64 relay;
+    f64 between;   /* % of a core: of relays between, a relay below; 0: there are none */
+    f64 hop_ms;    /* by which a tick comes later, a relay */
+    f64 joins_s;   /* clients that came in a second */
+    f64 snapshots; /* that all clients got */
+    u64 desyncs;   /* of all clients */
 } RelaysRun;
+
+/* A tree: `between` relays of the root, if any, `count` of them or else of the root, `each` clients
+ * at each of these. */
+typedef struct RelaysTree {
+    u32 between, count, each, seconds;
+    u32 rate; /* snapshots a second; 0: as the server likes */
+} RelaysTree;
 
 /* A server or relay that has begun, and where. */
 typedef struct Serving {
@@ -176,14 +195,16 @@ typedef struct Serving {
     char address[48 + IDENTITY_TEXT_BYTES]; /* HOST:PORT#KEY */
 } Serving;
 
-static Serving serving(const char *what)
+static Serving serving(const char *what, u32 rate)
 {
-    char operand[160], key[IDENTITY_TEXT_BYTES] = "";
+    char operand[160], key[IDENTITY_TEXT_BYTES] = "", hertz[16];
     u32 port = 0;
+    snprintf(hertz, sizeof hertz, "%u", rate > 0 ? rate : 30);
     snprintf(operand, sizeof operand, "%s", what);
-    char *arguments[] = {"plenum-server", "--listen",   "127.0.0.1:0", "--log",
-                         "quiet",         "--reserved", "0",           "--relays",
-                         "--max-clients", "80",         operand,       NULL};
+    char *arguments[] = {"plenum-server", "--listen",      "127.0.0.1:0", "--log",
+                         "quiet",         "--reserved",    "0",           "--relays",
+                         "--no-lan",      "--max-clients", "80",          "--snapshot-rate",
+                         hertz,           operand,         NULL};
     Serving begun = {.child = start(arguments)};
     if (fscanf(begun.child.output, "key %64s ready %u", key, &port) != 2) {
         fail("a server does not start");
@@ -239,91 +260,158 @@ static f64 hop_ms(const Serving *above, const Serving *below)
     return count > 0 ? sum / count : 0.0;
 }
 
-/* `each` bots at each of `count` relays of one root. */
-static RelaysRun relayed(u32 count, u32 each)
+static Serving relay_of(const Serving *above, u32 rate)
 {
-    char seconds[16], bots[16], where[RELAYS_MAX][32], summary[4096];
-    Serving root = serving("shared/scenes/playground.json"), relays[RELAYS_MAX];
+    char operand[200];
+    snprintf(operand, sizeof operand, "plenum://%s", above->address);
+    return serving(operand, rate);
+}
+
+/* % of a core in `wall_s` of all of them, which end. */
+static f64 end_all(Serving *servers, u32 count, f64 wall_s)
+{
+    f64 sum = 0.0;
+    for (u32 i = 0; i < count; i++) {
+        kill(servers[i].child.process, SIGINT);
+        sum += 100.0 * end(&servers[i].child, "a server did not end well") / wall_s;
+    }
+    return sum;
+}
+
+/* Waits for the bots' summaries. */
+static void bots_end(Child *clients, u32 count, RelaysRun *run)
+{
+    char summary[4096];
+    for (u32 i = 0; i < count; i++) {
+        if (fgets(summary, sizeof summary, clients[i].output) == NULL) {
+            fail("the clients have nothing to tell");
+        }
+        run->snapshots += number_after(summary, "\"snapshots\": ");
+        run->desyncs += (u64)number_after(summary, "\"desyncs\": ");
+        (void)end(&clients[i], "not all clients could join and stay");
+    }
+}
+
+/* Clients that a relay of this address has, asked as strangers do (inquiry.h). */
+static u32 users_at(const Serving *server)
+{
+    u8 question[INQUIRY_BYTES], answer[INQUIRY_ANSWER_BYTES];
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    struct timeval patience = {.tv_sec = 1};
+    u64 nonce = 1;
+    WorldNotice notice = {0};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    to.sin_port = htons((u16)strtoul(strchr(server->address, ':') + 1, NULL, 10));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    inquiry_write(nonce, question);
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (sendto(fd, question, sizeof question, 0, (struct sockaddr *)&to, sizeof to) > 0 &&
+        recv(fd, answer, sizeof answer, 0) == sizeof answer) {
+        (void)inquiry_read(answer, sizeof answer, &nonce, &notice);
+    }
+    close(fd);
+    return notice.users;
+}
+
+/* Clients a second, until all are in. */
+static f64 joins_a_second(const Serving *relays, const RelaysTree *tree)
+{
+    u64 began_ns = clock_now_ns();
+    u32 users = 0, wanted = tree->count * tree->each;
+    while (users < wanted) {
+        users = 0;
+        for (u32 i = 0; i < tree->count; i++) {
+            users += users_at(&relays[i]);
+        }
+        if (clock_now_ns() - began_ns > CROWD_SECONDS * 5000000000ull) {
+            fail("not all clients could join");
+        }
+        usleep(50000);
+    }
+    return (f64)wanted / ((f64)(clock_now_ns() - began_ns) * 1e-9);
+}
+
+static RelaysRun relayed(const RelaysTree *tree)
+{
+    char seconds[16], bots[16], where[RELAYS_MAX][32];
+    Serving between[RELAYS_MAX], relays[RELAYS_MAX];
+    Serving root = serving("shared/scenes/playground.json", tree->rate);
     Child clients[RELAYS_MAX];
     RelaysRun run = {0};
-    snprintf(seconds, sizeof seconds, "%d", SECONDS);
-    snprintf(bots, sizeof bots, "%u", each);
+    snprintf(seconds, sizeof seconds, "%u", tree->seconds);
+    snprintf(bots, sizeof bots, "%u", tree->each);
     u64 began_ns = clock_now_ns();
-    for (u32 i = 0; i < count; i++) {
-        char above[200];
-        snprintf(above, sizeof above, "plenum://%s", root.address);
-        relays[i] = serving(above);
+    for (u32 i = 0; i < tree->between; i++) {
+        between[i] = relay_of(&root, tree->rate);
     }
-    for (u32 i = 0; i < count; i++) {
-        char *join[] = {"plenum-client", "--headless", "--bots", bots,
+    for (u32 i = 0; i < tree->count; i++) {
+        relays[i] = relay_of(tree->between > 0 ? &between[i % tree->between] : &root, tree->rate);
+    }
+    for (u32 i = 0; i < tree->count; i++) {
+        char *join[] = {"plenum-client", "--headless", "--wait", "300", "--bots", bots,
                         "--duration",    seconds,      where[i], NULL};
         snprintf(where[i], sizeof where[i], "%.*s", (int)strcspn(relays[i].address, "#"),
                  relays[i].address);
         clients[i] = start(join);
     }
-    run.hop_ms = hop_ms(&root, &relays[0]); /* while they play */
-    for (u32 i = 0; i < count; i++) {
-        if (fgets(summary, sizeof summary, clients[i].output) == NULL) {
-            fail("the clients have nothing to tell");
-        }
-        run.desyncs += (u64)number_after(summary, "\"desyncs\": ");
-        (void)end(&clients[i], "not all clients could join and stay");
-    }
+    run.joins_s = joins_a_second(relays, tree);
+    run.hop_ms = hop_ms(&root, &relays[0]) / (tree->between > 0 ? 2 : 1); /* while they play */
+    bots_end(clients, tree->count, &run);
     f64 wall_s = (f64)(clock_now_ns() - began_ns) * 1e-9;
-    for (u32 i = 0; i < count; i++) {
-        kill(relays[i].child.process, SIGINT);
-        run.relay +=
-            100.0 * end(&relays[i].child, "a relay did not end well") / wall_s / (BOTS * count);
-    }
-    kill(root.child.process, SIGINT);
-    run.root = 100.0 * end(&root.child, "the server did not end well") / wall_s;
+    run.relay = 1e4 * end_all(relays, tree->count, wall_s) * wall_s / run.snapshots;
+    run.between = end_all(between, tree->between, wall_s) / tree->count;
+    run.root = end_all(&root, 1, wall_s);
     return run;
 }
 
-static void relays_rows(Bench *bench, u32 relays, u32 each, const char *const names[3])
+/* name, and with _viewer, _between, _hop and _joins behind it. */
+static void relays_rows(Bench *bench, const RelaysTree *tree, const char *name)
 {
+    static const char *const parts[] = {"", "_viewer", "_between", "_hop", "_joins"};
+    static const char *const units[] = {"% of a core", "us a snapshot", "% of a core a relay",
+                                        "ms a relay", "a second"};
     RelaysRun runs[BENCH_RUNS];
-    u32 count = u32_min(bench->runs, BENCH_RUNS), viewers = each * relays;
+    u32 count = tree->rate > 0 ? 1 : u32_min(bench->runs, BENCH_RUNS);
     for (u32 i = 0; i < count; i++) {
-        runs[i] = relayed(relays, each);
+        runs[i] = relayed(tree);
         if (runs[i].desyncs > 0) {
             fail("a desync");
         }
     }
-    BenchRow rows[] = {{names[0], viewers, 1, "% of a core", 0, ""},
-                       {names[1], viewers, 1, "% of a core a viewer", 0, ""},
-                       {names[2], viewers, 1, "ms", 0, ""}};
-    for (u32 k = 0; k < PL_COUNT(rows); k++) {
+    for (u32 k = 0; k < PL_COUNT(parts); k++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s%s", name, parts[k]);
+        BenchRow row = {text, tree->count * tree->each, 1, units[k], 0, ""};
         bench_begin(bench);
         for (u32 i = 0; i < count; i++) {
-            const f64 values[] = {runs[i].root, runs[i].relay, runs[i].hop_ms};
+            const f64 values[] = {runs[i].root, runs[i].relay, runs[i].between, runs[i].hop_ms,
+                                  runs[i].joins_s};
             bench_sample(bench, values[k]);
         }
-        bench_print(bench, &rows[k]);
+        if (k != 2 || tree->between > 0) {
+            bench_print(bench, &row);
+        }
     }
 }
 
 /* An idle one: what is left is the latency. */
 void bench_hop(Bench *bench)
 {
-    static const char *const names[] = {"net/hop", "net/hop_viewer", "net/hop_hop"};
-    relays_rows(bench, 1, 1, names);
+    relays_rows(bench, &(RelaysTree){0, 1, 1, RELAYED_SECONDS, 0}, "net/hop");
 }
 
 void bench_relays1(Bench *bench)
 {
-    static const char *const names[] = {"net/relays1", "net/relays1_viewer", "net/relays1_hop"};
-    relays_rows(bench, 1, BOTS, names);
+    relays_rows(bench, &(RelaysTree){0, 1, BOTS, RELAYED_SECONDS, 0}, "net/relays1");
 }
 
 void bench_relays4(Bench *bench)
 {
-    static const char *const names[] = {"net/relays4", "net/relays4_viewer", "net/relays4_hop"};
-    relays_rows(bench, 4, BOTS, names);
+    relays_rows(bench, &(RelaysTree){0, 4, BOTS, RELAYED_SECONDS, 0}, "net/relays4");
 }
 
+/* A thousand on two levels. */
 void bench_relays16(Bench *bench)
 {
-    static const char *const names[] = {"net/relays16", "net/relays16_viewer", "net/relays16_hop"};
-    relays_rows(bench, 16, BOTS / 4, names);
+    relays_rows(bench, &(RelaysTree){4, 16, BOTS, CROWD_SECONDS, CROWD_HZ}, "net/relays16");
 }

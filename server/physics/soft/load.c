@@ -4,7 +4,9 @@
  * but passes on only the momentum of its own mass, so that a ball of many times its mass stretches
  * a sheet to many times its length and falls through. While constraints are solved, the corners of
  * a stretched triangle under a body have their share of the body's mass, and its velocity; the
- * impulse they receive beyond their own mass is passed to the body at their position.
+ * impulse they receive beyond their own mass is passed to the body at their position. The same
+ * holds for a rope that winds about the body that hangs on it: solved alone, it would straighten
+ * through the body, be pushed out again, and so be lengthened and pull the body by that in a step.
  */
 #include "server/physics/soft/batches.h"
 
@@ -21,6 +23,9 @@ static const f32 slack_part = 0.5f;
 static const f32 mean_to_any = 2.0f;
 /* Least barycentric weight of a loaded corner. */
 static const f32 weight_least = 0.05f;
+/* The same of a rope that winds about what hangs on it: the far end of a segment that is long
+ * beside the body does not turn with it. */
+static const f32 weight_least_rope = 0.25f;
 
 /* A particle in this step. */
 typedef struct Load {
@@ -33,6 +38,8 @@ typedef struct Load {
     f32 own_weight;
     Vec3 own_velocity; /* m/s, without the constraints */
     Vec3 impulse;      /* N s, for the body */
+    Vec3 normal, pull; /* of a rope: out of the body; sum of the directions of its segments */
+    bool rope;         /* of what the body hangs on */
 } Load;
 
 struct Loads {
@@ -90,13 +97,21 @@ static Vec3 place_now(const SoftPoint *p, f32 h)
     return vec3_add_scaled(p->position, h, p->velocity);
 }
 
-/* Does the body press on the triangle, and is an edge of it overlong? `late`: s by which the
+/* A segment of what the body hangs on. */
+static bool is_own_rope(const Soft *soft, const SoftFace *face)
+{
+    return soft->others[face->other].bearings[face->mover].held != 0 &&
+           face->point[1] == face->point[2];
+}
+
+/* Does the body press on the triangle, and is an edge of it overlong? What it hangs on may be taut
+ * at its length. `late`: s by which the
  * particles lag. */
 static bool is_loaded(const Soft *soft, const SoftFace *face, f32 h, f32 late)
 {
     const SoftBody *body = &soft->bodies[face->body];
     Vec3 c[3], at = vec3_zero(), moving = vec3_zero();
-    bool stretched = false;
+    bool stretched = is_own_rope(soft, face);
     for (u32 k = 0; k < 3; k++) {
         const SoftPoint *p = &soft->points[face->point[k]];
         c[k] = place_now(p, late);
@@ -119,12 +134,25 @@ static bool is_loaded(const Soft *soft, const SoftFace *face, f32 h, f32 late)
     return f32_min(gap, gap + h * apart) < slack_part * body->def.thickness;
 }
 
+/* Attached particles are already solved with their body (coupled_mass.c). */
+static bool is_attached(const Soft *soft, const SoftFace *face, u32 particle)
+{
+    const SoftBody *body = &soft->bodies[face->body];
+    bool found = false;
+    for (u32 i = 0; i < body->pin_count && !found; i++) {
+        found = soft->pinned[body->first_pin + i] == particle;
+    }
+    return found;
+}
+
 static void add_corner(Soft *soft, const SoftFace *face, u32 k)
 {
     Loads *loads = soft->loads;
     u32 particle = face->point[k], index = loads->of[particle];
     f32 part = face->weight[k];
-    if (!(part > weight_least) || !(soft->points[particle].inverse_mass > 0.0f)) {
+    f32 least = is_own_rope(soft, face) ? weight_least_rope : weight_least;
+    if (!(part > least) || !(soft->points[particle].inverse_mass > 0.0f) ||
+        (is_own_rope(soft, face) && is_attached(soft, face, particle))) {
         return;
     }
     if (index == SOFT_NONE) {
@@ -136,7 +164,8 @@ static void add_corner(Soft *soft, const SoftFace *face, u32 k)
     Load *load = &loads->loads[index];
     if (soft_thing_is(load->by, face->other, face->thing)) { /* the first body in contact */
         load->part += part;
-        load->bearing->loaded += part;
+        load->normal = vec3_add_scaled(load->normal, part, face->normal);
+        load->rope = is_own_rope(soft, face);
     }
 }
 
@@ -160,7 +189,6 @@ static void sort_loads(const Soft *soft)
     loads->first[0] = 0;
 }
 
-/* Attached particles are already solved with these bodies (coupled_mass.c). */
 static void clear(Soft *soft)
 {
     Loads *loads = soft->loads;
@@ -176,7 +204,7 @@ static void clear(Soft *soft)
     for (u32 i = 0; i < soft->attachment_count && soft->holder != SOFT_NONE; i++) {
         SoftBearing *bearing = soft_bearing(soft, soft->holder, soft->attachments[i].body.slot);
         if (bearing != NULL) {
-            bearing->holds = true;
+            bearing->held++;
         }
     }
 }
@@ -186,10 +214,57 @@ static bool may_load(const Soft *soft, const SoftFace *face)
     const SoftBody *body = &soft->bodies[face->body];
     const Collider *collider = soft_collider_of(soft, face->other);
     return face->near != 0 && face->mover != SOFT_NONE &&
-           !soft->others[face->other].bearings[face->mover].holds &&
+           (soft->others[face->other].bearings[face->mover].held == 0 || is_own_rope(soft, face)) &&
            body->def.method == SOFT_XPBD && !body->closed &&
            collider->ops->bodies->mass(collider->of, face->thing) > 0.0f &&
            collider->ops->bodies->awake(collider->of, face->thing);
+}
+
+/* Sums up the directions of the body's segments at each load. */
+static void find_pulls(const Soft *soft, const SoftBody *body, f32 late)
+{
+    Loads *loads = soft->loads;
+    for (u32 i = 0; i < body->segment_count; i++) {
+        const u32 *p = soft->segments[body->first_segment + i].point;
+        u32 at[2] = {loads->of[p[0]], loads->of[p[1]]};
+        if (at[0] == SOFT_NONE && at[1] == SOFT_NONE) {
+            continue;
+        }
+        Vec3 along = vec3_normalize_or(
+            vec3_sub(place_now(&soft->points[p[1]], late), place_now(&soft->points[p[0]], late)),
+            vec3_zero());
+        for (u32 k = 0; k < 2; k++) {
+            if (at[k] != SOFT_NONE) {
+                Load *load = &loads->loads[at[k]];
+                load->pull = vec3_add_scaled(load->pull, k == 0 ? 1.0f : -1.0f, along);
+            }
+        }
+    }
+}
+
+/* A taut rope that winds about what hangs on it presses on it; where it leaves it or runs straight
+ * past, its points are free. */
+static void keep_pressed(Soft *soft, f32 late)
+{
+    Loads *loads = soft->loads;
+    u32 kept = 0, body = SOFT_NONE;
+    for (u32 i = 0; i < loads->count; i++) {
+        u32 of = soft->matter[loads->loads[i].particle].body;
+        if (loads->loads[i].rope && of != body) {
+            find_pulls(soft, &soft->bodies[of], late);
+        }
+        body = loads->loads[i].rope ? of : body;
+    }
+    for (u32 i = 0; i < loads->count; i++) {
+        Load load = loads->loads[i];
+        loads->of[load.particle] = SOFT_NONE;
+        if (!load.rope || vec3_dot(load.pull, load.normal) < 0.0f) {
+            load.bearing->loaded += load.part;
+            loads->of[load.particle] = kept;
+            loads->loads[kept++] = load;
+        }
+    }
+    loads->count = kept;
 }
 
 void loads_begin(Soft *soft, f32 h, bool moves)
@@ -205,6 +280,7 @@ void loads_begin(Soft *soft, f32 h, bool moves)
             }
         }
     }
+    keep_pressed(soft, late);
     for (u32 i = 0; i < loads->count; i++) {
         Load *load = &loads->loads[i];
         const SoftPoint *p = &soft->points[load->particle];
@@ -213,7 +289,7 @@ void loads_begin(Soft *soft, f32 h, bool moves)
         Vec3 arm = vec3_sub(place_now(p, late), motion.centre);
         Symmetric3 response = collider->ops->bodies->response(collider->of, load->by.thing, arm);
         f32 body = (response.xx + response.yy + response.zz) / 3.0f;
-        body *= mean_to_any * load->bearing->loaded / load->part;
+        body *= mean_to_any * (load->bearing->loaded + (f32)load->bearing->held) / load->part;
         load->weight = p->inverse_mass * body / (p->inverse_mass + body);
         load->speed = vec3_add(contact_motion_at(&motion, arm), motion.bias);
         load->impulse = vec3_zero();

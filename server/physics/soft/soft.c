@@ -170,8 +170,8 @@ static void step(Soft *soft, f32 h, bool moves)
     for (u32 o = 0; o < soft->other_count; o++) {
         collider_step_begin(soft_collider_of(soft, o), h);
     }
-    coupled_mass_begin(soft, h, moves);
     loads_begin(soft, h, moves);
+    coupled_mass_begin(soft, h, moves);
     groups_step(soft, h, moves);
     grabs_solve(soft, h);
     soft_contact_solve(soft, h);

@@ -111,7 +111,7 @@ typedef struct SoftOther {
 
 typedef struct SoftBearing {
     f32 loaded; /* in this step: Σ of the weights of what stretches over the body */
-    bool holds; /* something is attached to it */
+    u32 held;   /* particles attached to it */
 } SoftBearing;
 
 typedef struct SoftContact {

@@ -87,6 +87,8 @@ void bench_hop(Bench *bench);
 void bench_relays1(Bench *bench);
 void bench_relays4(Bench *bench);
 void bench_relays16(Bench *bench);
+void bench_nats1(Bench *bench);
+void bench_nats64(Bench *bench);
 void bench_join10M(Bench *bench);
 void bench_join_narrow(Bench *bench);
 void bench_client_judder(Bench *bench);

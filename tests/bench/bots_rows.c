@@ -1,7 +1,7 @@
 /*
  * bots_rows.c: the programs themselves: a server, and 64 clients in another process that join it
  * over the loopback and play with their hands; what both take of a core, and that nothing desyncs.
- * The same through relays, and how much later a snapshot is below one.
+ * The same through relays, and how much later a snapshot is below one; and through a NATS broker.
  */
 #include "client/link/connection.h"
 #include "protocol/session/identity_file.h"
@@ -51,7 +51,7 @@ static f64 seconds_of(const struct rusage *usage)
     return (f64)(user->tv_sec + kernel->tv_sec) + 1e-6 * (f64)(user->tv_usec + kernel->tv_usec);
 }
 
-/* A program that lies beside this one, and what it prints. */
+/* A program that lies beside this one, or at an absolute path, and what it prints. */
 typedef struct Child {
     pid_t process;
     FILE *output;
@@ -66,7 +66,8 @@ static Child start(char *const *arguments)
         fail("a program cannot be started");
     }
     own[length] = '\0';
-    snprintf(path, sizeof path, "%s/%s", dirname(own), arguments[0]);
+    snprintf(path, sizeof path, "%s%s%s", arguments[0][0] == '/' ? "" : dirname(own),
+             arguments[0][0] == '/' ? "" : "/", arguments[0]);
     pid_t process = fork();
     if (process == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive a killed benchmark */
@@ -195,22 +196,45 @@ typedef struct Serving {
     char address[48 + IDENTITY_TEXT_BYTES]; /* HOST:PORT#KEY */
 } Serving;
 
-static Serving serving(const char *what, u32 rate)
+/* publish: where to, NULL nowhere. */
+static Serving serving_published(const char *what, u32 rate, const char *publish)
 {
-    char operand[160], key[IDENTITY_TEXT_BYTES] = "", hertz[16];
+    char operand[160], url[160], key[IDENTITY_TEXT_BYTES] = "", hertz[16];
     u32 port = 0;
     snprintf(hertz, sizeof hertz, "%u", rate > 0 ? rate : 30);
     snprintf(operand, sizeof operand, "%s", what);
-    char *arguments[] = {"plenum-server", "--listen",      "127.0.0.1:0", "--log",
-                         "quiet",         "--reserved",    "0",           "--relays",
-                         "--no-lan",      "--max-clients", "80",          "--snapshot-rate",
-                         hertz,           operand,         NULL};
+    snprintf(url, sizeof url, "%s", publish != NULL ? publish : "");
+    char *arguments[] = {"plenum-server",
+                         "--listen",
+                         "127.0.0.1:0",
+                         "--log",
+                         "quiet",
+                         "--reserved",
+                         "0",
+                         "--relays",
+                         "--no-lan",
+                         "--max-clients",
+                         "80",
+                         "--snapshot-rate",
+                         hertz,
+                         operand,
+                         "--publish",
+                         url,
+                         NULL};
+    if (publish == NULL) {
+        arguments[PL_COUNT(arguments) - 3] = NULL;
+    }
     Serving begun = {.child = start(arguments)};
     if (fscanf(begun.child.output, "key %64s ready %u", key, &port) != 2) {
         fail("a server does not start");
     }
     snprintf(begun.address, sizeof begun.address, "127.0.0.1:%u#%s", port, key);
     return begun;
+}
+
+static Serving serving(const char *what, u32 rate)
+{
+    return serving_published(what, rate, NULL);
 }
 
 static Connection *viewer(const Serving *server)
@@ -414,4 +438,169 @@ void bench_relays4(Bench *bench)
 void bench_relays16(Bench *bench)
 {
     relays_rows(bench, &(RelaysTree){4, 16, BOTS, CROWD_SECONDS, CROWD_HZ}, "net/relays16");
+}
+
+/* ---- a broker between two servers ---- */
+
+enum {
+    WORLDS_MAX = 64
+};
+
+typedef struct BrokerRun {
+    f64 root, follower, broker; /* % of a core */
+    f64 lag_ms, relay_ms;       /* behind the root: what follows the broker; a plain relay */
+} BrokerRun;
+
+/* A nats-server with a store of its own. */
+typedef struct Broke {
+    Child child;
+    char folder[64], url[64];
+} Broke;
+
+static Broke broker_start(void)
+{
+    Broke b = {.folder = "/tmp/plenum-bench-XXXXXX"};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof at;
+    char port[16];
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (mkdtemp(b.folder) == NULL || fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) != 0 ||
+        getsockname(fd, (struct sockaddr *)&at, &length) != 0) {
+        fail("no place for a broker");
+    }
+    close(fd);
+    snprintf(port, sizeof port, "%u", ntohs(at.sin_port));
+    snprintf(b.url, sizeof b.url, "nats://127.0.0.1:%s", port);
+    char *arguments[] = {"/usr/sbin/nats-server",
+                         "-a",
+                         "127.0.0.1",
+                         "-p",
+                         port,
+                         "-js",
+                         "-sd",
+                         b.folder,
+                         "-l",
+                         "/dev/null",
+                         NULL};
+    b.child = start(arguments);
+    for (u32 i = 0; i < 500; i++) {
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool answers = fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) == 0;
+        close(fd);
+        if (answers) {
+            return b;
+        }
+        usleep(10000);
+    }
+    fail("nats-server does not answer (a Debian package)");
+}
+
+static f64 broker_end(Broke *b)
+{
+    char command[128];
+    kill(b->child.process, SIGKILL);
+    int status;
+    struct rusage usage;
+    fclose(b->child.output);
+    if (wait4(b->child.process, &status, 0, &usage) < 0) {
+        fail("a broker is lost");
+    }
+    snprintf(command, sizeof command, "rm -rf %s", b->folder);
+    if (system(command) != 0) {
+        fail("the broker's store stays");
+    }
+    return seconds_of(&usage);
+}
+
+/* By how much the second shows a later tick than the first, on the average. */
+static f64 behind_ms(const Serving *above, const Serving *below)
+{
+    Connection *clients[2] = {viewer(above), viewer(below)};
+    f64 sum = 0.0;
+    u32 count = 0;
+    u64 began_ns = clock_now_ns(), now_ns;
+    while ((now_ns = clock_now_ns()) < began_ns + SECONDS * 1000000000ull) {
+        ConnectionStats stats[2];
+        for (u32 i = 0; i < 2; i++) {
+            connection_poll(clients[i], now_ns);
+            connection_stats(clients[i], &stats[i]);
+        }
+        if (now_ns > began_ns + SECONDS * 300000000ull) { /* both have joined */
+            sum += (f64)stats[0].tick_last - (f64)stats[1].tick_last;
+            count++;
+        }
+        usleep(500);
+    }
+    connection_destroy(clients[0]);
+    connection_destroy(clients[1]);
+    return count > 0 ? sum / count * 1000.0 / 60.0 : 0.0;
+}
+
+/* `worlds` published to one broker; one of them is followed. */
+static BrokerRun brokered(u32 worlds)
+{
+    Serving roots[WORLDS_MAX] = {0}, follower, relay;
+    char url[160], above[200];
+    BrokerRun run = {0};
+    Broke b = broker_start();
+    u64 began_ns = clock_now_ns();
+    for (u32 i = 0; i < worlds; i++) {
+        snprintf(url, sizeof url, "%s/world-%u", b.url, i);
+        roots[i] = serving_published(
+            worlds == 1 ? "shared/scenes/playground.json" : "shared/scenes/cradle.json", 0, url);
+    }
+    snprintf(url, sizeof url, "%s/world-0", b.url);
+    follower = serving(url, 0);
+    snprintf(above, sizeof above, "plenum://%s", roots[0].address);
+    relay = serving(above, 0);
+    run.lag_ms = behind_ms(&roots[0], &follower);
+    run.relay_ms = behind_ms(&roots[0], &relay);
+    f64 wall_s = (f64)(clock_now_ns() - began_ns) * 1e-9;
+    kill(relay.child.process, SIGINT);
+    (void)end(&relay.child, "a relay did not end well");
+    kill(follower.child.process, SIGINT);
+    run.follower = 100.0 * end(&follower.child, "a follower did not end well") / wall_s;
+    for (u32 i = 0; i < worlds; i++) {
+        kill(roots[i].child.process, SIGINT);
+        run.root += 100.0 * end(&roots[i].child, "a server did not end well") / wall_s / worlds;
+    }
+    run.broker = 100.0 * broker_end(&b) / wall_s;
+    return run;
+}
+
+static void broker_rows(Bench *bench, u32 worlds, const char *const names[5])
+{
+    BrokerRun runs[BENCH_RUNS];
+    u32 count = u32_min(bench->runs, BENCH_RUNS);
+    for (u32 i = 0; i < count; i++) {
+        runs[i] = brokered(worlds);
+    }
+    BenchRow rows[] = {{names[0], worlds, 1, "% of a core a world", 0, ""},
+                       {names[1], worlds, 1, "% of a core", 0, ""},
+                       {names[2], worlds, 1, "% of a core", 0, ""},
+                       {names[3], worlds, 1, "ms", 0, ""},
+                       {names[4], worlds, 1, "ms", 0, ""}};
+    for (u32 k = 0; k < PL_COUNT(rows); k++) {
+        bench_begin(bench);
+        for (u32 i = 0; i < count; i++) {
+            const f64 values[] = {runs[i].root, runs[i].follower, runs[i].broker, runs[i].lag_ms,
+                                  runs[i].relay_ms};
+            bench_sample(bench, values[k]);
+        }
+        bench_print(bench, &rows[k]);
+    }
+}
+
+void bench_nats1(Bench *bench)
+{
+    static const char *const names[] = {"net/nats1", "net/nats1_follower", "net/nats1_broker",
+                                        "net/nats1_lag", "net/nats1_relay_lag"};
+    broker_rows(bench, 1, names);
+}
+
+void bench_nats64(Bench *bench)
+{
+    static const char *const names[] = {"net/nats64", "net/nats64_follower", "net/nats64_broker",
+                                        "net/nats64_lag", "net/nats64_relay_lag"};
+    broker_rows(bench, WORLDS_MAX, names);
 }

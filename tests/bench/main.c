@@ -85,6 +85,12 @@ static const Suite suites[] = {
     {"net/bots64", "a server and 64 clients that play, a process each; also _client, _rtt",
      bench_bots64},
     {"net/hop", "a relay with one client: _hop is how much later a tick is there", bench_hop},
+    {"net/nats1",
+     "a world that is published to NATS and followed: _lag behind the root, beside a plain "
+     "relay's; _follower, _broker",
+     bench_nats1},
+    {"net/nats64", "the same with 64 small worlds on this machine, one of them followed",
+     bench_nats64},
     {"net/relays1", "a relay of a server, with 64 clients that play; also _viewer, _hop, _joins",
      bench_relays1},
     {"net/relays4", "the same with four, each with its 64", bench_relays4},

@@ -226,14 +226,15 @@ void cells_build(Cells *cells, const Vec3 *positions, size_t stride, u32 count, 
 /* ---- queries ---- */
 
 typedef struct Near {
-    Vec3 point;
+    Vec3 low, high;
     f32 radius2;
     u32 *near, capacity, count;
 } Near;
 
 static void look_at(const Cells *cells, u32 i, Near *found)
 {
-    if (vec3_length_squared(vec3_sub(cells->places[i], found->point)) <= found->radius2) {
+    Vec3 p = cells->places[i], off = vec3_sub(p, vec3_min(vec3_max(p, found->low), found->high));
+    if (vec3_length_squared(off) <= found->radius2) {
         if (found->count < found->capacity) {
             found->near[found->count] = cells->order[i];
         }
@@ -253,17 +254,22 @@ static void look_in_cell(const Cells *cells, u64 key, Near *found)
 
 u32 cells_near(const Cells *cells, Vec3 point, f32 radius, u32 *near, u32 capacity)
 {
-    Near found = {point, radius * radius, near, capacity, 0};
-    if (cells->count == 0 || !vec3_is_finite(point) || !(radius >= 0.0f)) {
+    return cells_around(cells, point, point, radius, near, capacity);
+}
+
+u32 cells_around(const Cells *cells, Vec3 low, Vec3 high, f32 radius, u32 *near, u32 capacity)
+{
+    Near found = {low, high, radius * radius, near, capacity, 0};
+    if (cells->count == 0 || !vec3_is_finite(low) || !vec3_is_finite(high) || !(radius >= 0.0f)) {
         return 0;
     }
-    i32 low[3], high[3];
-    const f32 at[3] = {point.x, point.y, point.z};
+    i32 first[3], last[3];
+    const f32 least[3] = {low.x, low.y, low.z}, most[3] = {high.x, high.y, high.z};
     u64 all = 1;
     for (u32 k = 0; k < 3; k++) {
-        low[k] = axis_of(at[k] - radius, cells->size);
-        high[k] = axis_of(at[k] + radius, cells->size);
-        all *= (u64)(high[k] - low[k] + 1); /* < 2^63 */
+        first[k] = axis_of(least[k] - radius, cells->size);
+        last[k] = axis_of(most[k] + radius, cells->size);
+        all *= (u64)(last[k] - first[k] + 1); /* < 2^63 */
     }
     if (all > cells->count) { /* fewer particles than cells */
         for (u32 i = 0; i < cells->count; i++) {
@@ -271,9 +277,9 @@ u32 cells_near(const Cells *cells, Vec3 point, f32 radius, u32 *near, u32 capaci
         }
         return found.count;
     }
-    for (i32 z = low[2]; z <= high[2]; z++) {
-        for (i32 y = low[1]; y <= high[1]; y++) {
-            for (i32 x = low[0]; x <= high[0]; x++) {
+    for (i32 z = first[2]; z <= last[2]; z++) {
+        for (i32 y = first[1]; y <= last[1]; y++) {
+            for (i32 x = first[0]; x <= last[0]; x++) {
                 look_in_cell(cells, key_of(x, y, z), &found);
             }
         }

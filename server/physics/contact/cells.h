@@ -38,5 +38,7 @@ void cells_build(Cells *cells, const Vec3 *positions, size_t stride, u32 count, 
 /* Writes the particles within `radius` (m) of a point, by cell and then in their order, up to
  * `capacity`, and returns their total number. Fast if radius is near the cell size; thread-safe. */
 u32 cells_near(const Cells *cells, Vec3 point, f32 radius, u32 *near, u32 capacity);
+/* The same of a box: those in it or within `radius` of it. */
+u32 cells_around(const Cells *cells, Vec3 low, Vec3 high, f32 radius, u32 *near, u32 capacity);
 
 #endif

@@ -66,24 +66,16 @@ void flock_finish(Flock *flock)
 static void look(const Flock *flock, Vec3 low, Vec3 high, f32 sight, Seen *seen)
 {
     u32 near[FLOCK_SEEN_MAX];
-    Vec3 middle = vec3_scale(vec3_add(low, high), 0.5f);
-    f32 reach = 0.5f * vec3_distance(low, high) + sight;
-    u32 found =
-        u32_min(cells_near(&flock->cells, middle, reach, near, FLOCK_SEEN_MAX), FLOCK_SEEN_MAX);
-    seen->count = 0;
-    for (u32 i = 0; i < found; i++) {
+    u32 found = cells_around(&flock->cells, low, high, sight, near, FLOCK_SEEN_MAX);
+    seen->count = u32_min(found, FLOCK_SEEN_MAX);
+    for (u32 i = 0; i < seen->count; i++) {
         Vec3 p = flock->positions[near[i]], v = flock->velocities[near[i]];
-        Vec3 off = vec3_sub(p, vec3_min(vec3_max(p, low), high));
-        if (vec3_length_squared(off) > sight * sight) {
-            continue;
-        }
-        u32 to = seen->count++;
-        seen->x[to] = p.x;
-        seen->y[to] = p.y;
-        seen->z[to] = p.z;
-        seen->vx[to] = v.x;
-        seen->vy[to] = v.y;
-        seen->vz[to] = v.z;
+        seen->x[i] = p.x;
+        seen->y[i] = p.y;
+        seen->z[i] = p.z;
+        seen->vx[i] = v.x;
+        seen->vy[i] = v.y;
+        seen->vz[i] = v.z;
     }
     for (u32 i = seen->count; i % SIMD_LANES != 0; i++) {
         seen->x[i] = seen->y[i] = seen->z[i] = far_m;
@@ -102,17 +94,23 @@ static Company company_of(const Seen *seen, Vec3 position, Vec3 velocity, const 
     Vec3x8 place = vec3x8_set(vec3_zero()), speed = place, apart = place;
     f32x8 count = f32x8_set(0.0f), one = f32x8_set(1.0f), tiny = f32x8_set(1e-12f);
     f32x8 sight2 = f32x8_set(rules->sight * rules->sight);
-    f32x8 limit = f32x8_set(1.0f / f32_max(rules->separation_distance, 1e-6f));
+    f32 keep = f32_max(rules->separation_distance, 1e-6f);
+    f32x8 limit = f32x8_set(1.0f / keep), near2 = f32x8_set(1.001f * keep * keep);
     for (u32 i = 0; i < seen->count; i += SIMD_LANES) {
         Vec3x8 d = {f32x8_load(seen->x + i) - at.x, f32x8_load(seen->y + i) - at.y,
                     f32x8_load(seen->z + i) - at.z};
-        Vec3x8 v = {f32x8_load(seen->vx + i) - mine.x, f32x8_load(seen->vy + i) - mine.y,
-                    f32x8_load(seen->vz + i) - mine.z};
         f32x8 r2 = vec3x8_dot(d, d);
         i32x8 sees = (r2 <= sight2) & (r2 > tiny); /* not itself */
-        /* (1 − r / keep) / r */
-        f32x8 push = one / f32x8_sqrt(f32x8_max(r2, tiny)) - limit;
-        push = f32x8_and(sees & (push > f32x8_set(0.0f)), push);
+        if (!i32x8_any(sees)) {
+            continue;
+        }
+        if (i32x8_any(sees & (r2 < near2))) { /* a root and a division for few */
+            f32x8 push = one / f32x8_sqrt(f32x8_max(r2, tiny)) - limit; /* (1 − r / keep) / r */
+            push = f32x8_and(sees & (push > f32x8_set(0.0f)), push);
+            apart = vec3x8_sub_scaled(apart, push, d);
+        }
+        Vec3x8 v = {f32x8_load(seen->vx + i) - mine.x, f32x8_load(seen->vy + i) - mine.y,
+                    f32x8_load(seen->vz + i) - mine.z};
         count += f32x8_and(sees, one);
         place.x += f32x8_and(sees, d.x);
         place.y += f32x8_and(sees, d.y);
@@ -120,7 +118,6 @@ static Company company_of(const Seen *seen, Vec3 position, Vec3 velocity, const 
         speed.x += f32x8_and(sees, v.x);
         speed.y += f32x8_and(sees, v.y);
         speed.z += f32x8_and(sees, v.z);
-        apart = vec3x8_sub_scaled(apart, push, d);
     }
     return (Company){sum_lanes(count),
                      vec3(sum_lanes(place.x), sum_lanes(place.y), sum_lanes(place.z)),

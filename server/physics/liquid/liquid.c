@@ -150,6 +150,7 @@ static const f32 vorticity_part = 0.6f;
 void liquid_factors(Liquid *liquid)
 {
     f32 d = liquid->def.spacing, volume = d * d * d;
+    liquid->mixed = liquid->grains;
     liquid->cohesive = false;
     for (u32 p = 0; p < liquid->def.phase_count; p++) {
         const LiquidPhaseDef *phase = &liquid->def.phases[p];
@@ -164,6 +165,7 @@ void liquid_factors(Liquid *liquid)
             .cohesion = grains ? 0.0f : cohesion_per_tension * phase->surface_tension,
             .radius = grains ? 0.49f * d : 0.2f * d, /* contacts keep grains at 0.5 */
             .grains = grains};
+        liquid->mixed = liquid->mixed || phase->density != liquid->def.phases[0].density;
         liquid->cohesive = liquid->cohesive || liquid->factors[p].cohesion > 0.0f;
     }
 }
@@ -186,7 +188,6 @@ Liquid *liquid_create(const LiquidDef *def, ErrorText *error)
         liquid->fluids = liquid->fluids || def->phases[p].kind == LIQUID_FLUID;
     }
     liquid->slots = liquid->first[def->phase_count];
-    liquid->mixed = def->phase_count > 1 || liquid->grains;
     u64 bytes = lay_out(NULL, NULL, liquid->slots);
     liquid->memory = aligned_alloc(ALIGN, bytes);
     if (liquid->memory == NULL) {

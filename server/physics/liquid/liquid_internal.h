@@ -117,7 +117,7 @@ struct Liquid {
     u32 shown;                     /* with those that sleep, behind the padding */
     u32 ticks;                     /* since created, for the re-sort of slots */
     u32 steps;                     /* in each substep of this tick */
-    bool mixed;                    /* more than one substance: the general passes */
+    bool mixed;                    /* grains, or liquids of several densities: general passes */
     bool cohesive;                 /* some surface tension */
     bool grains;                   /* a phase of grains exists */
     bool fluids;                   /* and one of liquid */

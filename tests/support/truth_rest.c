@@ -453,17 +453,42 @@ static f32 soft_apart(const World *one, const World *other)
     return most;
 }
 
+static bool has_fluid(const Scene *scene)
+{
+    return scene->liquid_count + scene->water_count + scene->smoke_count +
+               scene->particle_system_count >
+           0;
+}
+
+/* The first shipped scene from the i-th on, cyclic, that has liquids, grids or particles, or has
+ * none. */
+static Scene *shipped_scene(u64 i, bool fluid)
+{
+    for (;; i++) {
+        char path[256];
+        ErrorText error;
+        scene_path(i, path, sizeof path);
+        Scene *scene = scene_load(path, &error);
+        if (scene == NULL) {
+            fprintf(stderr, "%s\n", error.text);
+            exit(1);
+        }
+        if (has_fluid(scene) == fluid) {
+            return scene;
+        }
+        scene_destroy(scene);
+    }
+}
+
 /* mm by which sleeping bodies of a settled shipped scene differ 10 s later from a copy kept
  * awake. */
-static f64 scene_stays(TruthCase *c)
+static f64 scene_stays(TruthCase *c, bool fluid)
 {
-    char path[256];
-    scene_path(c->seed, path, sizeof path);
     ErrorText error;
-    Scene *scene = scene_load(path, &error);
+    Scene *scene = shipped_scene(c->seed, fluid);
     World *world = world_of(scene, &error);
     /* A heap of a thousand bodies takes half a minute; cloth may flutter indefinitely. */
-    u32 most_s = scene->soft_count == 0 ? 40 : 12;
+    u32 most_s = scene->soft_count == 0 && !fluid ? 40 : 12;
     for (u32 i = 0; i < most_s * scene->tick_rate && (i < 60 || world_awake(world) > 0); i++) {
         world_tick(world, NULL, 0);
     }
@@ -486,6 +511,16 @@ static f64 scene_stays(TruthCase *c)
     world_destroy(world);
     scene_destroy(scene);
     return 1e3 * (f64)most;
+}
+
+static f64 solid_scene_stays(TruthCase *c)
+{
+    return scene_stays(c, false);
+}
+
+static f64 fluid_scene_stays(TruthCase *c)
+{
+    return scene_stays(c, true);
 }
 
 /* ---- soft bodies ---- */
@@ -718,7 +753,15 @@ const TruthLaw truth_rest[] = {
      .bound = 10.0,
      .few = 2,
      .many = 40,
-     .measure = scene_stays},
+     .measure = solid_scene_stays},
+    /* Minutes a scene. */
+    {.name = "rest/fluid_scenes",
+     .about = "the same of scenes with liquids, grids or particles",
+     .unit = "mm",
+     .bound = 10.0,
+     .few = 0,
+     .many = 30,
+     .measure = fluid_scene_stays},
     {.name = "rest/soft_falls",
      .about = "a soft body that falls for 5 s in 0.001 to 0.05 m/s^2 misses g t^2 / 2 by",
      .unit = "of it",

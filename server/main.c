@@ -568,7 +568,7 @@ static int run(ServerOptions *options, const char *operand, ErrorText *error)
 
 int main(int argc, char **argv)
 {
-    ServerOptions options = {.listen = "0.0.0.0:7340",
+    ServerOptions options = {.listen = "*:7340",
                              .memory_mib = 4096,
                              .snapshot_rate = 30,
                              .threads = 1,

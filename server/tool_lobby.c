@@ -33,7 +33,7 @@ static LobbyTime time_now(void)
     return (LobbyTime){clock_now_ns() / 1000000, clock_unix_s()};
 }
 
-static void send_question(void *context, ProbeAddress to, const void *data, u32 bytes)
+static void send_question(void *context, LobbyAddress to, const void *data, u32 bytes)
 {
     const LobbyTool *tool = context;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(to.port)};
@@ -54,7 +54,7 @@ static void receive(LobbyTool *tool, u64 now_ms)
         if (bytes < 0) {
             return;
         }
-        ProbeAddress sender = {.host = from.sin_addr.s_addr, .port = ntohs(from.sin_port)};
+        LobbyAddress sender = {.host = from.sin_addr.s_addr, .port = ntohs(from.sin_port)};
         lobby_receive(tool->lobby, sender, data, (u32)bytes, now_ms);
     }
 }

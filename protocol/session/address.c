@@ -8,7 +8,7 @@
 
 static const u8 mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 
-static bool is_v4(NetAddress address)
+bool net_address_is_v4(NetAddress address)
 {
     return memcmp(address.bytes, mapped, sizeof mapped) == 0;
 }
@@ -56,7 +56,7 @@ bool net_prefix_parse(const char *text, NetPrefix *prefix)
     if (!parse(text, slash != NULL ? (size_t)(slash - text) : strlen(text), &address)) {
         return false;
     }
-    u32 before = is_v4(address) && strchr(text, '.') != NULL ? ADDRESS_BITS_V4 : 0;
+    u32 before = net_address_is_v4(address) && strchr(text, '.') != NULL ? ADDRESS_BITS_V4 : 0;
     u32 bits = ADDRESS_BITS;
     if (slash != NULL) {
         char *end;
@@ -70,9 +70,22 @@ bool net_prefix_parse(const char *text, NetPrefix *prefix)
     return true;
 }
 
+NetPrefix net_household(NetAddress address)
+{
+    return net_prefix(address, net_address_is_v4(address) ? ADDRESS_BITS : 64);
+}
+
 NetPrefix net_site(NetAddress address)
 {
-    return net_prefix(address, is_v4(address) ? ADDRESS_BITS_V4 + 24 : 64);
+    return net_prefix(address, net_address_is_v4(address) ? ADDRESS_BITS_V4 + 24 : 48);
+}
+
+NetAddress net_address_v4(const void *bytes)
+{
+    NetAddress address;
+    memcpy(address.bytes, mapped, sizeof mapped);
+    memcpy(address.bytes + sizeof mapped, bytes, sizeof address.bytes - sizeof mapped);
+    return address;
 }
 
 bool net_prefix_contains(const NetPrefix *prefix, NetAddress address)
@@ -89,12 +102,13 @@ bool net_prefix_same(const NetPrefix *a, const NetPrefix *b)
 bool net_address_is_local(NetAddress address)
 {
     static const NetAddress one = {.bytes[15] = 1};
-    return (is_v4(address) && address.bytes[12] == 127) || memcmp(&address, &one, sizeof one) == 0;
+    return (net_address_is_v4(address) && address.bytes[12] == 127) ||
+           memcmp(&address, &one, sizeof one) == 0;
 }
 
 const char *net_prefix_text(const NetPrefix *prefix, char text[ADDRESS_TEXT_BYTES])
 {
-    bool v4 = is_v4(prefix->address) && prefix->bits >= ADDRESS_BITS_V4;
+    bool v4 = net_address_is_v4(prefix->address) && prefix->bits >= ADDRESS_BITS_V4;
     char name[INET6_ADDRSTRLEN] = "";
     const void *bytes = prefix->address.bytes + (v4 ? sizeof mapped : 0);
     inet_ntop(v4 ? AF_INET : AF_INET6, bytes, name, sizeof name);

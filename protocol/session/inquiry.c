@@ -160,11 +160,10 @@ static void refill(f32 *left, u64 *since_ms, u32 rate_s, u64 now_ms)
     *since_ms = u64_max(now_ms, *since_ms);
 }
 
-bool inquiry_allowed(InquiryLimits *limits, u32 host, u64 now_ms)
+bool inquiry_allowed(InquiryLimits *limits, NetAddress host, u64 now_ms)
 {
-    u8 site[3]; /* a /24 */
-    memcpy(site, &host, sizeof site);
-    u32 i = (u32)(seal_hash(limits->key, site, sizeof site) % INQUIRY_SITES);
+    NetPrefix site = net_site(host);
+    u32 i = (u32)(seal_hash(limits->key, &site.address, sizeof site.address) % INQUIRY_SITES);
     refill(&limits->site[i], &limits->site_ms[i], limits->site_s, now_ms);
     refill(&limits->all, &limits->all_ms, limits->all_s, now_ms);
     if (limits->site[i] < 1.0f || limits->all < 1.0f) {

@@ -79,8 +79,8 @@ bool inquiry_read(const void *data, u32 bytes, u64 *nonce, WorldNotice *notice);
 
 void inquiry_limits_init(InquiryLimits *limits, const u8 key[SEAL_HASH_KEY_BYTES], u32 site_s,
                          u32 all_s, u64 now_ms);
-/* True if a question of `host` (network order) may be answered now. */
-bool inquiry_allowed(InquiryLimits *limits, u32 host, u64 now_ms);
+/* True if a question of `host` may be answered now. */
+bool inquiry_allowed(InquiryLimits *limits, NetAddress host, u64 now_ms);
 
 PL_END_C
 

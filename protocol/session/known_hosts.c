@@ -1,6 +1,7 @@
 /* known_hosts.c: see known_hosts.h. */
 #include "protocol/session/known_hosts.h"
 
+#include "protocol/session/endpoint.h"
 #include "shared/base/file.h"
 #include "shared/base/log.h"
 
@@ -23,7 +24,7 @@ int known_hosts_init(KnownHosts *known, const char *where, const char *path, Err
     for (size_t i = 0; i < length; i++) {
         known->host[i] = isspace((u8)where[i]) ? '_' : (char)tolower((u8)where[i]);
     }
-    if (strchr(known->host, ':') == NULL) {
+    if (!endpoint_has_port(known->host)) {
         snprintf(known->host + length, sizeof known->host - length, ":%d", LINK_PORT_DEFAULT);
     }
     if (path != NULL) {

@@ -6,6 +6,11 @@
  * ENet has a callback for received datagrams (intercept), but none for sent ones. Its checksum
  * callback gets the buffers of the whole datagram, header and all, right before they are sent, and
  * they are the host's: sealing replaces them. The checksum itself is 0 and does not travel.
+ *
+ * ENet 1.3 knows IPv4 only. Its functions enet_socket_send and enet_socket_receive are defined
+ * here: the dynamic linker takes a program's own before a library's (interposition), and libenet
+ * calls them like any others. So sockets are those of protocol/session/udp.h, and what ENet takes
+ * for the address of a peer is the id of its tunnel.
  */
 #include "protocol/session/door.h"
 #include "protocol/session/endpoint.h"
@@ -13,8 +18,8 @@
 #include "protocol/session/link.h"
 #include "protocol/session/message.h"
 #include "protocol/session/tunnel.h"
+#include "protocol/session/udp.h"
 
-#include <arpa/inet.h>
 #include <enet/enet.h>
 #include <enet/time.h>
 #include <errno.h>
@@ -25,12 +30,13 @@
 
 enum {
     ENET_HEAD_BYTES = 12,
-    DATAGRAM_HEAD_BYTES = 28,
+    DATAGRAM_HEAD_BYTES = 28,     /* of IPv4 and UDP */
+    DATAGRAM_HEAD_BYTES_MAX = 48, /* of IPv6 */
     /* Of ENet's checksum, which is in its datagrams but not in ours. */
     CHECKSUM_BYTES = 4,
     /* With the seal and IP and UDP headers 1280, which every usable path carries unfragmented; a
      * state packet with ENet's 12 bytes fits. */
-    MTU = 1280 - DATAGRAM_HEAD_BYTES - TUNNEL_OVERHEAD_BYTES + CHECKSUM_BYTES,
+    MTU = 1280 - DATAGRAM_HEAD_BYTES_MAX - TUNNEL_OVERHEAD_BYTES + CHECKSUM_BYTES,
     TIMEOUT_MS_MIN = 8000,
     TIMEOUT_MS_MAX = 20000,
     RETRY_MS_MAX = 500,
@@ -39,9 +45,7 @@ enum {
     CONNECT_MS_MAX = 20000,
     DISTRUST_MS = 1500,
     SWEEP_MS = 250,
-    /* Peers per IP address: a school behind one NAT, and load tests from one machine. */
-    PEERS_PER_HOST = 256,
-    /* enet_host_service stops after 256 datagrams or an oversized one: it is retried this often. */
+    /* enet_host_service stops after 256 datagrams: it is retried this often. */
     SERVICE_TRIES = 8,
     /* Handshakes that wait beside the peers. */
     TUNNELS_PER_PEER = 2,
@@ -52,7 +56,7 @@ enum {
 PL_STATIC_ASSERT((int)TUNNEL_REPLY_BYTES_MAX <= (int)REPLY_BYTES_MAX &&
                      (int)INQUIRY_ANSWER_BYTES <= (int)REPLY_BYTES_MAX,
                  "answers before a tunnel");
-PL_STATIC_ASSERT(STATE_PACKET_BYTES_MAX + ENET_HEAD_BYTES + CHECKSUM_BYTES <= MTU,
+PL_STATIC_ASSERT(STATE_PAYLOAD_BYTES_MAX + ENET_HEAD_BYTES + CHECKSUM_BYTES <= MTU,
                  "state is never fragmented");
 
 typedef struct PeerStats {
@@ -68,8 +72,10 @@ typedef struct LinkEnet {
     ENetPacket *borrowed; /* data of the last event */
     PeerStats *peers;     /* [host->peerCount] */
     bool server;
-    u64 bounded_ms; /* time of the last bound_retries */
-    u64 now_ms;     /* of the current poll, for the callbacks */
+    u64 bounded_ms;        /* time of the last bound_retries */
+    u64 now_ms;            /* of the current poll, for the callbacks */
+    Udp udp;               /* its descriptor is host->socket, too, and ENet's to close */
+    ProbeAddress from, to; /* of the datagram that ENet receives, sends */
     u8 opened[TUNNEL_DATAGRAM_MAX + CHECKSUM_BYTES];
     u8 gathered[TUNNEL_DATAGRAM_MAX], sealed[TUNNEL_DATAGRAM_MAX + TUNNEL_OVERHEAD_BYTES];
     u64 forged;           /* datagrams */
@@ -82,7 +88,8 @@ typedef struct LinkEnet {
     WorldNotice notice;
     InquiryLimits inquiries;
     /* Client only. */
-    ProbeAddress remote;
+    ProbeAddress remotes[ENDPOINTS_MAX]; /* all are asked; the first that answers stays */
+    u32 remote_count;
     ProbeClient probe;
     HandshakeClient handshake;
     Tunnel tunnel;
@@ -104,19 +111,15 @@ static LinkEnet *link_of(ENetHost *host)
 
 /* ---- places (door.h) ---- */
 
-static NetAddress address_of(u32 host)
-{
-    NetAddress address = {.bytes = {[10] = 0xFF, [11] = 0xFF}};
-    memcpy(address.bytes + 12, &host, sizeof host);
-    return address;
-}
-
 static void door_set(LinkEnet *link, u32 peer, DoorState state)
 {
     DoorPeer *door = &link->doors[peer];
+    const Tunnel *tunnel = tunnel_server_of(&link->tunnels, link->host->peers[peer].connectID);
     door->state = state;
     door->since_ms = link->now_ms;
-    door->address = address_of(link->host->peers[peer].address.host);
+    if (tunnel != NULL) {
+        door->address = tunnel->address.host;
+    }
 }
 
 /* The tunnel's slot is free again soon. */
@@ -157,17 +160,17 @@ static void doors_watch(LinkEnet *link)
 }
 
 /* True if there is a place for a new connection, or was made. */
-static bool place_find(LinkEnet *link, ProbeAddress from, u32 connect_id)
+static bool place_find(LinkEnet *link, const Tunnel *tunnel, u32 connect_id)
 {
     doors_watch(link);
     for (size_t i = 0; i < link->host->peerCount; i++) {
         const ENetPeer *peer = &link->host->peers[i];
-        if (peer->state != ENET_PEER_STATE_DISCONNECTED && peer->address.host == from.host &&
-            peer->address.port == from.port && peer->connectID == connect_id) {
+        if (peer->state != ENET_PEER_STATE_DISCONNECTED && peer->address.host == tunnel->id &&
+            peer->connectID == connect_id) {
             return true; /* a repeat */
         }
     }
-    i32 chosen = door_choose(link->doors, (u32)link->host->peerCount, address_of(from.host),
+    i32 chosen = door_choose(link->doors, (u32)link->host->peerCount, tunnel->address.host,
                              &link->limits, link->tunnels.probe.key);
     if (chosen >= 0) {
         peer_drop(link, (u32)chosen);
@@ -200,7 +203,7 @@ static bool connect_ok(LinkEnet *link, Tunnel *tunnel, const u8 *data, size_t by
     return (connect.header.command & ENET_PROTOCOL_COMMAND_MASK) == ENET_PROTOCOL_COMMAND_CONNECT &&
            ntohs(connect.outgoingPeerID) < ENET_PROTOCOL_MAXIMUM_PEER_ID &&
            tunnel_server_bind(&link->tunnels, tunnel, connect.connectID) &&
-           place_find(link, tunnel->address, connect.connectID);
+           place_find(link, tunnel, connect.connectID);
 }
 
 PL_STATIC_ASSERT((int)ENET_COMMAND_COUNT == (int)ENET_PROTOCOL_COMMAND_COUNT &&
@@ -210,6 +213,12 @@ PL_STATIC_ASSERT((int)ENET_COMMAND_COUNT == (int)ENET_PROTOCOL_COMMAND_COUNT &&
 static size_t head_bytes(const u8 *data)
 {
     return (data[0] & (ENET_PROTOCOL_HEADER_FLAG_SENT_TIME >> 8)) != 0 ? 4 : 2;
+}
+
+/* What ENet takes for the address of the other end. */
+static ENetAddress name_of(const Tunnel *tunnel)
+{
+    return (ENetAddress){.host = tunnel->id, .port = 1};
 }
 
 /* Checks what a tunnel brought; `bytes_all` came on the wire. The right peer may still be hostile:
@@ -226,7 +235,7 @@ static bool datagram_ok(LinkEnet *link, Tunnel *tunnel, const u8 *data, size_t b
         !enet_commands_ok(data + offset, bytes - offset)) {
         return false;
     }
-    link->host->receivedAddress = (ENetAddress){tunnel->address.host, tunnel->address.port};
+    link->host->receivedAddress = name_of(tunnel);
     if (id == ENET_PROTOCOL_MAXIMUM_PEER_ID) {
         return connect_ok(link, tunnel, data, bytes, offset);
     }
@@ -237,26 +246,21 @@ static bool datagram_ok(LinkEnet *link, Tunnel *tunnel, const u8 *data, size_t b
     if (link->server && tunnel_server_of(&link->tunnels, peer->connectID) != tunnel) {
         return false;
     }
-    peer->address = link->host->receivedAddress; /* it may have moved */
     link->peers[id].bytes_in += bytes_all + DATAGRAM_HEAD_BYTES;
     link->peers[id].packets_in++;
     return true;
-}
-
-static void datagram_send(LinkEnet *link, ProbeAddress to, void *data, u32 bytes)
-{
-    ENetAddress address = {to.host, to.port};
-    ENetBuffer buffer = {.data = data, .dataLength = bytes};
-    /* Loss is acceptable: questions are repeated. */
-    (void)enet_socket_send(link->host->socket, &address, &buffer, 1);
 }
 
 /* Client: what comes before the tunnel, a cookie or the answer to the handshake. */
 static void greeted(LinkEnet *link, ProbeAddress from, const u8 *data, u32 bytes)
 {
     Handshake handshake;
-    if (probe_client_receive(&link->probe, data, bytes, link->now_ms) ||
-        link->tunnel.state != TUNNEL_FREE) {
+    if (probe_client_receive(&link->probe, data, bytes, link->now_ms)) {
+        link->remotes[0] = from;
+        link->remote_count = 1;
+        return;
+    }
+    if (link->tunnel.state != TUNNEL_FREE) {
         return;
     }
     if (handshake_finish(&link->handshake, data, bytes, &handshake) == ERROR_OK) {
@@ -277,12 +281,12 @@ static bool path_receive(LinkEnet *link, Tunnel *tunnel, ProbeAddress from, cons
     u8 out[TUNNEL_PATH_BYTES + TUNNEL_OVERHEAD_BYTES];
     u32 answer = link->server ? 0 : tunnel_path_answer(tunnel, plain, bytes, out);
     if (answer > 0) {
-        datagram_send(link, from, out, answer);
+        (void)udp_send(&link->udp, &from, out, answer);
     }
     if (link->server && !tunnel_server_moved(&link->tunnels, tunnel, from, plain, bytes)) {
         u32 question = tunnel_server_path(tunnel, from, link->now_ms, out);
         if (question > 0) {
-            datagram_send(link, from, out, question);
+            (void)udp_send(&link->udp, &from, out, question);
         }
     }
     return tunnel_is_path(plain, bytes);
@@ -319,8 +323,19 @@ static void asked(LinkEnet *link, ProbeAddress from, const u8 *data, u32 bytes)
         size = INQUIRY_ANSWER_BYTES;
     }
     if (size > 0) {
-        datagram_send(link, from, reply, size);
+        (void)udp_send(&link->udp, &from, reply, size);
     }
+}
+
+/* Client: one of the addresses that it asks. */
+static bool is_remote(const LinkEnet *link, ProbeAddress from)
+{
+    for (u32 i = 0; i < link->remote_count; i++) {
+        if (probe_address_same(from, link->remotes[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Sees every datagram before ENet. 1: handled here or dropped; 0: for ENet. */
@@ -330,9 +345,8 @@ static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
     LinkEnet *link = link_of(host);
     const u8 *data = host->receivedData;
     u32 bytes = (u32)host->receivedDataLength;
-    const ENetAddress *address = &host->receivedAddress;
-    ProbeAddress from = {.host = address->host, .port = address->port};
-    if (!link->server && !probe_address_same(from, link->remote)) {
+    ProbeAddress from = link->from;
+    if (!link->server && !is_remote(link, from)) {
         return 1;
     }
     if (!probe_is(data, bytes)) {
@@ -370,7 +384,36 @@ static enet_uint32 ENET_CALLBACK seal_datagram(const ENetBuffer *buffers, size_t
     host->buffers[0].dataLength =
         open ? tunnel_seal(tunnel, link->gathered, (u32)bytes, link->sealed) : 0;
     host->bufferCount = 1;
+    if (open) {
+        link->to = tunnel->address;
+    }
     return 0;
+}
+
+/* ENet calls these two with the buffers or the address that are members of a host. */
+int enet_socket_send(ENetSocket socket, const ENetAddress *address, const ENetBuffer *buffers,
+                     size_t count)
+{
+    PL_UNUSED(socket);
+    PL_UNUSED(address);
+    PL_UNUSED(count);
+    ENetHost *host = (ENetHost *)((uintptr_t)buffers - offsetof(ENetHost, buffers));
+    const LinkEnet *link = link_of(host);
+    /* Sealed just before. What cannot be sent now is lost, like others. */
+    if (buffers[0].dataLength > 0) {
+        (void)udp_send(&link->udp, &link->to, buffers[0].data, (u32)buffers[0].dataLength);
+    }
+    return (int)buffers[0].dataLength;
+}
+
+int enet_socket_receive(ENetSocket socket, ENetAddress *address, ENetBuffer *buffers, size_t count)
+{
+    PL_UNUSED(socket);
+    PL_UNUSED(count);
+    ENetHost *host = (ENetHost *)((uintptr_t)address - offsetof(ENetHost, receivedAddress));
+    LinkEnet *link = link_of(host);
+    u32 capacity = u32_min((u32)buffers[0].dataLength, TUNNEL_DATAGRAM_MAX);
+    return (int)udp_receive(&link->udp, &link->from, buffers[0].data, capacity);
 }
 
 /* ---- peers ---- */
@@ -479,10 +522,12 @@ static bool client_advance(LinkEnet *link, LinkEvent *event)
         } else {
             handshake_open(&link->handshake, link->probe.cookie, datagram);
         }
-        datagram_send(link, link->remote, datagram, sizeof datagram);
+        for (u32 i = 0; i < link->remote_count; i++) {
+            (void)udp_send(&link->udp, &link->remotes[i], datagram, sizeof datagram);
+        }
     }
     if (open && link->outgoing == NULL) {
-        ENetAddress to = {link->remote.host, link->remote.port};
+        ENetAddress to = name_of(&link->tunnel);
         link->outgoing = enet_host_connect(link->host, &to, CHANNEL_COUNT, 0);
         if (link->outgoing != NULL) {
             link->outgoing->data = link;
@@ -576,7 +621,7 @@ static int enet_send(Link *base, u32 peer, u32 channel, const void *data, u32 by
     if (peer >= link->host->peerCount || channel >= CHANNEL_COUNT || !link->peers[peer].connected) {
         return ERROR_STATE;
     }
-    if (bytes == 0 || (!reliable && bytes > STATE_PACKET_BYTES_MAX) ||
+    if (bytes == 0 || (!reliable && bytes > STATE_PAYLOAD_BYTES_MAX) ||
         bytes > MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES) {
         return ERROR_LIMIT;
     }
@@ -642,21 +687,22 @@ static bool enet_stats(Link *base, u32 peer, LinkStats *out)
     }
     const ENetPeer *p = &link->host->peers[peer];
     const PeerStats *stats = &link->peers[peer];
-    struct in_addr host = {.s_addr = p->address.host};
-    char text[INET_ADDRSTRLEN];
+    const Tunnel *tunnel = tunnel_of(link, peer);
     out->rtt_ms = p->roundTripTime;
     out->bytes_in = stats->bytes_in;
     out->bytes_out = stats->bytes_out;
     out->packets_in = stats->packets_in;
     out->packets_out = stats->packets_out;
-    inet_ntop(AF_INET, &host, text, sizeof text);
-    snprintf(out->address, sizeof out->address, "%s:%u", text, p->address.port);
+    if (tunnel != NULL) {
+        PL_STATIC_ASSERT(sizeof out->address >= ENDPOINT_TEXT_BYTES, "room for the text");
+        (void)endpoint_text(&tunnel->address, out->address);
+    }
     return true;
 }
 
 static int enet_fd(Link *base)
 {
-    return ((LinkEnet *)base)->host->socket;
+    return ((LinkEnet *)base)->udp.fd;
 }
 
 static u64 enet_forged(const Link *base)
@@ -729,30 +775,32 @@ static const LinkOps enet_ops = {.destroy = enet_destroy,
 
 /* ---- creation ---- */
 
-static LinkEnet *link_create(const ENetAddress *bind, const Identity *identity, u32 peers_max,
+static LinkEnet *link_create(const Udp *udp, bool server, const Identity *identity, u32 peers_max,
                              ErrorText *error)
 {
-    if (enet_initialize() != 0 || seal_start() != ERROR_OK) {
-        error_set(error, ERROR_NETWORK, "cannot initialize the network library");
-        return NULL;
-    }
     LinkEnet *link = calloc(1, sizeof *link);
-    if (link == NULL) {
-        error_set(error, ERROR_MEMORY, "out of memory for the connection");
+    if (link == NULL || enet_initialize() != 0 || seal_start() != ERROR_OK) {
+        error_set(error, ERROR_NETWORK, "cannot initialize the network library");
+        free(link);
         return NULL;
     }
     link->base.ops = &enet_ops;
-    link->server = bind != NULL;
-    errno = 0;
-    link->host = enet_host_create(bind, peers_max, CHANNEL_COUNT, 0, 0);
+    link->server = server;
+    link->host = enet_host_create(NULL, peers_max, CHANNEL_COUNT, 0, 0);
     if (link->host == NULL) {
-        error_set(error, ERROR_NETWORK, "cannot open the UDP port: %s",
-                  errno != 0 ? strerror(errno) : "no reason given");
-        enet_destroy(&link->base);
+        error_set(error, ERROR_NETWORK, "cannot make a host for %u peers", peers_max);
+        free(link);
         return NULL;
     }
     link->peers = calloc(link->host->peerCount, sizeof *link->peers);
     link->doors = calloc(link->host->peerCount, sizeof *link->doors);
+    for (size_t i = 0; i < link->host->peerCount; i++) {
+        link->host->peers[i].mtu = MTU;
+        link->host->peers[i].data = link;
+    }
+    link->host->intercept = intercept;
+    link->host->checksum = seal_datagram;
+    link->host->mtu = MTU;
     if (link->peers == NULL || link->doors == NULL ||
         (link->server && !tunnel_server_init(&link->tunnels, identity,
                                              TUNNELS_PER_PEER * peers_max + TUNNELS_SPARE))) {
@@ -760,31 +808,12 @@ static LinkEnet *link_create(const ENetAddress *bind, const Identity *identity, 
         enet_destroy(&link->base);
         return NULL;
     }
-    link->host->mtu = MTU;
-    for (size_t i = 0; i < link->host->peerCount; i++) {
-        link->host->peers[i].mtu = MTU;
-        link->host->peers[i].data = link;
-    }
     /* Ids of connections start here; a server holds one of each. */
     seal_random(&link->host->randomSeed, sizeof link->host->randomSeed);
-    link->host->intercept = intercept;
-    link->host->checksum = seal_datagram;
-    return link;
-}
-
-/* Puts a socket that somebody else opened in the place of the host's own. */
-static int socket_adopt(LinkEnet *link, int fd, ErrorText *error)
-{
-    ENetAddress bound;
-    if (fd < 0 || enet_socket_get_address(fd, &bound) != 0) {
-        return error_set(error, ERROR_USAGE, "not an open socket");
-    }
     enet_socket_destroy(link->host->socket);
-    link->host->socket = fd;
-    enet_socket_set_option(fd, ENET_SOCKOPT_NONBLOCK, 1);
-    enet_socket_set_option(fd, ENET_SOCKOPT_RCVBUF, ENET_HOST_RECEIVE_BUFFER_SIZE);
-    enet_socket_set_option(fd, ENET_SOCKOPT_SNDBUF, ENET_HOST_SEND_BUFFER_SIZE);
-    return ERROR_OK;
+    link->udp = *udp;
+    link->host->socket = udp->fd;
+    return link;
 }
 
 /* "fd:N" -> N; -1: it is something else. */
@@ -798,26 +827,35 @@ static int descriptor_of(const char *address)
     return end == address + 3 || *end != '\0' || fd > INT_MAX ? -1 : (int)fd;
 }
 
+/* Closes the socket where there is no link. */
+static LinkEnet *link_on(Udp *udp, bool server, const Identity *identity, u32 peers_max,
+                         const char *address, ErrorText *error)
+{
+    LinkEnet *link = link_create(udp, server, identity, peers_max, error);
+    if (link == NULL) {
+        udp_close(udp);
+        error_prefix(error, "%s", address);
+    }
+    return link;
+}
+
 Link *link_enet_listen(const char *address, u32 peers_max, const Identity *identity,
                        ErrorText *error)
 {
     ProbeAddress own = {0};
+    Udp udp;
     int fd = descriptor_of(address);
     if (fd < 0 && endpoint_own(address, &own, error) != ERROR_OK) {
         return NULL;
     }
-    ENetAddress bind = {own.host, own.port};
-    LinkEnet *link = link_create(&bind, identity, peers_max, error);
+    if ((fd >= 0 ? udp_adopt(&udp, fd, error) : udp_bind(&udp, &own, error)) != ERROR_OK) {
+        error_prefix(error, "%s", address);
+        return NULL;
+    }
+    LinkEnet *link = link_on(&udp, true, identity, peers_max, address, error);
     if (link == NULL) {
-        error_prefix(error, "%s", address);
         return NULL;
     }
-    if (fd >= 0 && socket_adopt(link, fd, error) != ERROR_OK) {
-        error_prefix(error, "%s", address);
-        enet_destroy(&link->base);
-        return NULL;
-    }
-    link->host->duplicatePeers = PEERS_PER_HOST;
     link->host->maximumPacketSize = CLIENT_MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES;
     link->host->maximumWaitingData = 32 * CLIENT_MESSAGE_BYTES_MAX;
     return &link->base;
@@ -825,16 +863,22 @@ Link *link_enet_listen(const char *address, u32 peers_max, const Identity *ident
 
 Link *link_enet_connect(const char *address, const LinkTrust *trust, ErrorText *error)
 {
-    ProbeAddress remote;
-    if (endpoint_resolve(address, &remote, error) != ERROR_OK) {
+    ProbeAddress remotes[ENDPOINTS_MAX];
+    u32 count;
+    Udp udp;
+    if (endpoint_resolve(address, remotes, &count, error) != ERROR_OK) {
         return NULL;
     }
-    LinkEnet *link = link_create(NULL, NULL, 1, error);
-    if (link == NULL) {
+    if (udp_open(&udp, error) != ERROR_OK) {
         error_prefix(error, "%s", address);
         return NULL;
     }
-    link->remote = remote;
+    LinkEnet *link = link_on(&udp, false, NULL, 1, address, error);
+    if (link == NULL) {
+        return NULL;
+    }
+    memcpy(link->remotes, remotes, sizeof remotes);
+    link->remote_count = count;
     u64 nonce;
     seal_random(&nonce, sizeof nonce);
     probe_client_init(&link->probe, nonce);
@@ -853,7 +897,7 @@ void link_enet_limit(Link *base, u32 half_open_per_address, bool local)
 
 u16 link_enet_port(const Link *base)
 {
-    ENetAddress bound = {0};
-    (void)enet_socket_get_address(((const LinkEnet *)base)->host->socket, &bound);
+    ProbeAddress bound = {0};
+    (void)udp_bound(&((const LinkEnet *)base)->udp, &bound);
     return bound.port;
 }

@@ -25,7 +25,7 @@ bool probe_is(const void *data, u32 bytes)
 
 bool probe_address_same(ProbeAddress a, ProbeAddress b)
 {
-    return a.host == b.host && a.port == b.port;
+    return memcmp(&a.host, &b.host, sizeof a.host) == 0 && a.scope == b.scope && a.port == b.port;
 }
 
 void probe_server_init(ProbeServer *server, const u8 key[SEAL_HASH_KEY_BYTES])
@@ -37,12 +37,14 @@ void probe_server_init(ProbeServer *server, const u8 key[SEAL_HASH_KEY_BYTES])
 static u64 cookie_make(const ProbeServer *server, ProbeAddress from, u64 bucket)
 {
     struct {
-        ProbeAddress address;
+        NetAddress host;
+        u32 scope, port;
         u64 bucket;
     } input;
-    memset(&input, 0, sizeof input);
-    input.address.host = from.host;
-    input.address.port = from.port;
+    memset(&input, 0, sizeof input); /* all of it is hashed */
+    input.host = from.host;
+    input.scope = from.scope;
+    input.port = from.port;
     input.bucket = bucket;
     u64 cookie = seal_hash(server->key, &input, sizeof input);
     return cookie != 0 ? cookie : 1;

@@ -16,6 +16,7 @@
 #ifndef PLENUM_PROTOCOL_SESSION_PROBE_H
 #define PLENUM_PROTOCOL_SESSION_PROBE_H
 
+#include "protocol/session/address.h"
 #include "protocol/session/seal.h"
 
 PL_BEGIN_C
@@ -32,9 +33,10 @@ enum {
 };
 
 typedef struct ProbeAddress {
-    u32 host; /* network order */
+    NetAddress host;
+    u32 scope; /* the interface, for IPv6 addresses of one link; else 0 */
     u16 port;
-    u16 reserved; /* 0: the whole struct is hashed */
+    NetAddress own; /* of the receiver, to answer from it; 0: any */
 } ProbeAddress;
 
 typedef struct ProbeStats {
@@ -55,6 +57,7 @@ typedef struct ProbeClient {
 
 /* True if the datagram is one of those before a tunnel. */
 bool probe_is(const void *data, u32 bytes);
+/* Whatever `own` is. */
 bool probe_address_same(ProbeAddress a, ProbeAddress b);
 
 void probe_server_init(ProbeServer *server, const u8 key[SEAL_HASH_KEY_BYTES]);

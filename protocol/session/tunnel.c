@@ -132,8 +132,9 @@ static bool handshake_affordable(TunnelServer *server, ProbeAddress from, u64 no
         server->in_second = 0;
         memset(server->by_host, 0, sizeof server->by_host);
     }
-    u8 *of_host =
-        &server->by_host[seal_hash(server->probe.key, &from.host, sizeof from.host) % TUNNEL_HOSTS];
+    NetPrefix household = net_household(from.host);
+    u64 hash = seal_hash(server->probe.key, &household.address, sizeof household.address);
+    u8 *of_host = &server->by_host[hash % TUNNEL_HOSTS];
     if (server->in_second >= TUNNEL_HANDSHAKES_S || *of_host >= TUNNEL_HANDSHAKES_HOST_S) {
         return false;
     }
@@ -218,7 +219,6 @@ static u32 open_receive(TunnelServer *server, ProbeAddress from, const u8 *data,
 u32 tunnel_server_greet(TunnelServer *server, ProbeAddress from, const u8 *data, u32 bytes,
                         u64 now_ms, u8 reply[TUNNEL_REPLY_BYTES_MAX])
 {
-    from.reserved = 0;
     bool opens = bytes > ID_BYTES && data[ID_BYTES] == HANDSHAKE_KIND_OPEN;
     return opens ? open_receive(server, from, data, bytes, now_ms, reply)
                  : probe_server_receive(&server->probe, from, data, bytes, now_ms, reply);
@@ -243,7 +243,7 @@ u32 tunnel_server_path(Tunnel *tunnel, ProbeAddress from, u64 now_ms,
                        u8 out[TUNNEL_PATH_BYTES + TUNNEL_OVERHEAD_BYTES])
 {
     if (!tunnel->newest || probe_address_same(from, tunnel->address) ||
-        (tunnel->path_address.host != 0 && now_ms < tunnel->path_ms + TUNNEL_PATH_GAP_MS)) {
+        (tunnel->path_address.port != 0 && now_ms < tunnel->path_ms + TUNNEL_PATH_GAP_MS)) {
         return 0;
     }
     if (!probe_address_same(from, tunnel->path_address)) {
@@ -258,7 +258,7 @@ bool tunnel_server_moved(TunnelServer *server, Tunnel *tunnel, ProbeAddress from
                          u32 bytes)
 {
     if (!tunnel_is_path(plain, bytes) || memcmp(plain, mark_answer, MARK_BYTES) != 0 ||
-        tunnel->path_address.host == 0 || !probe_address_same(from, tunnel->path_address) ||
+        tunnel->path_address.port == 0 || !probe_address_same(from, tunnel->path_address) ||
         memcmp(plain + MARK_BYTES, &tunnel->path_number, sizeof tunnel->path_number) != 0) {
         return false;
     }

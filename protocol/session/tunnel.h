@@ -64,7 +64,7 @@ typedef struct Tunnel {
     u8 client_key[SEAL_KEY_BYTES];
     u8 accept[HANDSHAKE_ACCEPT_BYTES]; /* the answer, as it was sent */
     u64 path_number, path_ms;          /* the question asked last, and when */
-    ProbeAddress path_address;         /* ... and where; host 0: none */
+    ProbeAddress path_address;         /* ... and where; port 0: none */
 } Tunnel;
 
 typedef struct TunnelStats {
@@ -79,7 +79,7 @@ typedef struct TunnelServer {
     u32 capacity, found;
     u64 second;
     u32 in_second;
-    u8 by_host[TUNNEL_HOSTS]; /* handshakes in this second, by keyed hash of the host */
+    u8 by_host[TUNNEL_HOSTS]; /* handshakes in this second, by keyed hash of the household */
     TunnelStats stats;
 } TunnelServer;
 

@@ -120,10 +120,10 @@ static bool address_get(const json_t *world, WorldNotice *out)
     ProbeAddress address;
     ErrorText why = {0};
     if (!text_get(world, "address", text, sizeof text) || strchr(text, ':') == NULL ||
-        endpoint_own(text, &address, &why) != ERROR_OK || address.port == 0) {
+        endpoint_own(text, &address, &why) != ERROR_OK || address.port == 0 ||
+        !endpoint_v4(&address, &out->host)) {
         return false;
     }
-    out->host = address.host;
     out->port = address.port;
     return true;
 }

@@ -43,7 +43,7 @@ static AdmitEntry *entry_of(Admit *admit, NetPrefix prefix, f64 rate_minute, u64
 
 static AdmitEntry *address_entry(Admit *admit, NetAddress address, u64 now_ms)
 {
-    return entry_of(admit, net_prefix(address, ADDRESS_BITS), admit->limits.joins_minute, now_ms);
+    return entry_of(admit, net_household(address), admit->limits.joins_minute, now_ms);
 }
 
 static AdmitEntry *site_entry(Admit *admit, NetAddress address, u64 now_ms)

@@ -24,9 +24,10 @@ struct Announce {
     HttpCall *line;
     char server[SERVER_BYTES_MAX]; /* name of the lobby's host */
     u8 token[TOKEN_SIGNED_BYTES];
-    ProbeAddress address; /* told to clients; host 0: as the lobby sees it */
-    WorldNotice told;     /* last */
-    bool ending, ended;   /* the last request takes the world off the list */
+    u32 told_host; /* told to clients, in network order; 0: as the lobby sees it */
+    u16 told_port;
+    WorldNotice told;   /* last */
+    bool ending, ended; /* the last request takes the world off the list */
     bool failing;
     u64 next_ms, news_ms;
     u32 again_ms;
@@ -107,6 +108,20 @@ static void on_done(void *context, u32 status, const char *answer)
     announce->again_ms = heard ? AGAIN_MS_MIN : u32_min(2 * announce->again_ms, (u32)AGAIN_MS_MAX);
 }
 
+static int address_take(Announce *announce, const char *text, ErrorText *error)
+{
+    ProbeAddress found[ENDPOINTS_MAX];
+    u32 count;
+    int result = endpoint_resolve(text, found, &count, error);
+    for (u32 i = 0; i < count; i++) {
+        if (endpoint_v4(&found[i], &announce->told_host)) {
+            announce->told_port = found[i].port;
+            return ERROR_OK;
+        }
+    }
+    return result != ERROR_OK ? result : error_set(error, ERROR_USAGE, "%s: no IPv4 address", text);
+}
+
 Announce *announce_create(uv_loop_t *loop, const char *url, const char *token, const char *address,
                           ErrorText *error)
 {
@@ -119,7 +134,7 @@ Announce *announce_create(uv_loop_t *loop, const char *url, const char *token, c
     announce->again_ms = AGAIN_MS_MIN;
     if (url_read(url, announce->server, &port, error) != ERROR_OK ||
         token_take(announce, token, error) != ERROR_OK ||
-        (address != NULL && endpoint_resolve(address, &announce->address, error) != ERROR_OK)) {
+        (address != NULL && address_take(announce, address, error) != ERROR_OK)) {
         free(announce);
         return NULL;
     }
@@ -163,9 +178,9 @@ static void say(Host *host, Announce *announce, const char *method)
 {
     char header[ANNOUNCEMENT_BYTES_MAX], request[HTTP_CALL_REQUEST_BYTES];
     WorldNotice notice = host->notice;
-    if (announce->address.host != 0) {
-        notice.host = announce->address.host;
-        notice.port = announce->address.port;
+    if (announce->told_host != 0) {
+        notice.host = announce->told_host;
+        notice.port = announce->told_port;
     }
     char *body = world_text(&notice);
     if (body == NULL) {

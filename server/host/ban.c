@@ -80,9 +80,7 @@ bool ban_target_of(const UserIdentity *identity, BanTarget *target)
         return true;
     }
     target->kind = TARGET_PREFIX;
-    /* A household has a /64 of IPv6, but shares a /24 of IPv4 with others. */
-    NetPrefix site = net_site(identity->address);
-    target->prefix = site.bits == 64 ? site : net_prefix(identity->address, ADDRESS_BITS);
+    target->prefix = net_household(identity->address);
     return identity->addressed;
 }
 

@@ -1,6 +1,8 @@
 /* http.c: three pages for operators and monitoring. */
 #include "server/host/http.h"
 
+#include "protocol/session/endpoint.h"
+
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -75,30 +77,36 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                 : reply_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "not now");
 }
 
-static bool parse_address(const char *text, struct sockaddr_in *address)
+static struct MHD_Daemon *start(Http *http, const struct sockaddr *address, unsigned int kind)
 {
-    char host[64];
-    const char *colon = strrchr(text, ':');
-    if (colon == NULL || (size_t)(colon - text) >= sizeof host) {
-        return false;
+    return MHD_start_daemon(MHD_USE_EPOLL | kind, 0, NULL, NULL, on_request, http,
+                            MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_CONNECTION_LIMIT, 64u,
+                            MHD_OPTION_CONNECTION_TIMEOUT, 10u, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+                            16u, MHD_OPTION_END);
+}
+
+static struct MHD_Daemon *listen_at(Http *http, const ProbeAddress *own)
+{
+    static const NetAddress any;
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(own->port)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(own->port)};
+    if (net_address_is_v4(own->host)) {
+        memcpy(&v4.sin_addr, own->host.bytes + 12, sizeof v4.sin_addr);
+        return start(http, (const struct sockaddr *)&v4, 0);
     }
-    memcpy(host, text, (size_t)(colon - text));
-    host[colon - text] = 0;
-    char *end;
-    unsigned long port = strtoul(colon + 1, &end, 10);
-    if (end == colon + 1 || *end != 0 || port > 65535) {
-        return false;
-    }
-    memset(address, 0, sizeof *address);
-    address->sin_family = AF_INET;
-    address->sin_port = htons((u16)port);
-    return inet_pton(AF_INET, host[0] != 0 ? host : "0.0.0.0", &address->sin_addr) == 1;
+    memcpy(&v6.sin6_addr, own->host.bytes, sizeof v6.sin6_addr);
+    bool all = memcmp(&own->host, &any, sizeof any) == 0;
+    struct MHD_Daemon *daemon = start(http, (const struct sockaddr *)&v6,
+                                      all ? (unsigned int)MHD_USE_DUAL_STACK : MHD_USE_IPv6);
+    /* All addresses of a machine without IPv6. */
+    return daemon == NULL && all ? start(http, (const struct sockaddr *)&v4, 0) : daemon;
 }
 
 Http *http_create(const char *address, const HttpPages *pages, ErrorText *error)
 {
-    struct sockaddr_in bound;
-    if (!parse_address(address, &bound)) {
+    ProbeAddress own;
+    ErrorText why = {0};
+    if (!endpoint_has_port(address) || endpoint_own(address, &own, &why) != ERROR_OK) {
         error_set(error, ERROR_USAGE, "--http %s: expected ADDR:PORT such as 127.0.0.1:9100",
                   address);
         return NULL;
@@ -109,10 +117,7 @@ Http *http_create(const char *address, const HttpPages *pages, ErrorText *error)
         return NULL;
     }
     http->pages = *pages;
-    http->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, http,
-                                    MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&bound,
-                                    MHD_OPTION_CONNECTION_LIMIT, 64u, MHD_OPTION_CONNECTION_TIMEOUT,
-                                    10u, MHD_OPTION_PER_IP_CONNECTION_LIMIT, 16u, MHD_OPTION_END);
+    http->daemon = listen_at(http, &own);
     const union MHD_DaemonInfo *info =
         http->daemon != NULL ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (info == NULL) {

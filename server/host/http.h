@@ -23,7 +23,8 @@ typedef struct HttpPages {
 
 typedef struct Http Http;
 
-/* Listens on "ADDR:PORT" (TCP, IPv4). NULL with a text (bad address, port taken). */
+/* Listens on "ADDR:PORT" (TCP; *: all addresses of this machine). NULL with a text (bad address,
+ * port taken). */
 Http *http_create(const char *address, const HttpPages *pages, ErrorText *error);
 void http_destroy(Http *http); /* NULL is fine */
 /* Becomes readable when http_run has work. */

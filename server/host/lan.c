@@ -68,7 +68,7 @@ static void on_datagram(uv_udp_t *socket, ssize_t bytes, const uv_buf_t *buffer,
         lan->near_count = neighbourhoods_find(lan->near);
     }
     const Neighbourhood *network = network_of(lan, from, &site);
-    if (network == NULL || !inquiry_allowed(&lan->limits, site, now_ms)) {
+    if (network == NULL || !inquiry_allowed(&lan->limits, net_address_v4(&site), now_ms)) {
         return;
     }
     WorldNotice notice = host->notice;

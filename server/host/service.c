@@ -66,10 +66,9 @@ int service_socket(int *fd, ErrorText *error)
 {
     int count = sd_listen_fds(1);
     *fd = count == 1 ? SD_LISTEN_FDS_START : -1;
-    if (count > 1 || (count == 1 && sd_is_socket_inet(*fd, AF_INET, SOCK_DGRAM, -1, 0) <= 0)) {
+    if (count > 1 || (count == 1 && sd_is_socket_inet(*fd, AF_UNSPEC, SOCK_DGRAM, -1, 0) <= 0)) {
         return error_set(error, ERROR_USAGE,
-                         "the service manager passed %d sockets: expected one, UDP over IPv4",
-                         count);
+                         "the service manager passed %d sockets: expected one, of UDP", count);
     }
     return ERROR_OK;
 }

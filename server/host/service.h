@@ -25,7 +25,7 @@ struct Host;
 void service_run(struct Host *host);
 /* False once the world has not ticked for five seconds though it should. */
 bool service_is_alive(struct Host *host);
-/* Sets *fd to the IPv4 UDP socket passed to this process, −1 if none. Returns 0, or a negative
+/* Sets *fd to the UDP socket passed to this process, −1 if none. Returns 0, or a negative
  * Error with a text for any other descriptor. Call once, before threads start: it clears
  * $LISTEN_FDS. */
 int service_socket(int *fd, ErrorText *error);

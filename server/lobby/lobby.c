@@ -72,7 +72,7 @@ static bool is_local(u32 host)
 
 bool lobby_allowed(Lobby *lobby, u32 from, u64 now_ms)
 {
-    return is_local(from) || inquiry_allowed(&lobby->limits, from, now_ms);
+    return is_local(from) || inquiry_allowed(&lobby->limits, net_address_v4(&from), now_ms);
 }
 
 /* ---- the table ---- */
@@ -232,7 +232,7 @@ LobbyRefusal lobby_announce(Lobby *lobby, const LobbyRequest *request, LobbyTime
 static void ask(Lobby *lobby, LobbyWorld *world, u64 now_ms)
 {
     u8 question[INQUIRY_BYTES];
-    ProbeAddress to = {.host = world->notice.host, .port = world->notice.port};
+    LobbyAddress to = {.host = world->notice.host, .port = world->notice.port};
     if (world->asks == LOBBY_ASKS_MAX) {
         world->answers = false;
         world->nonce = 0;
@@ -270,7 +270,7 @@ void lobby_run(Lobby *lobby, LobbyTime time)
     }
 }
 
-void lobby_receive(Lobby *lobby, ProbeAddress from, const void *data, u32 bytes, u64 now_ms)
+void lobby_receive(Lobby *lobby, LobbyAddress from, const void *data, u32 bytes, u64 now_ms)
 {
     u64 nonce;
     WorldNotice notice;

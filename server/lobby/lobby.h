@@ -23,7 +23,13 @@ enum {
     LOBBY_PAGE = 100 /* worlds a page, if nothing else is asked for */
 };
 
-typedef void LobbySend(void *context, ProbeAddress to, const void *data, u32 bytes);
+/* Of IPv4. */
+typedef struct LobbyAddress {
+    u32 host; /* network order */
+    u16 port;
+} LobbyAddress;
+
+typedef void LobbySend(void *context, LobbyAddress to, const void *data, u32 bytes);
 
 typedef struct LobbyOptions {
     u8 key[TOKEN_PUBLIC_BYTES]; /* that signs tokens */
@@ -89,7 +95,7 @@ LobbyRefusal lobby_announce(Lobby *lobby, const LobbyRequest *request, LobbyTime
 /* Sends the questions that are due and forgets who is silent. Some ten times a second. */
 void lobby_run(Lobby *lobby, LobbyTime time);
 /* A datagram came. */
-void lobby_receive(Lobby *lobby, ProbeAddress from, const void *data, u32 bytes, u64 now_ms);
+void lobby_receive(Lobby *lobby, LobbyAddress from, const void *data, u32 bytes, u64 now_ms);
 /* The page that a client asks for, as JSON, to be freed; NULL: out of memory. */
 char *lobby_page(Lobby *lobby, const LobbyQuery *query);
 void lobby_stats(const Lobby *lobby, LobbyStats *out);

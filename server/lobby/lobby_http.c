@@ -243,7 +243,12 @@ static void on_done(void *context, struct MHD_Connection *connection, void **req
 LobbyHttp *lobby_http_create(const char *address, Lobby *lobby, ErrorText *error)
 {
     ProbeAddress own;
+    u32 host;
     if (endpoint_own(address, &own, error) != ERROR_OK) {
+        return NULL;
+    }
+    if (!endpoint_v4(&own, &host)) {
+        error_set(error, ERROR_USAGE, "%s: a lobby listens on IPv4 addresses only", address);
         return NULL;
     }
     LobbyHttp *http = calloc(1, sizeof *http);
@@ -252,7 +257,7 @@ LobbyHttp *lobby_http_create(const char *address, Lobby *lobby, ErrorText *error
         return NULL;
     }
     struct sockaddr_in bound = {.sin_family = AF_INET, .sin_port = htons(own.port)};
-    bound.sin_addr.s_addr = own.host;
+    bound.sin_addr.s_addr = host;
     http->lobby = lobby;
     http->daemon = MHD_start_daemon(
         MHD_USE_EPOLL, 0, NULL, NULL, on_request, http, MHD_OPTION_SOCK_ADDR,

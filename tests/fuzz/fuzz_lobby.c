@@ -20,7 +20,7 @@ static u8 public_key[TOKEN_PUBLIC_BYTES], secret_key[TOKEN_SECRET_BYTES];
 static u8 token_bytes[TOKEN_SIGNED_BYTES];
 static Identity servers[2];
 static u8 question[INQUIRY_BYTES]; /* the last one */
-static ProbeAddress asked;
+static LobbyAddress asked;
 static u32 answered[2]; /* right answers to questions about each server */
 
 static void prepare(void)
@@ -33,7 +33,7 @@ static void prepare(void)
     CHECK(token_sign(&token, secret_key, token_bytes) == 0);
 }
 
-static void on_send(void *context, ProbeAddress to, const void *data, u32 bytes)
+static void on_send(void *context, LobbyAddress to, const void *data, u32 bytes)
 {
     PL_UNUSED(context);
     CHECK(bytes == sizeof question);
@@ -87,7 +87,7 @@ static void announce(Feed *feed, Lobby *lobby, LobbyTime time, u32 kind)
 static void datagram(Feed *feed, Lobby *lobby, LobbyTime time, u32 kind)
 {
     u8 out[INQUIRY_ANSWER_BYTES];
-    ProbeAddress from = asked;
+    LobbyAddress from = asked;
     if ((kind & 8) == 0) {
         u32 bytes;
         const u8 *data = feed_bytes(feed, &bytes);

@@ -19,7 +19,8 @@ static TunnelServer server;
 static ProbeClient client;
 static HandshakeClient opener;
 static Identity identity;
-static const ProbeAddress strangers[2] = {{.host = 0x0100007F, .port = 1}, {.host = 2, .port = 2}};
+static const ProbeAddress strangers[2] = {{.host = {{[15] = 1}}, .port = 1},
+                                          {.host = {{[10] = 0xFF, 0xFF, 2}}, .port = 2}};
 
 static void prepare(void)
 {

@@ -16,7 +16,8 @@ enum {
     SEALED_MAX = 256 + TUNNEL_OVERHEAD_BYTES
 };
 
-static const ProbeAddress here = {.host = 0x0100007F, .port = 1}, there = {.host = 2, .port = 2};
+static const ProbeAddress here = {.host = {{[15] = 1}}, .port = 1};
+static const ProbeAddress there = {.host = {{[10] = 0xFF, 0xFF, 2}}, .port = 2};
 
 typedef struct Ends {
     TunnelServer server;

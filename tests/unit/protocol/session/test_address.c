@@ -63,7 +63,17 @@ static void test_prefixes(void **state)
     assert_false(net_prefix_contains(&site, address("10.1.3.3")));
     site = net_site(address("2001:db8:0:1::5"));
     assert_true(net_prefix_contains(&site, address("2001:db8:0:1:ffff::")));
-    assert_false(net_prefix_contains(&site, address("2001:db8:0:2::5")));
+    assert_true(net_prefix_contains(&site, address("2001:db8:0:2::5")));
+    assert_false(net_prefix_contains(&site, address("2001:db8:1:1::5")));
+    NetPrefix house = net_household(address("2001:db8:0:1::5"));
+    assert_true(net_prefix_contains(&house, address("2001:db8:0:1:ffff::")));
+    assert_false(net_prefix_contains(&house, address("2001:db8:0:2::5")));
+    house = net_household(address("10.1.2.3"));
+    assert_false(net_prefix_contains(&house, address("10.1.2.4")));
+    const u8 bytes[4] = {10, 1, 2, 3};
+    NetAddress v4 = net_address_v4(bytes), same = address("::ffff:10.1.2.3");
+    assert_memory_equal(&v4, &same, sizeof v4);
+    assert_true(net_address_is_v4(v4) && !net_address_is_v4(address("::1")));
     assert_true(net_address_is_local(address("127.3.2.1")));
     assert_true(net_address_is_local(address("::1")));
     assert_false(net_address_is_local(address("128.0.0.1")));
@@ -122,6 +132,29 @@ static void test_door_address(void **state)
     assert_int_equal(door_choose(peers, PEERS, address("10.0.0.9"), &limits, key), DOOR_ROOM);
 }
 
+/* Another address of the same /64 is the same household, and another of the same /48 its site. */
+static void test_door_v6(void **state)
+{
+    PL_UNUSED(state);
+    DoorPeer peers[PEERS] = {0};
+    DoorLimits limits = {.per_address = 3};
+    for (u32 i = 0; i < PEERS; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "2001:db8:7:%x::%x", i < 3 ? 0 : i, 100 + i);
+        peers[i] = (DoorPeer){address(text), DOOR_HALF, 1000 - i};
+    }
+    assert_int_equal(door_choose(peers, PEERS, address("2001:db8:7::9"), &limits, key), DOOR_WAIT);
+    limits.per_address = 4;
+    assert_int_equal(door_choose(peers, PEERS, address("2001:db8:7::9"), &limits, key), DOOR_WAIT);
+    assert_int_equal(door_choose(peers, PEERS, address("2001:db8:8::9"), &limits, key), PEERS - 1);
+    peers[PEERS - 1].state = DOOR_FREE;
+    assert_int_equal(door_choose(peers, PEERS, address("2001:db8:7::9"), &limits, key), DOOR_ROOM);
+    limits.per_address = 3;
+    assert_int_equal(door_choose(peers, PEERS, address("2001:db8:7::9"), &limits, key), DOOR_WAIT);
+    assert_int_equal(door_choose(peers, PEERS, address("2001:db8:7:9::9"), &limits, key),
+                     DOOR_ROOM);
+}
+
 static void test_door_time(void **state)
 {
     PL_UNUSED(state);
@@ -137,7 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),      cmocka_unit_test(test_prefixes),
         cmocka_unit_test(test_door_site), cmocka_unit_test(test_door_address),
-        cmocka_unit_test(test_door_time),
+        cmocka_unit_test(test_door_v6),   cmocka_unit_test(test_door_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

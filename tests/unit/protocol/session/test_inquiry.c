@@ -100,7 +100,8 @@ static void test_limits(void **state)
     PL_UNUSED(state);
     static const u8 key[SEAL_HASH_KEY_BYTES] = {1, 2, 3};
     InquiryLimits *limits = malloc(sizeof *limits);
-    const u32 flood = 0x0100000A, other = 0x010000C0;
+    const u8 flood_bytes[] = {10, 0, 0, 1}, other_bytes[] = {192, 0, 0, 1};
+    const NetAddress flood = net_address_v4(flood_bytes), other = net_address_v4(other_bytes);
     u32 answered = 0;
     assert_non_null(limits);
     assert_int_equal(seal_start(), 0);
@@ -113,7 +114,7 @@ static void test_limits(void **state)
     answered = 0;
     for (u32 i = 0; i < 20000; i++) { /* from everywhere, in one second */
         u32 host = (u32)(random_u64(1, i) >> 7);
-        answered += inquiry_allowed(limits, host, 12000 + i / 20);
+        answered += inquiry_allowed(limits, net_address_v4(&host), 12000 + i / 20);
     }
     assert_in_range(answered, 500, 1501);
     assert_int_equal(limits->answered + limits->refused, 30001);

@@ -1,5 +1,5 @@
 /* test_link_enet.c: real sockets on loopback: joining, all channels, leaving, a full server,
- * unproven addresses. */
+ * unproven addresses, IPv6. */
 #include "protocol/session/link.h"
 #include "shared/base/clock.h"
 
@@ -47,14 +47,19 @@ static bool await(Ends *ends, Link *from, LinkEventKind want, LinkEvent *out)
     return false;
 }
 
-static Link *connect_to(u16 port)
+static Link *connect_host(const char *host, u16 port)
 {
-    char address[32];
+    char address[64];
     ErrorText error = {0};
-    snprintf(address, sizeof address, "127.0.0.1:%u", port);
+    snprintf(address, sizeof address, "%s:%u", host, port);
     Link *link = link_enet_connect(address, NULL, &error);
     assert_non_null(link);
     return link;
+}
+
+static Link *connect_to(u16 port)
+{
+    return connect_host("127.0.0.1", port);
 }
 
 static void ends_open(Ends *ends, u32 peers_max)
@@ -90,7 +95,7 @@ static void test_channels(void **state)
     ends_open(&ends, 4);
     for (u32 channel = 0; channel < CHANNEL_COUNT; channel++) {
         bool reliable = channel == CHANNEL_CONTROL || channel == CHANNEL_BULK;
-        u32 bytes = reliable ? (u32)sizeof data : STATE_PACKET_BYTES_MAX;
+        u32 bytes = reliable ? (u32)sizeof data : STATE_PAYLOAD_BYTES_MAX;
         assert_int_equal(ends.client->ops->send(ends.client, 0, channel, data, bytes), 0);
         assert_true(await(&ends, ends.server, LINK_RECEIVED, &event));
         assert_int_equal(event.channel, channel);
@@ -101,8 +106,9 @@ static void test_channels(void **state)
         assert_int_equal(event.channel, channel);
         assert_int_equal(event.bytes, bytes);
     }
-    assert_int_equal(ends.client->ops->send(ends.client, 0, CHANNEL_INPUT, data, 1201),
-                     ERROR_LIMIT);
+    assert_int_equal(
+        ends.client->ops->send(ends.client, 0, CHANNEL_INPUT, data, STATE_PAYLOAD_BYTES_MAX + 1),
+        ERROR_LIMIT);
     assert_int_equal(ends.client->ops->send(ends.client, 1, CHANNEL_INPUT, data, 10), ERROR_STATE);
     LinkStats stats;
     assert_true(ends.server->ops->stats(ends.server, ends.peer, &stats));
@@ -142,6 +148,13 @@ static void test_errors(void **state)
     assert_null(link_enet_listen("127.0.0.1:99999", 4, NULL, &error));
     assert_int_equal(error.code, ERROR_USAGE);
     assert_null(link_enet_connect(":7", NULL, &error));
+    static const char *const wrong[] = {"[::1:7", "[::1]7", "[]:7", "[::1]:x", "::1:99999:"};
+    for (u32 i = 0; i < PL_COUNT(wrong); i++) {
+        assert_null(link_enet_connect(wrong[i], NULL, &error));
+        assert_null(link_enet_listen(wrong[i], 4, NULL, &error));
+    }
+    assert_null(link_enet_listen("fd:0", 4, NULL, &error));
+    assert_int_equal(error.code, ERROR_USAGE);
     Link *first = link_enet_listen("127.0.0.1:0", 4, NULL, &error);
     char address[32];
     snprintf(address, sizeof address, "127.0.0.1:%u", link_enet_port(first));
@@ -177,6 +190,74 @@ static void test_unproven_address(void **state)
     ends_close(&ends);
 }
 
+/* Joins `host` and talks; returns where the server sees the client. */
+static void talk(Link *server, const char *host, char address[64])
+{
+    Ends ends = {.server = server, .port = link_enet_port(server)};
+    LinkEvent event;
+    LinkStats stats;
+    u8 data[3000] = {7};
+    ends.client = connect_host(host, ends.port);
+    assert_true(await(&ends, ends.client, LINK_CONNECTED, &event));
+    assert_int_equal(ends.client->ops->send(ends.client, 0, CHANNEL_CONTROL, data, sizeof data), 0);
+    assert_true(await(&ends, server, LINK_RECEIVED, &event));
+    assert_int_equal(event.bytes, sizeof data);
+    assert_int_equal(server->ops->send(server, ends.peer, CHANNEL_STATE, data, 1000), 0);
+    assert_true(await(&ends, ends.client, LINK_RECEIVED, &event));
+    assert_int_equal(event.bytes, 1000);
+    assert_true(server->ops->stats(server, ends.peer, &stats));
+    snprintf(address, 64, "%s", stats.address);
+    ends.client->ops->disconnect(ends.client, 0, 9);
+    assert_true(await(&ends, server, LINK_DISCONNECTED, &event));
+    ends.client->ops->destroy(ends.client);
+}
+
+/* One socket for all addresses of this machine: it answers from the one that was asked, or the
+ * client would take the answer for a stranger's. */
+static void test_all_addresses(void **state)
+{
+    PL_UNUSED(state);
+    ErrorText error = {0};
+    char seen[64];
+    Link *server = link_enet_listen("*:0", 4, NULL, &error);
+    assert_non_null(server);
+    talk(server, "127.0.0.1", seen);
+    assert_memory_equal(seen, "127.0.0.1:", 10);
+    talk(server, "127.0.0.7", seen);
+    assert_memory_equal(seen, "127.0.0.", 8);
+    talk(server, "localhost", seen);
+    server->ops->destroy(server);
+    server = link_enet_listen("0.0.0.0:0", 4, NULL, &error);
+    assert_non_null(server);
+    talk(server, "127.0.0.7", seen);
+    /* Of the addresses of a name, those without a server are passed over. */
+    talk(server, "localhost", seen);
+    assert_memory_equal(seen, "127.0.0.1:", 10);
+    server->ops->destroy(server);
+}
+
+static void test_v6(void **state)
+{
+    PL_UNUSED(state);
+    ErrorText error = {0};
+    char seen[64];
+    Link *server = link_enet_listen("[::1]:0", 4, NULL, &error);
+    if (server == NULL) {
+        print_message("no IPv6 here: %s\n", error.text);
+        skip();
+    }
+    talk(server, "[::1]", seen);
+    assert_memory_equal(seen, "[::1]:", 6);
+    server->ops->destroy(server);
+    server = link_enet_listen("[::]:0", 4, NULL, &error);
+    assert_non_null(server);
+    talk(server, "[::1]", seen);
+    assert_memory_equal(seen, "[::1]:", 6);
+    talk(server, "127.0.0.1", seen);
+    assert_memory_equal(seen, "127.0.0.1:", 10);
+    server->ops->destroy(server);
+}
+
 /* No server: the client reports it once, within bounded time. */
 static void test_no_server(void **state)
 {
@@ -197,8 +278,9 @@ static void test_no_server(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_channels),  cmocka_unit_test(test_leave),
-        cmocka_unit_test(test_errors),    cmocka_unit_test(test_unproven_address),
+        cmocka_unit_test(test_channels),      cmocka_unit_test(test_leave),
+        cmocka_unit_test(test_errors),        cmocka_unit_test(test_unproven_address),
+        cmocka_unit_test(test_all_addresses), cmocka_unit_test(test_v6),
         cmocka_unit_test(test_no_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-static const ProbeAddress alice = {.host = 0x0100007f, .port = 4000};
-static const ProbeAddress mallory = {.host = 0x0200007f, .port = 4000};
+static const ProbeAddress alice = {.host = {{[10] = 0xFF, 0xFF, 127, 0, 0, 1}}, .port = 4000};
+static const ProbeAddress mallory = {.host = {{[10] = 0xFF, 0xFF, 127, 0, 0, 2}}, .port = 4000};
 
 static ProbeServer *server_make(void)
 {

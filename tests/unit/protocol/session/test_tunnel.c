@@ -19,10 +19,15 @@ enum {
     PATH_SEALED = TUNNEL_PATH_BYTES + TUNNEL_OVERHEAD_BYTES
 };
 
-static const ProbeAddress alice = {.host = 0x0100007f, .port = 4000};
-static const ProbeAddress moved = {.host = 0x0100007f, .port = 4001};
-static const ProbeAddress elsewhere = {.host = 0x0900007f, .port = 53};
-static const ProbeAddress host = {.host = 0x0300007f, .port = 7340};
+static const ProbeAddress alice = {.host = {{[10] = 0xFF, 0xFF, 127, 0, 0, 1}}, .port = 4000};
+static const ProbeAddress moved = {.host = {{[10] = 0xFF, 0xFF, 127, 0, 0, 1}}, .port = 4001};
+static const ProbeAddress elsewhere = {.host = {{[10] = 0xFF, 0xFF, 127, 0, 0, 9}}, .port = 53};
+static const ProbeAddress host = {.host = {{[10] = 0xFF, 0xFF, 127, 0, 0, 3}}, .port = 7340};
+
+static NetAddress v4(u32 number)
+{
+    return net_address_v4(&number);
+}
 
 static int setup(void **context)
 {
@@ -242,7 +247,7 @@ static void test_half_open(void **context)
     TunnelServer *server = *context;
     Tunnel good[CAPACITY / 2], extra, *at;
     for (u32 i = 0; i < PL_COUNT(good); i++) {
-        ProbeAddress from = {.host = 1000 + i, .port = 5};
+        ProbeAddress from = {.host = v4(1000 + i), .port = 5};
         assert_true(join(server, from, 1000, &good[i]));
         assert_int_equal(say(server, &good[i], "hello", 1000, &at), 5);
         assert_true(tunnel_server_bind(server, at, 100 + i));
@@ -250,7 +255,7 @@ static void test_half_open(void **context)
         assert_true(tunnel_server_bind(server, at, 100 + i));
     }
     for (u32 i = 0; i < 10 * CAPACITY; i++) {
-        ProbeAddress from = {.host = 5000 + i, .port = 5};
+        ProbeAddress from = {.host = v4(5000 + i), .port = 5};
         Tunnel silent;
         assert_true(join(server, from, 1001 + i, &silent));
     }
@@ -283,11 +288,19 @@ static void test_handshakes_are_limited(void **context)
     Tunnel tunnel;
     u32 joined = 0;
     for (u32 i = 0; i < 2 * TUNNEL_HANDSHAKES_HOST_S; i++) {
-        joined += join(server, (ProbeAddress){.host = 1, .port = (u16)(i + 1)}, 1000, &tunnel);
+        joined += join(server, (ProbeAddress){.host = v4(1), .port = (u16)(i + 1)}, 1000, &tunnel);
     }
     assert_int_equal(joined, TUNNEL_HANDSHAKES_HOST_S);
     assert_true(join(server, alice, 1000, &tunnel));
-    assert_true(join(server, (ProbeAddress){.host = 1, .port = 9999}, 2000, &tunnel));
+    assert_true(join(server, (ProbeAddress){.host = v4(1), .port = 9999}, 2000, &tunnel));
+    /* All addresses of an IPv6 /64 are one host. */
+    joined = 0;
+    for (u32 i = 0; i < 2 * TUNNEL_HANDSHAKES_HOST_S; i++) {
+        ProbeAddress from = {.host = {{0x20, 1, 0xD, 0xB8, 0, 1, 0, 2}}, .port = 7};
+        memcpy(from.host.bytes + 12, &i, sizeof i);
+        joined += join(server, from, 3000, &tunnel);
+    }
+    assert_int_equal(joined, TUNNEL_HANDSHAKES_HOST_S);
 }
 
 /* What a peer may send to ENet: whole commands, and no fragment that costs more than it brings. */

@@ -57,15 +57,18 @@ static void test_rate(void **state)
     assert_int_equal(good, 6);
     assert_int_equal(admit_try(admit, a, 10900), ADMIT_TOO_OFTEN);
     assert_int_equal(admit_try(admit, a, 11100), ADMIT_YES);
-    /* A site that changes its addresses gets the share of a site, no more. */
-    good = 0;
+    /* A household that changes its addresses is one address, one that changes its networks gets the
+     * share of a site, no more. */
+    u32 households = 0, networks = 0;
     for (u32 i = 0; i < 1000; i++) {
-        NetAddress other = address("2001:db8:0:9::1");
-        other.bytes[12] = (u8)i;
-        other.bytes[13] = (u8)(i >> 8);
-        good += admit_try(admit, other, 1000) == ADMIT_YES;
+        NetAddress other = address("2001:db8:8:9::1"), network = address("2001:db8:9:9::1");
+        other.bytes[12] = network.bytes[6] = (u8)i;
+        other.bytes[13] = network.bytes[7] = (u8)(i >> 8);
+        households += admit_try(admit, other, 1000) == ADMIT_YES;
+        networks += admit_try(admit, network, 1000) == ADMIT_YES;
     }
-    assert_int_equal(good, 6 * ADMIT_SITE_SHARE);
+    assert_int_equal(households, 6);
+    assert_int_equal(networks, 6 * ADMIT_SITE_SHARE);
     free(admit);
 }
 

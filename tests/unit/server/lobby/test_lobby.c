@@ -22,7 +22,7 @@ enum {
 };
 
 typedef struct Question {
-    ProbeAddress to;
+    LobbyAddress to;
     u8 data[INQUIRY_BYTES];
 } Question;
 
@@ -38,7 +38,7 @@ typedef struct Stage {
 
 static Stage stage;
 
-static void on_send(void *context, ProbeAddress to, const void *data, u32 bytes)
+static void on_send(void *context, LobbyAddress to, const void *data, u32 bytes)
 {
     PL_UNUSED(context);
     assert_true(stage.asked < QUESTIONS_MAX);
@@ -119,7 +119,7 @@ static void pass(u64 ms)
 }
 
 /* Answers the last question as `server`, from `from`. */
-static void answer(u32 server, ProbeAddress from)
+static void answer(u32 server, LobbyAddress from)
 {
     u8 out[INQUIRY_ANSWER_BYTES];
     WorldNotice notice = notice_of(server);
@@ -148,7 +148,7 @@ static u32 listed_all(void)
 /* Announced, asked, answered. */
 static void enter(u32 server)
 {
-    ProbeAddress at = {.host = HOME, .port = (u16)(7000 + server)};
+    LobbyAddress at = {.host = HOME, .port = (u16)(7000 + server)};
     assert_int_equal(announce(server, HOME), LOBBY_TAKEN);
     pass(0);
     answer(server, at);
@@ -158,8 +158,8 @@ static void test_only_who_answers(void **state)
 {
     PL_UNUSED(state);
     stage_open(100, 100, NULL);
-    ProbeAddress at = {.host = HOME, .port = 7001};
-    ProbeAddress elsewhere = {.host = HOME, .port = 7002}, stranger = {.host = 77, .port = 7001};
+    LobbyAddress at = {.host = HOME, .port = 7001};
+    LobbyAddress elsewhere = {.host = HOME, .port = 7002}, stranger = {.host = 77, .port = 7001};
     assert_int_equal(announce(1, HOME), LOBBY_TAKEN);
     assert_int_equal(listed_all(), 0);
     pass(0);
@@ -182,7 +182,7 @@ static void test_checks_go_on(void **state)
 {
     PL_UNUSED(state);
     stage_open(100, 100, NULL);
-    ProbeAddress at = {.host = HOME, .port = 7001};
+    LobbyAddress at = {.host = HOME, .port = 7001};
     assert_int_equal(announce(1, HOME), LOBBY_TAKEN);
     pass(0);
     pass(LOBBY_ASK_MS);

@@ -1,8 +1,8 @@
 /*
  * admit.h: how many users one address (of IPv6, a /64) and one site (a /24 of IPv4, a /48 of IPv6)
  * may have here, and how often they may try to join. Counts and rates are kept in a table of fixed
- * size, by keyed hash, so that nobody can fill one of its sets on purpose. Addresses of this machine
- * are limited on request only: behind a relay all users have them.
+ * size, by keyed hash, so that nobody can fill one of its sets on purpose. Addresses of this
+ * machine are limited on request only: behind a relay all users have them.
  * Pure: time is an argument.
  * Layer: server/host.
  */

@@ -128,6 +128,7 @@ static void tunnel_ended(LinkEnet *link, u32 connect_id)
     Tunnel *tunnel = link->server ? tunnel_server_of(&link->tunnels, connect_id) : NULL;
     if (tunnel != NULL) {
         tunnel->ended_ms = u64_max(link->now_ms, 1);
+        tunnel->kept = false;
     }
 }
 
@@ -659,23 +660,27 @@ static void enet_disconnect(Link *base, u32 peer, u32 reason)
     }
 }
 
+static Tunnel *tunnel_of(LinkEnet *link, u32 peer)
+{
+    return link->server ? tunnel_server_of(&link->tunnels, link->peers[peer].connect_id)
+                        : &link->tunnel;
+}
+
 static void enet_proven(Link *base, u32 peer)
 {
     LinkEnet *link = (LinkEnet *)base;
     if (link->server && peer < link->host->peerCount && link->peers[peer].connected) {
+        Tunnel *tunnel = tunnel_of(link, peer);
         door_set(link, peer, DOOR_PROVEN);
+        if (tunnel != NULL) {
+            tunnel->kept = true;
+        }
     }
 }
 
 static void enet_flush(Link *base)
 {
     enet_host_flush(((LinkEnet *)base)->host);
-}
-
-static Tunnel *tunnel_of(LinkEnet *link, u32 peer)
-{
-    return link->server ? tunnel_server_of(&link->tunnels, link->peers[peer].connect_id)
-                        : &link->tunnel;
 }
 
 static bool enet_stats(Link *base, u32 peer, LinkStats *out)

@@ -143,24 +143,51 @@ static bool handshake_affordable(TunnelServer *server, ProbeAddress from, u64 no
     return true;
 }
 
-/* The slot for a new tunnel: a free one, or that of the oldest which was never used. Those of
- * clients that are in are not touched. −1: none. */
+static u32 site_of(const TunnelServer *server, ProbeAddress address)
+{
+    NetPrefix site = net_site(address.host);
+    return (u32)(seal_hash(server->probe.key, &site.address, sizeof site.address) % TUNNEL_SITES);
+}
+
+/* The oldest of the site that has most tunnels of clients that are not in, which is the newcomer's
+ * own if no other has more; −1: all are in. */
+static i32 slot_displaced(const TunnelServer *server, ProbeAddress from)
+{
+    u16 counts[TUNNEL_SITES] = {0};
+    i32 oldest = -1;
+    u32 own = site_of(server, from), most = 0;
+    for (u32 i = 0; i < server->capacity; i++) {
+        const Tunnel *tunnel = &server->tunnels[i];
+        counts[site_of(server, tunnel->address)] += !tunnel->kept;
+    }
+    for (u32 i = 0; i < TUNNEL_SITES; i++) {
+        most = u32_max(most, counts[i]);
+    }
+    for (u32 i = 0; i < server->capacity; i++) {
+        const Tunnel *tunnel = &server->tunnels[i];
+        u32 site = site_of(server, tunnel->address);
+        bool gives = counts[own] == most ? site == own : counts[site] == most;
+        if (!tunnel->kept && gives &&
+            (oldest < 0 || tunnel->opened_ms < server->tunnels[oldest].opened_ms)) {
+            oldest = (i32)i;
+        }
+    }
+    return oldest;
+}
+
+/* The slot for a new tunnel: a free one, or one that makes room. Those of clients that are in are
+ * not touched. −1: none. */
 static i32 slot_choose(const TunnelServer *server, ProbeAddress from)
 {
-    i32 chosen = -1;
+    i32 unused = -1;
     for (u32 i = 0; i < server->capacity; i++) {
         const Tunnel *tunnel = &server->tunnels[i];
         if (tunnel->state == TUNNEL_HALF && probe_address_same(tunnel->address, from)) {
             return (i32)i; /* it began anew: one for each address */
         }
-        bool better = chosen < 0 || (tunnel->state != server->tunnels[chosen].state
-                                         ? tunnel->state == TUNNEL_FREE
-                                         : tunnel->opened_ms < server->tunnels[chosen].opened_ms);
-        if (tunnel->state != TUNNEL_LIVE && better) {
-            chosen = (i32)i;
-        }
+        unused = tunnel->state == TUNNEL_FREE ? (i32)i : unused;
     }
-    return chosen;
+    return unused >= 0 ? unused : slot_displaced(server, from);
 }
 
 static u32 id_choose(u32 slot)

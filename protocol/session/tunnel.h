@@ -41,6 +41,8 @@ enum {
     TUNNEL_HANDSHAKES_S = 512,
     TUNNEL_HANDSHAKES_HOST_S = 128,
     TUNNEL_HOSTS = 1024,
+    /* Sites are counted by hash: two that share a count only share places. */
+    TUNNEL_SITES = 1024,
     TUNNEL_REPLY_BYTES_MAX = HANDSHAKE_ACCEPT_BYTES
 };
 
@@ -61,6 +63,7 @@ typedef struct Tunnel {
     u64 ended_ms; /* its connection ended; 0: not yet */
     /* Server. */
     bool used; /* its one ENet connection was opened */
+    bool kept; /* its client is in: it makes room for nobody */
     u8 client_key[SEAL_KEY_BYTES];
     u8 accept[HANDSHAKE_ACCEPT_BYTES]; /* the answer, as it was sent */
     u64 path_number, path_ms;          /* the question asked last, and when */

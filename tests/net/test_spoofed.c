@@ -83,16 +83,20 @@ static void forge(u32 from, u16 from_port, u16 to_port, const void *data, u32 by
 /* The only other UDP port in this namespace. */
 static u16 port_of_client(u16 server)
 {
+    static const char *const tables[] = {"/proc/self/net/udp", "/proc/self/net/udp6"};
     char line[256];
     unsigned port, found = 0;
-    FILE *file = fopen("/proc/self/net/udp", "r");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, " %*d: %*x:%x", &port) == 1 && port != server) {
-            found = port;
+    for (u32 i = 0; i < PL_COUNT(tables); i++) {
+        FILE *file = fopen(tables[i], "r");
+        while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+            if (sscanf(line, " %*d: %*x:%x", &port) == 1 && port != server) {
+                found = port;
+            }
+        }
+        if (file != NULL) {
+            fclose(file);
         }
     }
-    fclose(file);
     assert_int_not_equal(found, 0);
     return (u16)found;
 }

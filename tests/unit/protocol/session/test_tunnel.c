@@ -253,6 +253,7 @@ static void test_half_open(void **context)
         assert_true(tunnel_server_bind(server, at, 100 + i));
         assert_false(tunnel_server_bind(server, at, 200 + i)); /* one connection in each */
         assert_true(tunnel_server_bind(server, at, 100 + i));
+        at->kept = true;
     }
     for (u32 i = 0; i < 10 * CAPACITY; i++) {
         ProbeAddress from = {.host = v4(5000 + i), .port = 5};
@@ -279,6 +280,38 @@ static void test_half_open(void **context)
         assert_int_equal(server->tunnels[i].state, TUNNEL_FREE);
     }
     assert_null(tunnel_server_of(server, 100));
+}
+
+/* Nor does it help to use a tunnel without coming in: a site that fills the table this way makes
+ * room for others at once, its own newcomers for one another. */
+static void test_one_site(void **context)
+{
+    TunnelServer *server = *context;
+    Tunnel raiders[CAPACITY], good[CAPACITY / 2], *at;
+    for (u32 i = 0; i < PL_COUNT(raiders); i++) {
+        ProbeAddress from = {.host = v4(7u | i << 24), .port = 5};
+        assert_true(join(server, from, 1000 + i, &raiders[i]));
+        assert_int_equal(say(server, &raiders[i], "hello", 1000 + i, &at), 5);
+        assert_true(tunnel_server_bind(server, at, 100 + i));
+    }
+    for (u32 i = 0; i < PL_COUNT(good); i++) {
+        ProbeAddress from = {.host = v4(1000 + i), .port = 5};
+        assert_true(join(server, from, 1100, &good[i]));
+    }
+    for (u32 i = 0; i < 3 * CAPACITY; i++) {
+        Tunnel more;
+        ProbeAddress from = {.host = v4(7u | i << 24), .port = 6};
+        assert_true(join(server, from, 1200 + i, &more));
+        assert_int_equal(say(server, &more, "hello", 1200 + i, &at), 5);
+    }
+    for (u32 i = 0; i < PL_COUNT(good); i++) {
+        assert_int_equal(say(server, &good[i], "hello", 1300, &at), 5);
+    }
+    /* Where all are in there is no room. */
+    for (u32 i = 0; i < CAPACITY; i++) {
+        server->tunnels[i].kept = true;
+    }
+    assert_false(join(server, elsewhere, 2400, &raiders[0]));
 }
 
 /* Signatures cost time: a host gets so many a second, all together so many. */
@@ -346,6 +379,7 @@ int main(void)
         CASE(test_new_port),
         CASE(test_copies_move_nothing),
         CASE(test_half_open),
+        CASE(test_one_site),
         CASE(test_handshakes_are_limited),
         cmocka_unit_test(test_enet_commands),
     };

@@ -458,7 +458,8 @@ static void log_command(Host *host, const AdminCaller *caller, const char *what,
                       .identity = caller->session != NULL ? &caller->session->identity : NULL,
                       .what = what,
                       .detail = detail,
-                      .result = result};
+                      .result = result,
+                      .crowd = caller->role < ROLE_OPERATOR};
     audit_write(&host->audit, &line, clock_unix_ms(), host->now_ms);
 }
 

@@ -41,7 +41,8 @@ int audit_reopen(Audit *audit, ErrorText *error)
 int audit_open(Audit *audit, const char *path, bool json, u64 now_ms, ErrorText *error)
 {
     *audit = (Audit){.path = path, .json = json, .fd = -1};
-    token_bucket_init(&audit->rate, lines_s, lines_burst, now_ms);
+    token_bucket_init(&audit->rates[0], lines_s, lines_burst, now_ms);
+    token_bucket_init(&audit->rates[1], lines_s, lines_burst, now_ms);
     return audit_reopen(audit, error);
 }
 
@@ -168,7 +169,7 @@ void audit_write(Audit *audit, const AuditLine *line, u64 unix_ms, u64 now_ms)
     if (audit->path == NULL || audit->fd < 0) {
         return;
     }
-    if (!token_bucket_take(&audit->rate, 1.0, now_ms)) {
+    if (!token_bucket_take(&audit->rates[line->crowd], 1.0, now_ms)) {
         audit->skipped++;
         return;
     }

@@ -2,7 +2,8 @@
  * audit.h: a log of what users and operators did, for people and programs: one line each, appended
  * to a file that the server creates readable by its owner only. All texts of users are quoted and
  * escaped to ASCII, so that no name can begin a line, hide a part of it or change the colour of a
- * terminal. A flood is cut short and its length noted.
+ * terminal. A flood is cut short and its length noted; one of strangers who come and go leaves room
+ * for what operators do.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_AUDIT_H
@@ -24,14 +25,15 @@ typedef struct AuditLine {
     const char *target; /* on whom or what; NULL: nothing */
     const char *detail; /* NULL: nothing */
     int result;         /* 0 or an Error */
+    bool crowd;         /* anybody can cause such lines */
 } AuditLine;
 
 typedef struct Audit {
     const char *path; /* borrowed; NULL: no log */
     bool json;
-    int fd; /* −1: closed */
-    TokenBucket rate;
-    u64 skipped; /* lines since the last one written */
+    int fd;               /* −1: closed */
+    TokenBucket rates[2]; /* [crowd] */
+    u64 skipped;          /* lines since the last one written */
     u64 failures;
     bool failing; /* the last line could not be written */
 } Audit;

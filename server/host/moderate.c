@@ -200,7 +200,8 @@ void session_audit(Host *host, const Session *session, const char *what, const c
                       .what = what,
                       .target = target,
                       .detail = detail,
-                      .result = result};
+                      .result = result,
+                      .crowd = session->role < ROLE_OPERATOR};
     audit_write(&host->audit, &line, clock_unix_ms(), host->now_ms);
 }
 

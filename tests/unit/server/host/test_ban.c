@@ -207,6 +207,15 @@ static void test_log(void **state)
         audit_write(&audit, &entry, 1700000000123ull, 1000);
         (void)lines_of(path, line, sizeof line);
         assert_non_null(strstr(line, json ? "\"skipped\":9501" : "skipped=9501"));
+        /* One of strangers leaves room for what operators do. */
+        AuditLine stranger = entry;
+        stranger.crowd = true;
+        for (u32 i = 0; i < 10000; i++) {
+            audit_write(&audit, &stranger, 1700000000123ull, 20000);
+        }
+        u32 lines = lines_of(path, line, sizeof line);
+        audit_write(&audit, &entry, 1700000000123ull, 20000);
+        assert_int_equal(lines_of(path, line, sizeof line), lines + 1);
         /* A rotation starts a new file. */
         assert_int_equal(rename(path, test_path("old")), 0);
         assert_int_equal(audit_reopen(&audit, &error), 0);

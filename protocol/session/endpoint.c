@@ -4,6 +4,7 @@
 #include "protocol/session/link.h"
 
 #include <arpa/inet.h>
+#include <limits.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,4 +134,14 @@ bool endpoint_v4(const ProbeAddress *address, u32 *host)
     static const NetAddress any;
     memcpy(host, address->host.bytes + 12, sizeof *host);
     return net_address_is_v4(address->host) || memcmp(&address->host, &any, sizeof any) == 0;
+}
+
+int endpoint_descriptor(const char *text)
+{
+    char *end;
+    if (strncmp(text, "fd:", 3) != 0) {
+        return -1;
+    }
+    long fd = strtol(text + 3, &end, 10);
+    return end == text + 3 || *end != '\0' || fd > INT_MAX ? -1 : (int)fd;
 }

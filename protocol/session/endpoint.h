@@ -27,6 +27,8 @@ int endpoint_resolve(const char *text, ProbeAddress out[ENDPOINTS_MAX], u32 *cou
 const char *endpoint_text(const ProbeAddress *address, char text[ENDPOINT_TEXT_BYTES]);
 /* The host of an IPv4 address, in network order; "::" is 0.0.0.0. False: it is one of IPv6. */
 bool endpoint_v4(const ProbeAddress *address, u32 *host);
+/* "fd:N" of an open socket -> N; −1: it is something else. */
+int endpoint_descriptor(const char *text);
 /* True if ":PORT" stands at the end of an address as above. */
 bool endpoint_has_port(const char *text);
 

@@ -23,7 +23,6 @@
 #include <enet/enet.h>
 #include <enet/time.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -821,17 +820,6 @@ static LinkEnet *link_create(const Udp *udp, bool server, const Identity *identi
     return link;
 }
 
-/* "fd:N" -> N; -1: it is something else. */
-static int descriptor_of(const char *address)
-{
-    char *end;
-    if (strncmp(address, "fd:", 3) != 0) {
-        return -1;
-    }
-    long fd = strtol(address + 3, &end, 10);
-    return end == address + 3 || *end != '\0' || fd > INT_MAX ? -1 : (int)fd;
-}
-
 /* Closes the socket where there is no link. */
 static LinkEnet *link_on(Udp *udp, bool server, const Identity *identity, u32 peers_max,
                          const char *address, ErrorText *error)
@@ -849,7 +837,7 @@ Link *link_enet_listen(const char *address, u32 peers_max, const Identity *ident
 {
     ProbeAddress own = {0};
     Udp udp;
-    int fd = descriptor_of(address);
+    int fd = endpoint_descriptor(address);
     if (fd < 0 && endpoint_own(address, &own, error) != ERROR_OK) {
         return NULL;
     }

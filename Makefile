@@ -9,6 +9,7 @@
 #   make bench-peers               the rigid and soft scenes beside Bullet and ODE
 #   make golden  keep the hashes of today's worlds: tests/determinism/golden/hashes.txt
 #   make check-deploy              deploy/ with the tools of operators (installs them)
+#   make check-export              exports and films with gltf-validator, @mcap/core and ffmpeg (installs them)
 #   make lint    formatting, static analysis, include directions
 #   make compile_commands.json     the flags of every file, for editors
 #   make deb, image   packages for Debian and a container image, in build/deb and build/image
@@ -324,6 +325,14 @@ check-deploy: test-deps
 	$(call install_packages,$(DEPLOY_PACKAGES))
 	@$(MAKE) --no-print-directory TESTS=e2e/test_observe test
 	@deploy/check.sh $(B)
+# Exports judged by the validators of their formats, which npm installs: not a part of `make test`.
+EXPORT_PACKAGES := nodejs npm ffmpeg
+EXPORT_NPM := gltf-validator@2.0.0-dev.3.10 @mcap/core@2.2.2
+check-export: test-deps
+	$(call install_packages,$(EXPORT_PACKAGES))
+	@npm install --silent --no-fund --no-audit --prefix build/npm $(EXPORT_NPM)
+	@NODE_PATH=$(CURDIR)/build/npm/node_modules NEED_NPM=1 $(MAKE) --no-print-directory TESTS=e2e/test_export test
+	@tests/e2e/check_film.sh $(B)
 compile_commands.json: export CC := $(CC)
 compile_commands.json: export CXX := $(CXX)
 compile_commands.json: export CPPFLAGS := $(CPPFLAGS)
@@ -334,4 +343,4 @@ compile_commands.json: $(GENERATED) FORCE
 FORCE:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
-.PHONY: FORCE help check check-deploy deb deb-tree check-deb image install-dev docs golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs soak lint format install clean
+.PHONY: FORCE help check check-deploy check-export deb deb-tree check-deb image install-dev docs golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs soak lint format install clean

@@ -6,6 +6,7 @@
 #include "client/hand/bots.h"
 #include "client/hand/chooser.h"
 #include "client/hand/debug_overlay.h"
+#include "client/hand/film.h"
 #include "client/hand/report.h"
 #include "client/link/link_thread.h"
 #include "client/private_server.h"
@@ -29,10 +30,12 @@
 #define WAIT_MS     8            /* interval of script steps */
 #define LIST_WAIT_S 2.0          /* time for worlds to answer */
 #define SETTLE_NS   300000000ull /* time for the first states of all chunks to arrive */
+#define FILM_FPS    60.0
 
 typedef struct ClientOptions {
     const char *name, *token, *identity, *password, *report, *screenshot, *script, *show, *list,
-        *lobby, *filter;
+        *lobby, *filter, *render;
+    FilmOptions film;
     bool headless, no_hud;
     f64 duration_s, at_s, wait_s;
     u32 size[2], bots;
@@ -394,6 +397,43 @@ static bool identity_read(Client *client, ErrorText *error)
     return client->proves;
 }
 
+/* ---- films ---- */
+
+/* Options of a film without one, and others with it, would have no effect: they are refused. */
+static bool film_fits(const ClientOptions *options, ErrorText *error)
+{
+    const FilmOptions *film = &options->film;
+    bool shaped = film->from_s != 0.0 || film->to_s != -1.0 || film->fps != FILM_FPS ||
+                  film->speed != 1.0 || film->camera != NULL || film->force;
+    bool plays = options->script != NULL || options->screenshot != NULL || options->bots > 0 ||
+                 options->report != NULL || options->show != NULL || options->list != NULL ||
+                 options->duration_s > 0.0;
+    if (options->render == NULL && shaped) {
+        error_set(error, ERROR_USAGE,
+                  "--from, --to, --fps, --speed, --camera and --force belong to --render");
+    } else if (options->render != NULL && plays) {
+        error_set(error, ERROR_USAGE,
+                  "--render does not go with --do, --screenshot, --bots, --report, --show, --list "
+                  "and --duration");
+    }
+    return error->code == ERROR_OK;
+}
+
+static int run_film(const Client *client, const char *operand, ErrorText *error)
+{
+    FilmOptions film = client->options.film;
+    film.recording = operand;
+    film.out = client->options.render;
+    film.width = client->options.size[0];
+    film.height = client->options.size[1];
+    film.stop = &stop_signal;
+    if (operand == NULL || !ends_with(operand, ".plrec")) {
+        error_set(error, ERROR_USAGE, "--render: needs a recording (.plrec)");
+        return EXIT_USAGE;
+    }
+    return film_render(&film, error);
+}
+
 static const char *login_name(void)
 {
     const char *user = getenv("USER");
@@ -475,8 +515,11 @@ static int run(Client *client, const char *operand, ErrorText *error)
 
 int main(int argc, char **argv)
 {
-    static Client client = {
-        .options = {.at_s = 1.0, .wait_s = 15.0, .size = {1280, 720}, .seed = 1}};
+    static Client client = {.options = {.at_s = 1.0,
+                                        .wait_s = 15.0,
+                                        .size = {1280, 720},
+                                        .seed = 1,
+                                        .film = {.to_s = -1.0, .fps = FILM_FPS, .speed = 1.0}}};
     client.options.name = login_name();
     const char *operand = NULL;
     ErrorText error = {0};
@@ -488,6 +531,9 @@ int main(int argc, char **argv)
                            "points, or all",
                            client.options.show);
     }
+    if (parsed == 0 && !film_fits(&client.options, &error)) {
+        parsed = ERROR_USAGE;
+    }
     if (parsed != 0) {
         if (parsed < 0) {
             fprintf(stderr, "plenum-client: %s\n", error.text);
@@ -495,7 +541,8 @@ int main(int argc, char **argv)
         return parsed > 0 ? EXIT_OK : EXIT_USAGE;
     }
     signals_catch();
-    int code = run(&client, operand, &error);
+    int code = client.options.render != NULL ? run_film(&client, operand, &error)
+                                             : run(&client, operand, &error);
     if (code != EXIT_OK && error.text[0] != 0) {
         fprintf(stderr, "plenum-client: %s\n", error.text);
     }

@@ -2,44 +2,19 @@
 #include "server/tool_export.h"
 
 #include "server/export/export.h"
-#include "shared/base/clock.h"
 #include "shared/base/options.h"
+#include "shared/base/progress.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
-    PROGRESS_MS = 200,
     PATH_BYTES = 4096,
 };
 
-typedef struct Progress {
-    u64 started_ns, shown_ns;
-    bool shown;
-} Progress;
-
 static void show_progress(void *context, f64 done)
 {
-    Progress *progress = context;
-    u64 now = clock_now_ns();
-    if (now - progress->shown_ns < (u64)PROGRESS_MS * 1000000) {
-        return;
-    }
-    progress->shown_ns = now;
-    progress->shown = true;
-    f64 spent_s = (f64)(now - progress->started_ns) * 1e-9;
-    f64 left_s = done > 0.0 ? spent_s / done - spent_s : 0.0;
-    enum {
-        WIDTH = 40
-    };
-    char bar[WIDTH + 1];
-    for (u32 i = 0; i < WIDTH; i++) {
-        bar[i] = i < (u32)(done * WIDTH) ? '#' : '.';
-    }
-    bar[WIDTH] = '\0';
-    fprintf(stderr, "\r[%s] %3.0f %%, %.0f s left \x1b[K", bar, 100.0 * done, left_s);
-    fflush(stderr);
+    progress_show(context, done);
 }
 
 /* The format of --format, or of the ending of the output. */
@@ -78,15 +53,12 @@ static int run(const ExportOptions *options, const char *path, bool replace, Err
         return EXIT_INPUT;
     }
     ExportSummary summary;
-    const Progress *progress = options->progress_context;
     int result = export_run(options, output, &summary, error);
     if (result == ERROR_OK && export_output_commit(output) != ERROR_OK) {
         result = export_output_error(output, error);
     }
     export_output_destroy(output);
-    if (progress->shown) {
-        fprintf(stderr, "\r\x1b[K");
-    }
+    progress_end(options->progress_context);
     if (result != ERROR_OK) {
         return error->code == ERROR_USAGE ? EXIT_USAGE : EXIT_INPUT;
     }
@@ -140,9 +112,9 @@ int tool_export(int argc, char **argv, ErrorText *error)
     }
     char path[PATH_BYTES];
     default_output(options.recording, options.format, path);
-    Progress progress = {.started_ns = clock_now_ns()};
-    progress.shown_ns = progress.started_ns;
-    options.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+    Progress progress;
+    progress_begin(&progress);
+    options.progress = show_progress;
     options.progress_context = &progress;
     return run(&options, count > 1 ? operands[1] : path, force, error);
 }

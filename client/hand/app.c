@@ -525,8 +525,8 @@ static void app_draw_world(App *app)
     picture.held = tools->hand.grabbed;
     picture.bare_liquids = (app->overlay.show & OVERLAY_POINTS) != 0;
     debug_overlay_collect(&app->overlay, tools->marks, tools->mark_count);
-    picture.marks = app->overlay.marks;
-    picture.mark_count = app->overlay.mark_count;
+    picture.marks = app->overlay.marks.items;
+    picture.mark_count = app->overlay.marks.count;
     picture.tints = app->overlay.tint_count == picture.entity_count ? app->overlay.tints : NULL;
     view_draw(app->view, &picture);
 }

@@ -6,6 +6,7 @@
 #ifndef PLENUM_CLIENT_HAND_DEBUG_OVERLAY_H
 #define PLENUM_CLIENT_HAND_DEBUG_OVERLAY_H
 
+#include "client/hand/rods.h"
 #include "client/link/connection.h"
 #include "client/view/view.h"
 
@@ -18,15 +19,10 @@ enum { /* in addition to the DEBUG_ bits of the server: known locally */
 typedef struct DebugOverlay {
     Connection *connection; /* borrowed */
     u32 show;               /* DEBUG_ and OVERLAY_ bits */
-    Mark *marks;            /* [mark_count] of this frame, owned */
-    u32 mark_count, mark_capacity;
+    MarkList marks;         /* of this frame */
+    Rods rods;
     u32 *tints; /* [tint_count] by index of the entity, owned; see Picture */
     u32 tint_count, tint_capacity;
-    u32 (*ends)[2]; /* [end_count] entity ids of a joint's ends; owned */
-    f32 *whole;     /* [end_count] 1 if intact, 0 if broken; owned */
-    u32 end_count;
-    u64 ends_version;
-    u32 ends_world;
 } DebugOverlay;
 
 void debug_overlay_init(DebugOverlay *overlay, Connection *connection);

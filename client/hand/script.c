@@ -739,3 +739,20 @@ bool script_camera(const Script *script, Vec3 *eye, Vec3 *target)
     *target = script->target;
     return script->camera;
 }
+
+u32 script_looks(const Script *script, ScriptLook *looks, u32 most, u32 *lines)
+{
+    u32 count = 0;
+    for (u32 i = 0; i < script->count; i++) {
+        const ScriptLine *line = &script->lines[i];
+        if (!has(line, MEMBER_LOOK_FROM)) {
+            continue;
+        }
+        if (count < most) {
+            looks[count] = (ScriptLook){line->t, line->look_from, line->look_at};
+        }
+        count++;
+    }
+    *lines = script->count;
+    return count;
+}

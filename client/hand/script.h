@@ -35,4 +35,12 @@ void script_step(Script *script, Connection *connection, Hand *hand, f64 t_s);
 /* The newest look_from/look_at; false if no line set the camera yet. */
 bool script_camera(const Script *script, Vec3 *eye, Vec3 *target);
 
+/* A line that sets the camera. */
+typedef struct ScriptLook {
+    f64 t_s;
+    Vec3 eye, target;
+} ScriptLook;
+/* All of them, at most `most`; returns how many there are, *lines: of all lines. */
+u32 script_looks(const Script *script, ScriptLook *looks, u32 most, u32 *lines);
+
 #endif

@@ -12,6 +12,7 @@
 #include "client/view/draw_soft.h"
 #include "client/view/draw_water.h"
 #include "client/view/projection.h"
+#include "client/view/readback.h"
 #include "client/view/shadow.h"
 
 #include <SDL2/SDL.h>
@@ -257,6 +258,11 @@ void *view_window(View *view)
 void *view_context(View *view)
 {
     return view->surface.context;
+}
+
+void view_read(const View *view, u8 *rgb)
+{
+    surface_read(&view->surface, rgb);
 }
 
 int view_screenshot(View *view, const char *path, ErrorText *error)

@@ -2,6 +2,7 @@
  * recording_read.c: reads untrusted .plrec files: every length is checked before use, every block's
  * checksum is compared, and the recording ends at the first invalid block.
  */
+#include "protocol/record/build_text.h"
 #include "protocol/record/recording_internal.h"
 #include "shared/base/check.h"
 #include "shared/base/file.h"
@@ -398,6 +399,16 @@ static int rebuild_index(RecordingReader *reader)
 
 /* ---- opening ---- */
 
+static int refuse_version(const char *path, const RecordingFileHead *file, ErrorText *error)
+{
+    char build[sizeof file->build + 1];
+    build_text(file->build, sizeof file->build, build);
+    return error_set(error, ERROR_VERSION,
+                     "%s: a recording of version %u, written by \"%s\", which can read it; this "
+                     "program reads version %d",
+                     path, file->version, build, RECORDING_VERSION);
+}
+
 static int read_head(RecordingReader *reader, const char *path, ErrorText *error)
 {
     RecordingBlock block;
@@ -411,8 +422,7 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
     }
     memcpy(&file, reader->content, sizeof file);
     if (file.version != RECORDING_VERSION) {
-        return error_set(error, ERROR_VERSION, "%s: version %u, this program reads version %u",
-                         path, file.version, RECORDING_VERSION);
+        return refuse_version(path, &file, error);
     }
     if (file.tick_rate < TICK_RATE_MIN || file.tick_rate > TICK_RATE_MAX) {
         return error_set(error, ERROR_RANGE, "%s: tick rate %u: must be %d to %d", path,

@@ -1,6 +1,7 @@
 /* world_file.c: see world_file.h. */
 #include "protocol/record/world_file.h"
 
+#include "protocol/record/build_text.h"
 #include "shared/base/file.h"
 #include "shared/base/hash.h"
 
@@ -101,9 +102,12 @@ static int check_head(const FileHead *head, size_t count, u64 most, ErrorText *e
         return error_set(error, ERROR_FORMAT, "is not a saved world (.plworld)");
     }
     if (head->version != WORLD_FILE_VERSION) {
+        char build[WORLD_FILE_BUILD_BYTES + 1];
+        build_text(head->build, sizeof head->build, build);
         return error_set(error, ERROR_VERSION,
-                         "saved worlds of version %u cannot be read, only of version %d",
-                         head->version, WORLD_FILE_VERSION);
+                         "a saved world of version %u, written by \"%s\", which can read it; this "
+                         "program reads version %d",
+                         head->version, build, WORLD_FILE_VERSION);
     }
     if (head->head_hash != head_hash_of(head)) {
         return error_set(error, ERROR_FORMAT, "damaged: its head does not match its checksum");

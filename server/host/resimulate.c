@@ -15,8 +15,9 @@ struct Resimulation {
     Scene *scene;
     Jobs *jobs;
     World *world;
-    bool borrowed;       /* the world, which has its own scene and threads */
-    RecordingImage from; /* that the next tick begins with; kind 0: none */
+    Frame *recorded, *simulated; /* of the last tick; NULL: none yet */
+    bool borrowed;               /* the world, which has its own scene and threads */
+    RecordingImage from;         /* that the next tick begins with; kind 0: none */
     u64 image_bytes_max;
     u64 ticks;
     u64 shift; /* the recording's tick less the world's own, modulo 2^64: a world that is taken back
@@ -119,6 +120,8 @@ void resimulation_destroy(Resimulation *resimulation)
     if (!resimulation->borrowed) {
         world_destroy(resimulation->world);
     }
+    frame_release(resimulation->recorded);
+    frame_release(resimulation->simulated);
     jobs_destroy(resimulation->jobs);
     scene_destroy(resimulation->scene);
     recording_reader_destroy(resimulation->reader);
@@ -189,6 +192,15 @@ static int lead_on(Resimulation *r, u64 tick, const Input *inputs, u32 count, Er
                                                                 : ERROR_OK;
 }
 
+/* Both are taken over; NULL is fine. */
+static void keep_frames(Resimulation *r, Frame *recorded, Frame *simulated)
+{
+    frame_release(r->recorded);
+    frame_release(r->simulated);
+    r->recorded = recorded;
+    r->simulated = simulated;
+}
+
 int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorText *error)
 {
     Resimulation *r = resimulation;
@@ -203,8 +215,8 @@ int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorTe
         return error_set(error, (Error)result, "%s: damaged after %" PRIu64 " ticks: %s", r->path,
                          r->ticks, error_name((Error)result));
     }
-    *tick = (ResimulatedTick){recorded->tick, recorded->world_hash, 0};
-    frame_release(recorded);
+    *tick = (ResimulatedTick){.tick = recorded->tick, .recorded = recorded->world_hash};
+    keep_frames(r, recorded, NULL);
     result = lead_on(r, tick->tick, inputs, input_count, error);
     if (result != ERROR_OK) {
         return result;
@@ -216,7 +228,7 @@ int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorTe
     }
     u64 at = frame->tick + r->shift;
     tick->simulated = frame->world_hash;
-    frame_release(frame);
+    keep_frames(r, frame_acquire(recorded), frame);
     if (at != tick->tick) {
         return error_set(error, ERROR_FORMAT,
                          "%s: tick %" PRIu64 " is missing: cannot re-simulate across a gap",
@@ -226,7 +238,14 @@ int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorTe
     return ERROR_OK;
 }
 
-const World *resimulation_world(const Resimulation *resimulation)
+void resimulation_frames(const Resimulation *resimulation, const Frame **recorded,
+                         const Frame **simulated)
+{
+    *recorded = resimulation->recorded;
+    *simulated = resimulation->simulated;
+}
+
+World *resimulation_world(const Resimulation *resimulation)
 {
     return resimulation->world;
 }

@@ -30,8 +30,11 @@ int resimulation_seek(Resimulation *resimulation, u64 tick, ErrorText *error);
  * recording begins with. Where the world was taken back it goes on from the image there. 0;
  * ERROR_NOT_FOUND at the end; other negative: damaged, incomplete or out of memory, with a text. */
 int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorText *error);
+/* Both frames of that tick; borrowed until the next call. */
+void resimulation_frames(const Resimulation *resimulation, const Frame **recorded,
+                         const Frame **simulated);
 /* Its state after that tick; borrowed. */
-const World *resimulation_world(const Resimulation *resimulation);
+World *resimulation_world(const Resimulation *resimulation);
 const RecordingInfo *resimulation_info(const Resimulation *resimulation);
 const RecordingHead *resimulation_head(const Resimulation *resimulation);
 

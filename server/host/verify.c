@@ -6,8 +6,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define PROGRESS_NS 2000000000ull
+
+enum {
+    LOOK_TICKS_MAX = 600
+};
 
 /* shown_ns: time of the last progress message. */
 static void show_progress(const Resimulation *resimulation, u64 tick, u64 *shown_ns)
@@ -20,6 +25,76 @@ static void show_progress(const Resimulation *resimulation, u64 tick, u64 *shown
     }
 }
 
+/* ---- what differs ---- */
+
+static const Entity *entity_with(const MessageWorld *world, u32 field, u32 element)
+{
+    for (u32 i = 0; i < world->entity_count; i++) {
+        const Entity *entity = &world->entities[i];
+        if (entity->field == field && element >= entity->first &&
+            element - entity->first < entity->count) {
+            return entity;
+        }
+    }
+    return NULL;
+}
+
+/* Prints the first element that differs between two frames of one tick; false: none does. */
+static bool print_element(Resimulation *resimulation)
+{
+    const Frame *recorded, *simulated;
+    MessageWorld world;
+    resimulation_frames(resimulation, &recorded, &simulated);
+    if (!field_set_equal(recorded->fields, simulated->fields)) {
+        return false; /* a forged recording */
+    }
+    world_describe(resimulation_world(resimulation), &world);
+    for (u32 f = 0; f < recorded->fields->count; f++) {
+        const FieldDesc *field = &recorded->fields->fields[f];
+        u32 bytes = field_element_bytes(field), first = 0, count = 0;
+        const u8 *a = frame_field(recorded, f), *b = frame_field(simulated, f);
+        for (u32 i = field->capacity; i-- > 0;) {
+            if (memcmp(a + (size_t)i * bytes, b + (size_t)i * bytes, bytes) != 0) {
+                first = i;
+                count++;
+            }
+        }
+        if (count == 0 || field->kind == FIELD_SCALARS) {
+            continue;
+        }
+        const Entity *entity = entity_with(&world, f, first);
+        printf("verify: seen at tick %" PRIu64 " in \"%s\": %u of %u %s, first number %u",
+               recorded->tick, field->name, count, field->capacity, field_kind_name(field->kind),
+               first);
+        if (entity != NULL) {
+            printf(", of \"%s\"", entity->name);
+        }
+        printf("\n");
+        return true;
+    }
+    return false;
+}
+
+/* A difference may be too small for a frame at first: it is looked for in the ticks after. */
+static void print_difference(Resimulation *resimulation, const ResimulatedTick *tick)
+{
+    printf("verify: tick %" PRIu64 " differs: recorded %016" PRIx64 ", simulated %016" PRIx64 "\n",
+           tick->tick, tick->recorded, tick->simulated);
+    ResimulatedTick later;
+    ErrorText unused = {0};
+    bool found = print_element(resimulation);
+    for (u32 i = 0; i < LOOK_TICKS_MAX && !found; i++) {
+        if (resimulation_next(resimulation, &later, &unused) != ERROR_OK) {
+            break;
+        }
+        found = print_element(resimulation);
+    }
+    if (!found) {
+        printf("verify: nothing that a frame shows differs\n");
+    }
+    fflush(stdout);
+}
+
 static int compare_all(Resimulation *resimulation, const char *path, ErrorText *error)
 {
     u64 compared = 0, shown_ns = clock_now_ns();
@@ -27,10 +102,7 @@ static int compare_all(Resimulation *resimulation, const char *path, ErrorText *
     int result;
     while ((result = resimulation_next(resimulation, &tick, error)) == ERROR_OK) {
         if (tick.simulated != tick.recorded) {
-            printf("verify: tick %" PRIu64 " differs: recorded %016" PRIx64
-                   ", simulated %016" PRIx64 "\n",
-                   tick.tick, tick.recorded, tick.simulated);
-            fflush(stdout);
+            print_difference(resimulation, &tick);
             return EXIT_CHECK_FAILED;
         }
         compared++;

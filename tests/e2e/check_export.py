@@ -625,6 +625,7 @@ def ask_node(module, script, out):
     except FileNotFoundError:
         found = None
     if found is None or found.returncode != 0:
+        need("NEED_NPM" not in os.environ, module + ": npm has not installed it")
         return "skipped: npm has not installed it"
     asked = subprocess.run(["node", "-e", script, out], capture_output=True, text=True, check=False)
     need(asked.returncode == 0, "%s: %s%s" % (module, asked.stdout, asked.stderr))

@@ -295,6 +295,11 @@ static void test_altered_fails(void **state)
     u64 pushed = forge(honest, altered, forge_push);
     assert_true(pushed > 0);
     assert_int_equal(differs_from(altered), pushed);
+    char *where;
+    assert_int_equal(verify(altered, &where), EXIT_CHECK_FAILED);
+    assert_non_null(strstr(where, "verify: seen at tick "));
+    assert_non_null(strstr(where, "of \"ball\"\n"));
+    free(where);
     char tick[24];
     snprintf(tick, sizeof tick, "%llu", (unsigned long long)pushed);
     char *text = dump(altered, tick, NULL, EXIT_CHECK_FAILED);

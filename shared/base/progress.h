@@ -1,0 +1,26 @@
+/*
+ * progress.h: a bar on the terminal for work that takes long. Where stderr is no terminal nothing
+ * is shown.
+ * Layer: shared/base.
+ */
+#ifndef PLENUM_SHARED_BASE_PROGRESS_H
+#define PLENUM_SHARED_BASE_PROGRESS_H
+
+#include "shared/base/base.h"
+
+PL_BEGIN_C
+
+typedef struct Progress {
+    u64 started_ns, shown_ns;
+    bool wanted, shown;
+} Progress;
+
+void progress_begin(Progress *progress);
+/* done: fraction in [0, 1]. Shows at most five bars a second. */
+void progress_show(Progress *progress, f64 done);
+/* Removes the bar. */
+void progress_end(Progress *progress);
+
+PL_END_C
+
+#endif

@@ -6,8 +6,10 @@
 #include "shared/base/stats.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void bench_begin(Bench *bench)
@@ -53,6 +55,30 @@ void bench_print(Bench *bench, const BenchRow *row)
     }
     printf("}\n");
     fflush(stdout);
+}
+
+enum {
+    COPY_BYTES_MAX = 64 << 20 /* beyond all caches; more has the same bandwidth */
+};
+
+void bench_bandwidth(Bench *bench, const char *name, u64 cells, u64 bytes_of_cell)
+{
+    f64 step_s = 1e-3 * bench_median(bench), best_s = 1e9;
+    u64 all = cells * bytes_of_cell / 2; /* that a copy reads, and writes */
+    size_t bytes = (size_t)(all < COPY_BYTES_MAX ? all : COPY_BYTES_MAX);
+    char *from = bench_get(bytes, 1), *to = bench_get(bytes, 1);
+    for (u32 k = 0; k < 40; k++) {
+        u64 began_ns = clock_now_ns();
+        memcpy(to, from, bytes);
+        from[k] = to[k + 1];
+        best_s = fmin(best_s, (f64)(clock_now_ns() - began_ns) * 1e-9);
+    }
+    bench_begin(bench);
+    bench_sample(bench, 100.0 * best_s * (f64)all / (f64)bytes / step_s);
+    BenchRow row = {name, cells, 1, "%", 0.0, ""};
+    bench_print(bench, &row);
+    free(from);
+    free(to);
 }
 
 Scene *bench_scene(const char *name)

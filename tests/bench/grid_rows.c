@@ -47,6 +47,14 @@ static Smoke *plume_of(const Plume *plume)
     return smoke;
 }
 
+/* That a cell's step must read and write: velocities twice (carried, projected), what they carry
+ * once, and of each iteration of pressure the vectors of conjugate gradients and a V-cycle on its
+ * finest grid. */
+static u64 bytes_of_cell(const Plume *plume, const SmokeStats *stats)
+{
+    return sizeof(f32) * (4 * plume->dims + 4 + 18 * stats->iterations);
+}
+
 static void measure(Bench *bench, const char *name, const Plume *plume)
 {
     for (u32 pass = 0; pass < (bench->threads > 1 ? 2 : 1); pass++) {
@@ -74,6 +82,11 @@ static void measure(Bench *bench, const char *name, const Plume *plume)
             name,     cells, jobs_threads(jobs), "ms", 1e3 * (f64)cells / bench_median(bench),
             "cells/s"};
         bench_print(bench, &row);
+        char share[64];
+        snprintf(share, sizeof share, "%s_bandwidth", name);
+        if (pass == 0) {
+            bench_bandwidth(bench, share, cells, bytes_of_cell(plume, &stats));
+        }
     }
 }
 

@@ -49,7 +49,7 @@ static const Suite suites[] = {
     {"liquid/plain20k", "a plain scalar PBF of 4 iterations, 20 160", bench_liquid_plain20k},
     {"grid/smoke2d256", "a step of a plume in 256 x 256 cells to a residual of 1e-3",
      bench_grid_smoke2d},
-    {"grid/smoke64", "the same in 64 x 64 x 64", bench_grid_smoke64},
+    {"grid/smoke64", "the same in 64 x 64 x 64; also its share of bandwidth", bench_grid_smoke64},
     {"grid/smoke_sparse128", "a plume in 128 x 128 x 128 cells, a part of its bricks awake",
      bench_grid_sparse},
     {"grid/smoke_plain", "a plain scalar step of 40 Jacobi iterations in 2-D and 3-D",

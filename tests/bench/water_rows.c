@@ -29,26 +29,6 @@ static void print_row(Bench *bench, const char *name, Jobs *jobs)
     bench_print(bench, &row);
 }
 
-/* Bytes that each cell's step must read and write, against a copy of as many in this run. */
-static void print_bandwidth(Bench *bench, const char *name, u32 bytes_of_cell)
-{
-    f64 cells_s = 1e3 * (f64)CELLS / bench_median(bench), best = 1e9;
-    size_t bytes = (size_t)CELLS * bytes_of_cell / 2;
-    char *from = bench_get(bytes, 1), *to = bench_get(bytes, 1);
-    for (u32 k = 0; k < 40; k++) {
-        u64 began_ns = clock_now_ns();
-        memcpy(to, from, bytes);
-        from[k] = to[k + 1];
-        best = fmin(best, ms_since(began_ns));
-    }
-    bench_begin(bench);
-    bench_sample(bench, 100.0 * cells_s * bytes_of_cell / (2.0 * (f64)bytes / best * 1e3));
-    BenchRow row = {name, CELLS, 1, "%", 0.0, ""};
-    bench_print(bench, &row);
-    free(from);
-    free(to);
-}
-
 /* ---- waves ---- */
 
 void bench_wave512(Bench *bench)
@@ -72,7 +52,7 @@ void bench_wave512(Bench *bench)
         }
         print_row(bench, "grid/wave512", jobs);
         if (pass == 0) {
-            print_bandwidth(bench, "grid/wave512_bandwidth", 3 * sizeof(f32));
+            bench_bandwidth(bench, "grid/wave512_bandwidth", CELLS, 3 * sizeof(f32));
         }
         wave_destroy(wave);
     }
@@ -153,7 +133,7 @@ void bench_shallow512(Bench *bench)
         }
         print_row(bench, "grid/shallow512", jobs);
         if (pass == 0) {
-            print_bandwidth(bench, "grid/shallow512_bandwidth", 7 * sizeof(f32));
+            bench_bandwidth(bench, "grid/shallow512_bandwidth", CELLS, 7 * sizeof(f32));
         }
         shallow_destroy(shallow);
     }

@@ -107,7 +107,7 @@ lib = $(patsubst %,$(B)/lib%.a,$(1))
 SERVER_LIBS := $(call lib,host author world physics protocol shared)
 # A client gets scenes as bytes: it links no JSON parser, no mesh readers, no decomposition.
 SERVER_ONLY := -luv -lmicrohttpd -lsystemd -lnats -licui18n -licuuc -lflatbuffers
-AUTHOR_NAMES := flatbuffers::Parser|scene_(load|parse|json|files)|mesh_file_|convex_parts|reference_|schema_walk
+AUTHOR_NAMES := flatbuffers::Parser|scene_(load|parse|json|files)|height_image_|mesh_file_|convex_parts|reference_|schema_walk
 CLIENT_LIBS := $(call lib,hand view link protocol shared)
 ALL_LIBS := $(call lib,support hand view link export lobby host author world physics protocol shared)
 
@@ -276,7 +276,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/plenum/scenes $(DESTDIR)$(PREFIX)/share/plenum/scenes/assets $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(addprefix $(B)/,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 shared/scenes/*.json $(DESTDIR)$(PREFIX)/share/plenum/scenes
-	install -m 644 $(wildcard shared/scenes/assets/*.obj shared/scenes/assets/*.ply shared/scenes/assets/*.asc) $(DESTDIR)$(PREFIX)/share/plenum/scenes/assets
+	install -m 644 $(wildcard shared/scenes/assets/*.obj shared/scenes/assets/*.ply shared/scenes/assets/*.asc) shared/scenes/assets/river.png $(DESTDIR)$(PREFIX)/share/plenum/scenes/assets
 	for page in deploy/man/*.1; do \
 		sed '1s/@VERSION@/$(VERSION)/' $$page > $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/} || exit 1; done
 # Worlds in other programs: the layers up to server/world, and author, in one library.

@@ -123,6 +123,40 @@ bool Builder::prefabs(const JsonPath &at, const fb::Scene *in)
     return true;
 }
 
+// What carries a source: a body, or a prefab of one.
+bool Builder::carrier(const JsonPath &at, const char *of)
+{
+    auto found = entities_.find(of);
+    bool known = of[0] == '\0' || (found != entities_.end() && found->second >= 0);
+    for (u32 i = 0; i < out_->prefab_count; i++) {
+        const ScenePrefab *prefab = &out_->prefabs[i];
+        known = known || (prefab->kind == PREFAB_BODY && strcmp(prefab->name, of) == 0);
+    }
+    return known || fail(at, "of", "there is no body or prefab \"%.63s\"", of);
+}
+
+bool Builder::carriers(const JsonPath &at)
+{
+    for (u32 g = 0; g < out_->smoke_count; g++) {
+        JsonPath grid = {&at, "smokes", (i32)g};
+        for (u32 i = 0; i < out_->smokes[g].source_count; i++) {
+            if (!carrier({&grid, "sources", (i32)i}, out_->smokes[g].sources[i].of)) {
+                return false;
+            }
+        }
+    }
+    for (u32 w = 0; w < out_->water_count; w++) {
+        JsonPath water = {&at, "waters", (i32)w};
+        for (u32 i = 0; i < out_->waters[w].spring_count; i++) {
+            const SceneSpring *spring = &out_->springs[out_->waters[w].first_spring + i];
+            if (!carrier({&water, "sources", (i32)i}, spring->of)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 bool Builder::prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out)
 {
     int ways = (in->body() != nullptr) + (in->soft() != nullptr) + (in->matter() != nullptr);
@@ -407,7 +441,7 @@ bool Builder::build(const fb::Scene *in)
     return world(root, in) && solver(root, in) && materials(root, in) && bodies(root, in) &&
            ragdolls(root, in) && joints(root, in) && cloths(root, in) && soft_bodies(root, in) &&
            liquids(root, in) && particle_systems(root, in) && smokes(root, in) &&
-           waters(root, in) && prefabs(root, in) && probes(root, in) &&
+           waters(root, in) && prefabs(root, in) && carriers(root) && probes(root, in) &&
            camera(root, in->camera()) && sky(root, in->sky()) && hands(root, in->hands()) &&
            finish();
 }

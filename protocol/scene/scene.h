@@ -109,6 +109,8 @@ typedef struct SceneSmokeSource {
     Vec3 velocity;       /* m/s */
     f32 blow;            /* 1/s */
     f32 start_s, stop_s; /* stop < 0: never */
+    /* Body or prefab that carries it, which position and velocity are relative to; "": none. */
+    char of[NAME_BYTES_MAX];
 } SceneSmokeSource;
 
 enum {
@@ -164,10 +166,11 @@ typedef struct SceneBasin {
 } SceneBasin;
 
 typedef struct SceneSpring {
-    Vec3 position;       /* m; y is not used */
-    f32 radius;          /* m */
-    f32 rate;            /* m³/s; negative: a drain */
-    f32 start_s, stop_s; /* s after the scene was built; stop < 0: never */
+    Vec3 position;           /* m; y is not used */
+    f32 radius;              /* m */
+    f32 rate;                /* m³/s; negative: a drain */
+    f32 start_s, stop_s;     /* s after the scene was built; stop < 0: never */
+    char of[NAME_BYTES_MAX]; /* as of a SceneSmokeSource */
 } SceneSpring;
 
 typedef struct SceneGauge {

@@ -281,6 +281,8 @@ class Builder
     bool water(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool waters(const JsonPath &at, const fb::Scene *in);
     bool prefabs(const JsonPath &at, const fb::Scene *in);
+    bool carrier(const JsonPath &at, const char *of);
+    bool carriers(const JsonPath &at);
     bool probe_of_entity(const JsonPath &at, SceneProbe *out);
     bool prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out);
     bool body_prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out);

@@ -19,6 +19,8 @@ constexpr u32 ROUND =
     bit(SHAPE_SPHERE) | bit(SHAPE_CAPSULE) | bit(SHAPE_CYLINDER) | bit(SHAPE_CONE);
 constexpr u32 TALL = bit(SHAPE_CAPSULE) | bit(SHAPE_CYLINDER) | bit(SHAPE_CONE);
 
+constexpr u32 FILED = bit(SHAPE_MESH) | bit(SHAPE_COMPOUND) | bit(SHAPE_TERRAIN);
+
 } // namespace
 
 // A field that does not apply to the kind is an error.
@@ -42,8 +44,8 @@ bool Builder::shape_fields(const JsonPath &at, const fb::Shape *in, ShapeKind ki
         {"spacing", bit(SHAPE_TERRAIN), in->spacing() != 0.0f},
         {"heights", bit(SHAPE_TERRAIN), in->heights() != nullptr},
         {"noise", bit(SHAPE_TERRAIN), in->noise() != nullptr},
-        {"file", bit(SHAPE_MESH) | bit(SHAPE_COMPOUND), in->file() != nullptr},
-        {"scale", bit(SHAPE_MESH) | bit(SHAPE_COMPOUND), in->scale() != 1.0f},
+        {"file", FILED, in->file() != nullptr},
+        {"scale", FILED, in->scale() != 1.0f},
         {"parts", bit(SHAPE_COMPOUND), in->parts() != 0},
         {"children", bit(SHAPE_COMPOUND), in->children() != nullptr},
     };
@@ -226,7 +228,7 @@ bool Builder::indices_of(const JsonPath &at, const Triangles *in, std::vector<u3
 
 bool Builder::no_file(const JsonPath &at)
 {
-    return fail(at, "file", "only scenes loaded from a file may reference files; give vertices");
+    return fail(at, "file", "only scenes loaded from a file may reference files; leave it out");
 }
 
 bool Builder::mesh(const JsonPath &at, const fb::Shape *in, Shape *out)
@@ -274,6 +276,12 @@ bool Builder::terrain(const JsonPath &at, const fb::Shape *in, Shape *out)
 {
     u32 columns, rows;
     f32 spacing;
+    if (in->file() != nullptr) {
+        return no_file(at);
+    }
+    if (in->scale() != 1.0f) {
+        return fail(at, "scale", "only of a file; leave it out");
+    }
     if (!integer(at, "columns", in->columns(), 2, TERRAIN_SIDE_MAX, &columns) ||
         !integer(at, "rows", in->rows(), 2, TERRAIN_SIDE_MAX, &rows) ||
         !number(at, "spacing", in->spacing(), 0.01f, 100.0f, &spacing)) {

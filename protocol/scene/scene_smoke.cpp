@@ -91,6 +91,9 @@ bool Builder::smoke_source(const JsonPath &at, const fb::SmokeSource *in, SceneS
     if (in->stop() != -1.0f && !number(at, "stop", in->stop(), out->start_s, 1e6f, &out->stop_s)) {
         return false;
     }
+    if (in->of() != nullptr && !name(at, "of", in->of(), out->of)) {
+        return false;
+    }
     if ((in->size() != nullptr) == (out->radius > 0.0f)) {
         return fail(at, "size", "give a size or a radius");
     }

@@ -81,13 +81,17 @@ bool Builder::water_springs(const JsonPath &at, const fb::Water *in, SceneWater 
         JsonPath here = {&at, "sources", i};
         SceneSpring made = {};
         made.stop_s = -1.0f;
-        if (!vector(here, "position", given->position(), out->position, WORLD_EXTENT_MAX_M,
+        Vec3 usual = given->of() != nullptr ? vec3_zero() : out->position;
+        if (!vector(here, "position", given->position(), usual, WORLD_EXTENT_MAX_M,
                     &made.position) ||
             !number(here, "radius", given->radius(), 0.01f, 1000.0f, &made.radius) ||
             !number(here, "rate", given->rate(), -1e6f, 1e6f, &made.rate) ||
             !number(here, "start", given->start(), 0.0f, 1e6f, &made.start_s) ||
             (given->stop() != -1.0f &&
              !number(here, "stop", given->stop(), made.start_s, 1e6f, &made.stop_s))) {
+            return false;
+        }
+        if (given->of() != nullptr && !name(here, "of", given->of(), made.of)) {
             return false;
         }
         springs_.push_back(made);

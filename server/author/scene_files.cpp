@@ -1,9 +1,10 @@
-// scene_files.cpp: reads the meshes that a scene references and packs them into it. A compound with
-// a file is decomposed into convex parts here, so that clients need not.
+// scene_files.cpp: reads the meshes and pictures that a scene references and packs them into it. A
+// compound with a file is decomposed into convex parts here, so that clients need not.
 #include "server/author/scene_files.h"
 
 #include "scene_generated.h"
 #include "server/author/convex_parts.h"
+#include "server/author/height_image.h"
 #include "server/author/mesh_file.h"
 #include "server/author/scene_json.h"
 #include "shared/base/file.h"
@@ -45,7 +46,9 @@ class Inliner
         return false;
     }
     bool may_read(const std::string &place) const;
+    char *open(const std::string &at, const std::string &file, size_t *bytes);
     bool read(const std::string &at, const std::string &file, MeshFile *mesh);
+    bool heights(const std::string &at, fb::ShapeT *shape);
     bool triangles(const std::string &at, std::string *file, std::vector<fb::Point> *vertices,
                    std::vector<fb::Triangle> *triangles);
     bool parts(const std::string &at, fb::ShapeT *shape);
@@ -74,18 +77,63 @@ bool Inliner::may_read(const std::string &place) const
     return below;
 }
 
-bool Inliner::read(const std::string &at, const std::string &file, MeshFile *mesh)
+// The file's bytes, to be freed; nullptr: it failed.
+char *Inliner::open(const std::string &at, const std::string &file, size_t *bytes)
 {
     std::string place = file[0] == '/' ? file : folder_ + file;
     ErrorText why = {};
-    size_t bytes = 0;
     if (!anywhere_ && !may_read(place)) {
-        return fail(at, "outside the scene's folder; copy it there, or start the server with "
-                        "--allow-outside");
+        fail(at, "outside the scene's folder; copy it there, or start the server with "
+                 "--allow-outside");
+        return nullptr;
     }
-    char *text = file_read(place.c_str(), MESH_FILE_BYTES_MAX, &bytes, &why);
+    char *text = file_read(place.c_str(), MESH_FILE_BYTES_MAX, bytes, &why);
     if (text == nullptr) {
-        return fail(at, why.text);
+        fail(at, why.text);
+    }
+    return text;
+}
+
+// A picture's samples become the heights of a terrain.
+bool Inliner::heights(const std::string &at, fb::ShapeT *shape)
+{
+    HeightImage image = {};
+    ErrorText why = {};
+    size_t bytes = 0;
+    if (!shape->heights.empty() || shape->noise != nullptr || shape->columns != 0 ||
+        shape->rows != 0) {
+        return fail(at + ".file",
+                    "given besides heights, noise, columns or rows; give one of them");
+    }
+    char *text = open(at + ".file", shape->file, &bytes);
+    if (text == nullptr) {
+        return false;
+    }
+    int result = height_image_read(&image, text, bytes, shape->file.c_str(), &why);
+    free(text);
+    if (result != ERROR_OK) {
+        return fail(at + ".file", why.text);
+    }
+    size_t count = (size_t)image.columns * image.rows;
+    shape->heights.reserve(count);
+    for (size_t i = 0; i < count; i++) {
+        shape->heights.push_back(shape->scale * (f32)image.samples[i] / 65535.0f);
+    }
+    shape->columns = image.columns;
+    shape->rows = image.rows;
+    height_image_finish(&image);
+    shape->file.clear();
+    shape->scale = 1.0f;
+    return true;
+}
+
+bool Inliner::read(const std::string &at, const std::string &file, MeshFile *mesh)
+{
+    ErrorText why = {};
+    size_t bytes = 0;
+    char *text = open(at, file, &bytes);
+    if (text == nullptr) {
+        return false;
     }
     int result = mesh_file_read(mesh, text, bytes, file.c_str(), &why);
     free(text);
@@ -174,8 +222,11 @@ bool Inliner::shape(const std::string &at, fb::ShapeT *shape)
     if (shape->kind == fb::ShapeKind::compound) {
         return parts(at, shape);
     }
+    if (shape->kind == fb::ShapeKind::terrain) {
+        return heights(at, shape);
+    }
     if (shape->kind != fb::ShapeKind::mesh) {
-        return fail(at + ".file", "only a mesh and a compound have one; leave it out");
+        return fail(at + ".file", "only a mesh, a compound and a terrain have one; leave it out");
     }
     return triangles(at, &shape->file, &shape->vertices, &shape->triangles);
 }

@@ -1,6 +1,6 @@
 /*
- * scene_files.h: inlines the files referenced by a scene: .obj, .ply and .asc meshes are read once
- * when the scene is loaded, and become part of its bytes.
+ * scene_files.h: inlines the files referenced by a scene: .obj, .ply and .asc meshes and pictures
+ * of heights are read once when the scene is loaded, and become part of its bytes.
  * Layer: server/author; used by scene_load.cpp. Implemented by scene_files.cpp (FlatBuffers).
  */
 #ifndef PLENUM_SERVER_AUTHOR_SCENE_FILES_H

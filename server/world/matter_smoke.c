@@ -229,6 +229,27 @@ static SmokeSource source_of_hand(const MatterSmoke *m, SmokeHand *hand)
                          .blow = hand_blow};
 }
 
+static bool source_runs(const SceneSmokeSource *source, f64 now)
+{
+    return now >= (f64)source->start_s && (source->stop_s < 0.0f || now < (f64)source->stop_s);
+}
+
+static void find_carried(MatterSmoke *m)
+{
+    const Scene *scene = smoke_scene(m);
+    if (!carried_begin(&m->carried, m->base.world)) {
+        return;
+    }
+    for (u32 g = 0; g < m->count; g++) {
+        for (u32 i = 0; i < scene->smokes[g].source_count; i++) {
+            const char *of = scene->smokes[g].sources[i].of;
+            if (of[0] != '\0') {
+                carried_add(&m->carried, m->base.world, g * SCENE_SMOKE_SOURCES_MAX + i, of);
+            }
+        }
+    }
+}
+
 static void set_sources(MatterSmoke *m, u32 grid)
 {
     const Scene *scene = smoke_scene(m);
@@ -238,9 +259,18 @@ static void set_sources(MatterSmoke *m, u32 grid)
     f64 now = (f64)m->ticks / (f64)scene->tick_rate;
     for (u32 i = 0; i < smoke->source_count; i++) {
         const SceneSmokeSource *source = &smoke->sources[i];
-        bool stopped = source->stop_s >= 0.0f && now >= (f64)source->stop_s;
-        if (now >= (f64)source->start_s && !stopped) {
+        if (source->of[0] == '\0' && source_runs(source, now)) {
             sources[count++] = source_of(m, source);
+        }
+    }
+    for (u32 c = 0; c < m->carried.count && count < SCENE_SMOKE_SOURCES_MAX; c++) {
+        u32 slot = m->carried.items[c].slot, number = m->carried.items[c].source;
+        const SceneSmokeSource *source = &smoke->sources[number % SCENE_SMOKE_SOURCES_MAX];
+        if (number / SCENE_SMOKE_SOURCES_MAX == grid && source_runs(source, now)) {
+            SmokeSource made = source_of(m, source);
+            made.at = carried_place(m->base.world, slot, made.at);
+            made.velocity = carried_direction(m->base.world, slot, made.velocity);
+            sources[count++] = made;
         }
     }
     for (u32 h = 0; h < SMOKE_HANDS_MAX; h++) {
@@ -261,6 +291,7 @@ static void begin(Matter *matter)
     u32 count = world_colliders(matter, colliders);
     Jobs *jobs = world_jobs(matter->world);
     f32 s = world_tick_s(matter->world);
+    find_carried(m);
     for (u32 c = 0; c < count; c++) {
         colliders[c].ops->begin(colliders[c].of, jobs, s);
     }

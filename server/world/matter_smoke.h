@@ -9,6 +9,7 @@
 #define PLENUM_SERVER_WORLD_MATTER_SMOKE_H
 
 #include "server/physics/grid/smoke.h"
+#include "server/world/carried.h"
 #include "server/world/matter.h"
 
 enum {
@@ -42,6 +43,7 @@ typedef struct MatterSmoke {
     u32 entities[SCENE_SMOKES_MAX];
     u64 ticks; /* since the scene was built */
     SmokeHand hands[SMOKE_HANDS_MAX];
+    CarriedList carried;                 /* source: grid · SCENE_SMOKE_SOURCES_MAX + number */
     u32 parameters[PARAMETERS_OF_SMOKE]; /* indices for world_value */
     SmokeProbe probes[SMOKE_PROBES_MAX];
     u32 probe_count;

@@ -18,6 +18,9 @@ static const f32 reach_m = 8.0f;
 /* Dry land is shown this far below its bed. Codes reach down to there: clients draw the sides of
  * the water down to the lowest code. */
 static const f32 dry_cells = 0.5f;
+/* Foam is sent in steps of 1/63: finer ones are not seen. */
+static const f32 foam_steps = 63.0f;
+static const u32 foam_code = 65535 / 63;
 
 /* ---- life ---- */
 
@@ -35,9 +38,17 @@ static PoolDef def_of(const Scene *scene, const SceneWater *water)
                      .damping = water->damping,
                      .density = water->density,
                      .drag = water->drag,
+                     .foam = water->foam,
+                     .foam_life_s = water->foam_life,
                      .group = water->group,
                      .mask = water->mask,
                      .awake = scene->no_sleep};
+}
+
+/* Heights, and foam. */
+static u32 channels_of(const SceneWater *water)
+{
+    return water->method == WATER_SHALLOW && water->foam > 0.0f ? 2 : 1;
 }
 
 static u64 estimate(const Scene *scene)
@@ -46,7 +57,8 @@ static u64 estimate(const Scene *scene)
     for (u32 i = 0; i < scene->water_count; i++) {
         PoolDef def = def_of(scene, &scene->waters[i]);
         u64 cells = (u64)def.size[0] * def.size[1];
-        bytes += pool_bytes(&def) + cells * HISTORY_FRAMES * sizeof(u16);
+        u64 element = channels_of(&scene->waters[i]) * sizeof(u16);
+        bytes += pool_bytes(&def) + cells * HISTORY_FRAMES * element;
     }
     return bytes;
 }
@@ -103,7 +115,7 @@ static void declare_field(MatterWater *m, u32 i)
         up = f32_max(up, 2.0f * scene->basins[water->first_basin + b].level);
     }
     FieldDesc field = {.kind = FIELD_GRID2,
-                       .channels = 1,
+                       .channels = (u8)channels_of(water),
                        .capacity = water->cells[0] * water->cells[1],
                        .dims = {(u16)water->cells[0], (u16)water->cells[1]},
                        .spacing = {water->cell, 1.0f, water->cell},
@@ -235,7 +247,11 @@ static void write_all(const Matter *matter, Frame *frame)
         u16 *codes = frame_field(frame, m->fields[w]);
         for (u32 c = 0; c < field->capacity; c++) {
             f32 level = shown_level(m->pools[w], water, c % field->dims[0], c / field->dims[0]);
-            codes[c] = quantize_height(field, water->position.y + level);
+            codes[c * field->channels] = quantize_height(field, water->position.y + level);
+            if (field->channels == 2) {
+                f32 foam = pool_foam(m->pools[w], c % field->dims[0], c / field->dims[0]);
+                codes[2 * c + 1] = (u16)((u32)(foam * foam_steps + 0.5f) * foam_code);
+            }
         }
     }
 }

@@ -10,6 +10,7 @@
 #define PLENUM_SERVER_WORLD_MATTER_WATER_H
 
 #include "server/physics/grid/heights_pool.h"
+#include "server/world/carried.h"
 #include "server/world/matter.h"
 
 enum {
@@ -45,6 +46,7 @@ typedef struct MatterWater {
     u32 *dams;                           /* [scene->dam_count] ids of entities */
     u64 ticks;                           /* since the scene was built */
     u64 drops;                           /* of rain: counter of its random numbers */
+    CarriedList carried;                 /* by number of the scene's springs */
     u32 parameters[PARAMETERS_OF_WATER]; /* indices for world_value */
     OwnWaterProbe probes[PROBES_MAX];
     u32 probe_count;

@@ -81,8 +81,36 @@ static void rain(MatterWater *m, u32 index, f32 factor)
     }
 }
 
+static void find_carried(MatterWater *m)
+{
+    const Scene *scene = water_scene(m);
+    if (carried_begin(&m->carried, m->base.world)) {
+        for (u32 s = 0; s < scene->spring_count; s++) {
+            if (scene->springs[s].of[0] != '\0') {
+                carried_add(&m->carried, m->base.world, s, scene->springs[s].of);
+            }
+        }
+    }
+}
+
+static void pour(MatterWater *m, u32 index, u32 number, f64 volume)
+{
+    const SceneSpring *spring = &water_scene(m)->springs[number];
+    if (spring->of[0] == '\0') {
+        pool_pour(m->pools[index], spring->position, spring->radius, volume);
+        return;
+    }
+    for (u32 c = 0; c < m->carried.count; c++) {
+        if (m->carried.items[c].source == number) {
+            Vec3 at = carried_place(m->base.world, m->carried.items[c].slot, spring->position);
+            pool_pour(m->pools[index], at, spring->radius, volume);
+        }
+    }
+}
+
 void matter_water_flow(MatterWater *m)
 {
+    find_carried(m);
     const Scene *scene = water_scene(m);
     f64 tick_s = (f64)world_tick_s(m->base.world), now = (f64)m->ticks * tick_s;
     f32 rate = world_value(m->base.world, m->parameters[PARAMETER_SPRINGS])[0];
@@ -91,10 +119,10 @@ void matter_water_flow(MatterWater *m)
         const SceneWater *water = &scene->waters[i];
         for (u32 s = 0; s < water->spring_count; s++) {
             const SceneSpring *spring = &scene->springs[water->first_spring + s];
+            f64 volume = (f64)spring->rate * (f64)rate * tick_s;
             if (now >= (f64)spring->start_s &&
                 (spring->stop_s < 0.0f || now < (f64)spring->stop_s)) {
-                pool_pour(m->pools[i], spring->position, spring->radius,
-                          (f64)spring->rate * (f64)rate * tick_s);
+                pour(m, i, water->first_spring + s, volume);
             }
         }
         if (water->rain > 0.0f && wet > 0.0f) {

@@ -33,8 +33,8 @@ static void step(Smoke *smoke, f64 s)
 
 /* ---- cavity ---- */
 
-/* u on the vertical centre line of Ghia's table I, v on the horizontal one of table II. Without v of
- * Re 400 at 0.9063, a misprint. */
+/* u on the vertical centre line of Ghia's table I, v on the horizontal one of table II, without v
+ * of Re 400 at 0.9063, a misprint. */
 static const f64 cavity_y[] = {0.0547, 0.0625, 0.0703, 0.1016, 0.1719, 0.2813, 0.4531, 0.5,
                                0.6172, 0.7344, 0.8516, 0.9531, 0.9609, 0.9688, 0.9766};
 static const f64 cavity_x[] = {0.0625, 0.0703, 0.0781, 0.0938, 0.1563, 0.2266, 0.2344,

@@ -1,4 +1,4 @@
-/* test_truth_water.c: a few random cases of each law of truth_water.c. */
+/* test_truth_water.c: a few random cases of each law of truth_water.c and truth_pool.c. */
 #include "tests/support/truth.h"
 
 #include <setjmp.h>
@@ -11,6 +11,7 @@ static void laws_hold(void **unused)
 {
     PL_UNUSED(unused);
     assert_int_equal(truth_check(truth_water), 0);
+    assert_int_equal(truth_check(truth_pool), 0);
 }
 
 int main(void)

@@ -47,8 +47,8 @@ bool bench_again(Bench *bench);
 f64 bench_median(Bench *bench);
 /* Prints the row of the samples. */
 void bench_print(Bench *bench, const BenchRow *row);
-/* After a row in ms of a step over that many cells: prints as one more row what it reads and writes,
- * bytes_of_cell, as a share of the bandwidth of a copy of as many bytes in this run. */
+/* After a row in ms of a step over that many cells: prints as one more row what it reads and
+ * writes, bytes_of_cell, as a share of the bandwidth of a copy of as many bytes in this run. */
 void bench_bandwidth(Bench *bench, const char *name, u64 cells, u64 bytes_of_cell);
 
 /* Loads a scene of shared/scenes; stops the program with a text if it cannot. */

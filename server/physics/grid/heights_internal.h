@@ -48,6 +48,11 @@ typedef struct PoolHand {
     u32 live;
 } PoolHand;
 
+/* Cells [first, end) of a row; none if first ≥ end. */
+typedef struct PoolSpan {
+    u32 first, end;
+} PoolSpan;
+
 struct Pool {
     PoolDef def;
     Shallow *shallow; /* one of the two */
@@ -65,6 +70,9 @@ struct Pool {
     PoolFall *falls;
     u32 fall_count, fall_capacity;
     u64 drawn; /* random numbers */
+    /* NULL: no foam. Outside the spans of its rows it is 0. */
+    f32 *foam, *foam_next; /* [cells] 0..1 */
+    PoolSpan *foam_spans;  /* [2][size[1]] of both */
     /* Of the tick. */
     Collider colliders[POOL_COLLIDERS_MAX];
     u32 collider_count;
@@ -95,6 +103,15 @@ static inline void pool_column_under(PoolColumn *column, const PoolBody *around)
     column->under = f32_max(f32_min(column->top, around->level) - column->low, 0.0f);
     column->middle.y = column->low + 0.5f * column->under;
 }
+
+/* heights_foam.c: a tick's foam, after the step. */
+void pool_foam_step(Pool *pool);
+/* Of a body that in a tick sank by `sunk` m in a cell and made its water faster by m/s; of a parcel
+ * that fell into it. */
+void pool_foam_of_body(Pool *pool, u32 cell, f32 sunk, f32 faster);
+void pool_foam_of_parcel(Pool *pool, u32 cell);
+void pool_foam_clear(Pool *pool);
+void pool_serialize_foam(Pool *pool, State *state);
 
 /* heights_shed.c */
 void pool_serialize_falls(Pool *pool, State *state);

@@ -34,12 +34,18 @@ static WaveDef wave_def_of(const PoolDef *def)
     return made;
 }
 
+static bool has_foam(const PoolDef *def)
+{
+    return !def->waves && def->foam > 0.0f;
+}
+
 u64 pool_bytes(const PoolDef *def)
 {
     u64 cells = (u64)def->size[0] * def->size[1];
     ShallowDef shallow = shallow_def_of(def);
     WaveDef wave = wave_def_of(def);
     u64 cell_bytes = 3 * sizeof(f32) + 2 * sizeof(f64) + sizeof(u32) + 1;
+    cell_bytes += has_foam(def) ? 2 * sizeof(f32) : 0;
     return sizeof(Pool) + cells * cell_bytes +
            (def->waves ? wave_bytes(&wave) : shallow_bytes(&shallow));
 }
@@ -64,8 +70,15 @@ static bool reserve(Pool *pool, ErrorText *error)
     pool->pushed = calloc(cells, 2 * sizeof(f64));
     pool->touched = calloc(cells, sizeof(u32));
     pool->listed = calloc(cells, 1);
-    if (pool->bed == NULL || pool->held == NULL || pool->wanted == NULL || pool->pushed == NULL ||
-        pool->touched == NULL || pool->listed == NULL) {
+    bool foam = true;
+    if (has_foam(def)) {
+        pool->foam = calloc(cells, sizeof(f32));
+        pool->foam_next = calloc(cells, sizeof(f32));
+        pool->foam_spans = calloc(def->size[1], 2 * sizeof(PoolSpan));
+        foam = pool->foam != NULL && pool->foam_next != NULL && pool->foam_spans != NULL;
+    }
+    if (!foam || pool->bed == NULL || pool->held == NULL || pool->wanted == NULL ||
+        pool->pushed == NULL || pool->touched == NULL || pool->listed == NULL) {
         error_set(error, ERROR_MEMORY, "out of memory for %u x %u cells", def->size[0],
                   def->size[1]);
         return false;
@@ -110,6 +123,9 @@ void pool_destroy(Pool *pool)
         free(pool->columns);
         free(pool->bodies);
         free(pool->falls);
+        free(pool->foam);
+        free(pool->foam_next);
+        free(pool->foam_spans);
         free(pool);
     }
 }
@@ -131,6 +147,7 @@ static void forget(Pool *pool)
         pool->falls[n].owed = 0.0f;
         pool->falls[n].shed = 0;
     }
+    pool_foam_clear(pool);
     pool->stats = (PoolStats){.awake = true, .slowed = 1.0f};
 }
 
@@ -455,6 +472,7 @@ void pool_finish(Pool *pool)
         ShallowStats stats = shallow_stats(pool->shallow);
         pool->stats.slowed = stats.slowed;
         pool->stats.awake = stats.tiles_awake > 0;
+        pool_foam_step(pool);
     }
     pool->collider_count = 0;
     pool->stats.caught = 0;
@@ -572,6 +590,7 @@ void pool_serialize(Pool *pool, State *state)
     serialize_held(pool, state);
     state_bytes(state, &pool->missing, sizeof pool->missing);
     pool_serialize_falls(pool, state);
+    pool_serialize_foam(pool, state);
     state_count(state, &pool->hand_end, POOL_HANDS_MAX);
     for (u32 n = 0; n < pool->hand_end && !state->failed; n++) {
         state_bytes(state, &pool->hands[n], sizeof pool->hands[n]);

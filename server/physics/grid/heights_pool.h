@@ -39,6 +39,8 @@ typedef struct PoolDef {
     f32 friction, damping; /* as for shallow.h, wave.h */
     f32 density;           /* kg/m³ */
     f32 drag;              /* coefficient of bodies */
+    f32 foam;              /* shallow: factor on the foam that is made; 0: there is none */
+    f32 foam_life_s;       /* s in which it fades to a third, > 0 */
     u32 group, mask;       /* as for bodies; 0: 1 and all */
     bool awake;            /* never sleeps */
 } PoolDef;
@@ -72,6 +74,8 @@ f32 pool_level(const Pool *pool, u32 i, u32 k);
 f32 pool_depth(const Pool *pool, u32 i, u32 k);
 /* m/s along x and z; 0 of waves. */
 void pool_flow(const Pool *pool, u32 i, u32 k, f32 *u, f32 *w);
+/* Share of a cell that is white with foam, 0..1. */
+f32 pool_foam(const Pool *pool, u32 i, u32 k);
 /* The cell at a place; false: beside the grid. */
 bool pool_cell(const Pool *pool, Vec3 place, u32 *i, u32 *k);
 

@@ -11,6 +11,8 @@ static const f32 heave_damping = 0.1f;
 static const f32 creep_m_s = 0.1f;
 /* What bodies displace follows them in steps of this: less would keep still water awake, m. */
 static const f32 follow_m = 1e-6f;
+/* Of a cell's water, what may be taken back at a time: what is left keeps its speed. */
+static const f32 take_share = 0.9f;
 
 enum {
     SIX = 6 /* velocities of a body along and about x, y, z */
@@ -356,31 +358,73 @@ static void push_waves(Pool *pool, u32 cell)
     }
 }
 
-/* Gives a cell what bodies displace and pushed; returns by how much that made it deeper, m. */
+/* The cell that takes up momentum given to one: itself, or one beside it that is twice as deep, so
+ * that no film becomes a jet. */
+static u32 taker_of(const Pool *pool, u32 cell)
+{
+    u32 best = cell;
+    f32 most = 2.0f * pool_depth(pool, cell % pool->def.size[0], cell / pool->def.size[0]);
+    for (u32 side = 0; side < HEIGHTS_SIDE_COUNT; side++) {
+        u32 at[2] = {cell % pool->def.size[0], cell / pool->def.size[0]}, axis = side / 2;
+        u32 count = pool->def.size[axis];
+        bool edge = side % 2 == 0 ? at[axis] == 0 : at[axis] + 1 == count;
+        if (edge && pool->def.border[side] != HEIGHT_PERIODIC) {
+            continue;
+        }
+        at[axis] = (at[axis] + (side % 2 == 0 ? count - 1 : 1)) % count;
+        f32 depth = pool_depth(pool, at[0], at[1]);
+        if (depth > most) {
+            most = depth;
+            best = at[1] * pool->def.size[0] + at[0];
+        }
+    }
+    return best;
+}
+
+/* N s along x and z. */
+static void give_momentum(Pool *pool, u32 cell, const f64 momentum[2])
+{
+    u32 taker = taker_of(pool, cell), i = taker % pool->def.size[0], k = taker / pool->def.size[0];
+    f32 depth = pool_depth(pool, i, k), u, w;
+    f64 mass = (f64)pool->def.density * (f64)pool->def.cell_m * (f64)pool->def.cell_m * (f64)depth;
+    if (!(mass > 0.0) || (momentum[0] == 0.0 && momentum[1] == 0.0)) {
+        return;
+    }
+    pool_flow(pool, i, k, &u, &w);
+    f32 faster[2] = {(f32)(momentum[0] / mass), (f32)(momentum[1] / mass)};
+    pool_foam_of_body(pool, taker, 0.0f, f32_max(fabsf(faster[0]), fabsf(faster[1])));
+    shallow_set(pool->shallow, i, k, depth, u + faster[0], w + faster[1]);
+}
+
+/* Gives a cell what bodies displace and pushed; returns by how much that made it deeper, m. What is
+ * taken away leaves its momentum to the water there. */
 static f32 give_water(Pool *pool, u32 cell)
 {
     u32 i = cell % pool->def.size[0], k = cell / pool->def.size[0];
     f32 depth = pool_depth(pool, i, k), u, w;
     const f64 *push = &pool->pushed[2 * (size_t)cell];
     /* What has run off cannot be taken back yet. */
-    f32 change = f32_max(pool->wanted[cell] - pool->held[cell], -depth);
+    f32 wanted = pool->wanted[cell] - pool->held[cell];
     if (pool->wave != NULL) {
         push_waves(pool, cell);
-        wave_add(pool->wave, i, k, change, 0.0f);
-        return pool_depth(pool, i, k) - depth;
+        return wave_add(pool->wave, i, k, f32_max(wanted, -f32_max(depth, 0.0f)), 0.0f);
     }
+    f32 change = f32_max(wanted, -take_share * depth);
     change = fabsf(change) > follow_m || pool->wanted[cell] == 0.0f ? change : 0.0f;
-    if (change == 0.0f && push[0] == 0.0 && push[1] == 0.0) {
-        return 0.0f;
+    f64 momentum[2] = {push[0], push[1]};
+    if (change != 0.0f) {
+        pool_flow(pool, i, k, &u, &w);
+        f32 deeper = depth + change;
+        f64 part = change > 0.0f ? (f64)depth / (f64)deeper : 1.0;
+        f64 area = (f64)pool->def.cell_m * (f64)pool->def.cell_m;
+        f64 taken = (f64)pool->def.density * area * (f64)f32_max(-change, 0.0f);
+        momentum[0] += taken * (f64)u;
+        momentum[1] += taken * (f64)w;
+        pool_foam_of_body(pool, cell, change, 0.0f);
+        shallow_set(pool->shallow, i, k, deeper, (f32)((f64)u * part), (f32)((f64)w * part));
     }
-    f32 deeper = depth + change;
-    pool_flow(pool, i, k, &u, &w);
-    f64 mass = (f64)pool->def.density * (f64)pool->def.cell_m * (f64)pool->def.cell_m * (f64)deeper;
-    f64 part = (f64)depth / (f64)deeper;
-    bool wet = deeper > 0.0f;
-    shallow_set(pool->shallow, i, k, deeper, wet ? (f32)((f64)u * part + push[0] / mass) : 0.0f,
-                wet ? (f32)((f64)w * part + push[1] / mass) : 0.0f);
-    return deeper - depth;
+    give_momentum(pool, cell, momentum);
+    return change != 0.0f ? pool_depth(pool, i, k) - depth : 0.0f;
 }
 
 void pool_displace(Pool *pool)

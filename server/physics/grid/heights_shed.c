@@ -285,6 +285,9 @@ bool pool_catch(Pool *pool, const PoolParcel *parcel)
     f32 part = depth / deeper, other = 1.0f - part;
     shallow_set(pool->shallow, i, k, deeper, u * part + parcel->velocity.x * other,
                 w * part + parcel->velocity.z * other);
+    if (depth > 0.0f) {
+        pool_foam_of_parcel(pool, k * pool->def.size[0] + i);
+    }
     pool->stats.caught++;
     return true;
 }

@@ -19,6 +19,10 @@ enum {
 #define SHALLOW_THIN_CELLS   1e-3f
 #define SHALLOW_THIN_MAX_M   1e-3f
 #define SHALLOW_CALM_M_S     5e-4f
+/* Where the bed bends by more than this part of the depth from cell to cell, values are constant
+ * within cells: the half step in time would take the bed's slope for the water's, and a ripple on a
+ * lake over rough ground grew without end. */
+#define SHALLOW_SMOOTH       0.5f
 /* Courant numbers of waves, and of the water itself (a cell loses at most a quarter of its water
  * through each of its faces). */
 #define SHALLOW_COURANT      0.45f

@@ -138,19 +138,37 @@ const f32 *wave_levels(const Wave *wave, u32 *stride)
     return wave->now + wave->first;
 }
 
-void wave_add(Wave *wave, u32 i, u32 k, f32 level, f32 speed)
+/* Whether water leaves at a side. */
+static bool is_open(const Wave *wave)
+{
+    bool open = false;
+    for (u32 side = 0; side < HEIGHTS_SIDE_COUNT; side++) {
+        open = open || wave->def.border[side] == HEIGHT_ABSORBING;
+    }
+    return open;
+}
+
+f32 wave_add(Wave *wave, u32 i, u32 k, f32 level, f32 speed)
 {
     CHECK(i < wave->def.size[0] && k < wave->def.size[1]);
     size_t at = at_of(wave, (i32)i, (i32)k);
     f32 depth = wave->def.depth_m, old = wave->now[at];
-    f32 raised = fabsf(level) <= HEIGHTS_DEPTH_MAX_M ? old + level : old;
+    /* What waves have piled up beyond the depth is cut here, and the next step spreads it. */
+    f32 cut = f32_max(-depth, f32_min(old, depth));
+    f32 raised = fabsf(level) <= HEIGHTS_DEPTH_MAX_M ? cut + level : cut;
     raised = f32_max(-depth, f32_min(raised, depth));
     wave->now[at] = raised;
     wave->before[at] += raised - old;
-    wave->total += (f64)raised - (f64)old;
+    wave->total += (f64)raised - (f64)cut;
     if (fabsf(speed) <= SPEED_MAX_M_S) {
-        wave->before[at] = f32_max(-depth, f32_min(wave->before[at] - speed * wave->step_s, depth));
+        f32 kept = wave->before[at];
+        wave->before[at] = f32_max(-depth, f32_min(kept - speed * wave->step_s, depth));
+        /* All water together neither rises nor falls: the next step takes the mean back. */
+        f64 rises = wave->keep * ((f64)kept - (f64)wave->before[at]);
+        f64 cells = (f64)wave->def.size[0] * wave->def.size[1];
+        wave->add -= is_open(wave) ? 0.0f : (f32)(rises / cells);
     }
+    return raised - cut;
 }
 
 /* ---- borders ---- */
@@ -277,15 +295,11 @@ static void change_step(Wave *wave, f32 step_s)
 static void keep_volume(Wave *wave)
 {
     f64 sum = 0.0;
-    bool leaves = false;
-    for (u32 side = 0; side < HEIGHTS_SIDE_COUNT; side++) {
-        leaves = leaves || wave->def.border[side] == HEIGHT_ABSORBING;
-    }
     for (u32 k = 0; k < wave->def.size[1]; k++) {
         sum += wave->row_sums[k];
     }
     f64 cells = (f64)wave->def.size[0] * wave->def.size[1];
-    wave->total = leaves ? sum : wave->total;
+    wave->total = is_open(wave) ? sum : wave->total;
     f64 error = wave->total - sum;
     wave->add = (f32)((error + wave->keep * (error - wave->error)) / cells);
     wave->error = error;

@@ -43,8 +43,10 @@ bool wave_tune(Wave *wave, f32 damping);
 /* Levels between steps, m above rest: cell (i, k) at [k · stride + i]. */
 const f32 *wave_levels(const Wave *wave, u32 *stride);
 /* Raises one cell by `level` m and its velocity by `speed` m/s; values that are not finite are 0.
- * The levels stay within ± the depth. */
-void wave_add(Wave *wave, u32 i, u32 k, f32 level, f32 speed);
+ * The level ends within ± the depth: what waves have piled up beyond is spread over all cells, as
+ * is the mean of velocities where no side is open, so that the volume stays. Returns by how much
+ * this raised the cell, m. */
+f32 wave_add(Wave *wave, u32 i, u32 k, f32 level, f32 speed);
 
 /* Advances by time_s > 0 under a downward gravity ≥ 0. */
 void wave_step(Wave *wave, f32 time_s, f32 gravity, Jobs *jobs);

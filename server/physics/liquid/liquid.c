@@ -151,7 +151,6 @@ void liquid_factors(Liquid *liquid)
 {
     f32 d = liquid->def.spacing, volume = d * d * d;
     liquid->mixed = liquid->grains;
-    liquid->cohesive = false;
     for (u32 p = 0; p < liquid->def.phase_count; p++) {
         const LiquidPhaseDef *phase = &liquid->def.phases[p];
         bool grains = phase->kind == LIQUID_GRAINS;
@@ -166,7 +165,6 @@ void liquid_factors(Liquid *liquid)
             .radius = grains ? 0.49f * d : 0.2f * d, /* contacts keep grains at 0.5 */
             .grains = grains};
         liquid->mixed = liquid->mixed || phase->density != liquid->def.phases[0].density;
-        liquid->cohesive = liquid->cohesive || liquid->factors[p].cohesion > 0.0f;
     }
 }
 

@@ -118,7 +118,7 @@ struct Liquid {
     u32 ticks;                     /* since created, for the re-sort of slots */
     u32 steps;                     /* in each substep of this tick */
     bool mixed;                    /* grains, or liquids of several densities: general passes */
-    bool cohesive;                 /* some surface tension */
+    bool cohesive;                 /* in this substep: surface tension that matters */
     bool grains;                   /* a phase of grains exists */
     bool fluids;                   /* and one of liquid */
     struct Grains *contacts;       /* of grains; NULL: no such phase */

@@ -25,6 +25,9 @@ static const f32 closing_part = 0.25f;
  * one. */
 static const f32 shift_part = 2.0f;
 static const f32 shift_excess_most = 1.0f;
+/* Longest shift, spacings: shifts know no contact, and must not carry what is crushed through a
+ * wall. */
+static const f32 shift_most = 0.25f;
 /* An item with this little density has no pressure from earlier. */
 static const f32 alone_excess = -0.25f;
 /* Least kinematic viscosity, spacings² per step: it stills the noise of a rough arrangement. */
@@ -428,6 +431,13 @@ static f32 or_zero(f32 x)
     return x - x == 0.0f ? x : 0.0f;
 }
 
+static Vec3 shift_of(const Liquid *liquid, u32 i)
+{
+    Vec3 shift = vec3_of(&liquid->shift[i]);
+    f32 most = shift_most * liquid->def.spacing, size2 = vec3_length_squared(shift);
+    return size2 > most * most ? vec3_scale(shift, most / sqrtf(size2)) : shift;
+}
+
 static void move(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
@@ -439,7 +449,7 @@ static void move(void *context, u32 first, u32 end, u32 worker)
         Vec3 u = vec3(or_zero(v->x), or_zero(v->y), or_zero(v->z));
         f32 speed = vec3_length(u);
         u = speed > SPEED_MAX_M_S ? vec3_scale(u, SPEED_MAX_M_S / speed) : u;
-        Vec3 at = vec3_add(vec3_add_scaled(vec3_of(x), h, u), vec3_of(&liquid->shift[i]));
+        Vec3 at = vec3_add(vec3_add_scaled(vec3_of(x), h, u), shift_of(liquid, i));
         f32 e = WORLD_EXTENT_MAX_M;
         at = vec3(f32_clamp(at.x, -e, e), f32_clamp(at.y, -e, e), f32_clamp(at.z, -e, e));
         way = f32_max(way, vec3_length_squared(vec3_sub(at, vec3_of(x))));

@@ -16,6 +16,8 @@ static const f32 pressure_most = 0.12f;
 static const f32 standing_most = 100.0f;
 /* Greatest way of the fastest item in a step, spacings. */
 static const f32 way_most = 0.6f;
+/* σ / (ρ g spacing²) below which surface tension is left out. */
+static const f32 tension_least = 0.005f;
 
 void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_s, Jobs *jobs)
 {
@@ -72,6 +74,20 @@ static u32 steps_of(const Liquid *liquid, f32 h)
     return u32_max(liquid->def.iterations, needed);
 }
 
+/* Whether some surface tension is more than this part of the weight of a cube of one spacing over
+ * its edge: the capillary length is then 0.07 spacings or longer. */
+static bool tension_matters(const Liquid *liquid)
+{
+    f32 d = liquid->def.spacing, weight = tension_least * d * d * vec3_length(liquid->gravity);
+    bool matters = false;
+    for (u32 p = 0; p < liquid->def.phase_count; p++) {
+        const LiquidPhaseDef *phase = &liquid->def.phases[p];
+        matters = matters ||
+                  (phase->kind == LIQUID_FLUID && phase->surface_tension > weight * phase->density);
+    }
+    return matters;
+}
+
 void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity)
 {
     if (!liquid->in_tick) {
@@ -79,6 +95,7 @@ void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity)
     }
     liquid->gravity = gravity;
     liquid->span = h;
+    liquid->cohesive = tension_matters(liquid);
     u32 steps = liquid->fluids ? steps_of(liquid, h) : liquid->def.iterations;
     liquid->steps = steps;
     f32 step = h / (f32)steps;

@@ -193,6 +193,34 @@ static void abuse_leaves_a_bounded_world(void **state)
     liquid_kit_free(&kit);
 }
 
+/* Particles crushed into a wall are driven apart, but not through it. */
+static void what_is_crushed_stays_inside(void **state)
+{
+    PL_UNUSED(state);
+    enum {
+        CRUSHED = 79
+    };
+    f32 d = 0.02f;
+    LiquidDef def = liquid_kit_water(d, CRUSHED);
+    LiquidKit kit = liquid_kit_make(&def, 9.81f);
+    liquid_kit_tank(&kit, vec3(0.2f, 0.4f, 0.2f));
+    for (u32 k = 0; k < CRUSHED; k++) {
+        f32 off = 0.0005f * (f32)k / CRUSHED;
+        liquid_spawn(kit.liquid, 0, vec3(0.006f + off, 0.006f, 0.1f - off), vec3_zero());
+    }
+    f32 least = 0.0f;
+    for (u32 t = 0; t < 60; t++) {
+        liquid_kit_tick(&kit);
+        for (u32 s = 0; s < CRUSHED; s++) {
+            Vec3 x = liquid_positions(kit.liquid)[s];
+            least = f32_min(least, f32_min(x.x, f32_min(x.y, x.z)));
+        }
+    }
+    print_message("at most %.3f m inside a wall\n", -(f64)least);
+    assert_true(least > -0.25f); /* the middle of a wall */
+    liquid_kit_free(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +230,7 @@ int main(void)
         cmocka_unit_test(sorted_slots_hold_the_same_particles),
         cmocka_unit_test(validate_finds_damage),
         cmocka_unit_test(abuse_leaves_a_bounded_world),
+        cmocka_unit_test(what_is_crushed_stays_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -354,7 +354,7 @@ static void test_meshes_come_from_files(void **state)
          "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"rope\",\"file\":\"cube.obj\"}}]}",
          "soft_bodies[0].shape.file: only a mesh has one"},
         {HEAD "\"bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"hull\",\"file\":\"cube.obj\"}}]}",
-         "bodies[0].shape.file: only a mesh and a compound have one"},
+         "bodies[0].shape.file: only a mesh, a compound and a terrain have one"},
     };
     for (u32 i = 0; i < PL_COUNT(says); i++) {
         assert_null(load_with(folder, says[i][0], &error));

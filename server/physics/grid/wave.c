@@ -148,6 +148,12 @@ static bool is_open(const Wave *wave)
     return open;
 }
 
+/* What a step of that length, s, leaves of a velocity. */
+static f32 keep_of(const Wave *wave, f32 step_s)
+{
+    return 1.0f / (1.0f + wave->def.damping * step_s);
+}
+
 f32 wave_add(Wave *wave, u32 i, u32 k, f32 level, f32 speed)
 {
     CHECK(i < wave->def.size[0] && k < wave->def.size[1]);
@@ -164,7 +170,8 @@ f32 wave_add(Wave *wave, u32 i, u32 k, f32 level, f32 speed)
         f32 kept = wave->before[at];
         wave->before[at] = f32_max(-depth, f32_min(kept - speed * wave->step_s, depth));
         /* All water together neither rises nor falls: the next step takes the mean back. */
-        f64 rises = wave->keep * ((f64)kept - (f64)wave->before[at]);
+        f64 keep = (f64)keep_of(wave, wave->step_s);
+        f64 rises = keep * ((f64)kept - (f64)wave->before[at]);
         f64 cells = (f64)wave->def.size[0] * wave->def.size[1];
         wave->add -= is_open(wave) ? 0.0f : (f32)(rises / cells);
     }
@@ -314,7 +321,7 @@ void wave_step(Wave *wave, f32 time_s, f32 gravity, Jobs *jobs)
     f32 h = time_s / (f32)steps, coupling = speed2 * h * h / cell2;
     wave->slowed = coupling > courant2 * 1.001f ? courant2 / coupling : 1.0f;
     wave->coupling = f32_min(coupling, courant2);
-    wave->keep = 1.0f / (1.0f + wave->def.damping * h);
+    wave->keep = keep_of(wave, h);
     if (h != wave->step_s) {
         change_step(wave, h);
     }

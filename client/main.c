@@ -10,9 +10,7 @@
 #include "client/hand/report.h"
 #include "client/link/link_thread.h"
 #include "client/private_server.h"
-#include "protocol/session/known_hosts.h"
-#include "protocol/session/password.h"
-#include "protocol/session/token.h"
+#include "protocol/session/credentials.h"
 #include "shared/base/clock.h"
 #include "shared/base/file.h"
 #include "shared/base/log.h"
@@ -45,11 +43,7 @@ typedef struct ClientOptions {
 typedef struct Client {
     ClientOptions options;
     KnownHosts server_known; /* where it connects to, and whom it expects there */
-    u8 token[TOKEN_BYTES_MAX];
-    char password[PASSWORD_BYTES_MAX];
-    u32 token_bytes;
-    Identity identity;
-    bool proves; /* by that identity */
+    Credentials shown;
     PrivateServer server;
     Script *script;
     u32 show; /* debug overlay bits */
@@ -137,46 +131,31 @@ static bool names_file(const char *operand)
            (strchr(operand, '/') != NULL && stat(operand, &status) == 0);
 }
 
-static bool token_read(Client *client, ErrorText *error)
+static CredentialFiles credential_files(const Client *client)
 {
-    const char *path = client->options.token;
-    if (path == NULL) {
-        return true;
-    }
-    size_t bytes;
-    char *token = file_read(path, sizeof client->token, &bytes, error);
-    if (token == NULL) {
-        return false;
-    }
-    memcpy(client->token, token, bytes);
-    client->token_bytes = (u32)bytes;
-    free(token);
-    if (bytes == 0) {
-        error_set(error, ERROR_FORMAT, "%s: not a token: empty", path);
-    }
-    return bytes != 0;
+    return (CredentialFiles){.token = client->options.token,
+                             .identity = client->options.identity,
+                             .password = client->options.password};
 }
 
 /* ---- one connection ---- */
 
 static Link *dial(void *context, ErrorText *error)
 {
-    KnownHosts *known = &((Client *)context)->server_known;
-    LinkTrust trust = {known_hosts_accept, known};
-    Link *link = link_enet_connect(known->address, &trust, error);
+    Link *link = credentials_dial(&((Client *)context)->server_known, error);
     return link_thread_create(link, clock_now_ns, error);
 }
 
 static bool connect_begin(Client *client, ErrorText *error)
 {
-    ConnectionOptions options = {.token = client->token,
-                                 .token_bytes = client->token_bytes,
-                                 .identity = client->proves ? &client->identity : NULL,
+    ConnectionOptions options = {.token = client->shown.token,
+                                 .token_bytes = client->shown.token_bytes,
+                                 .identity = client->shown.proves ? &client->shown.identity : NULL,
                                  .reconnect = true,
                                  .dial = dial,
                                  .dial_context = client};
     snprintf(options.name, sizeof options.name, "%s", client->options.name);
-    memcpy(options.password, client->password, sizeof options.password);
+    memcpy(options.password, client->shown.password, sizeof options.password);
     Link *link = dial(client, error);
     client->connection = link != NULL ? connection_create(link, &options, error) : NULL;
     return client->connection != NULL;
@@ -336,10 +315,10 @@ static int run_bots(Client *client, ErrorText *error)
         .address = client->server_known.address,
         .trust = {known_hosts_accept, &client->server_known},
         .name = client->options.name,
-        .token = client->token,
-        .token_bytes = client->token_bytes,
-        .identity = client->proves ? &client->identity : NULL,
-        .password = client->password,
+        .token = client->shown.token,
+        .token_bytes = client->shown.token_bytes,
+        .identity = client->shown.proves ? &client->shown.identity : NULL,
+        .password = client->shown.password,
         .count = client->options.bots,
         .duration_s = client->options.duration_s,
         .seed = client->options.seed,
@@ -348,53 +327,6 @@ static int run_bots(Client *client, ErrorText *error)
         .stop = &stop_signal,
     };
     return bots_run(&bots, error);
-}
-
-/* Whom to expect there. Without a place for the file nothing is remembered. */
-static bool expect(Client *client, const char *where, ErrorText *error)
-{
-    char path[KNOWN_HOSTS_PATH_BYTES];
-    ErrorText why = {0};
-    bool kept = file_state_path("known_hosts", path, sizeof path, &why) == ERROR_OK;
-    if (!kept) {
-        log_warn("%s", why.text);
-    }
-    if (known_hosts_init(&client->server_known, where, kept ? path : NULL, error) != ERROR_OK) {
-        return false;
-    }
-    Token token;
-    if (client->token_bytes > 0 && token_peek(client->token, client->token_bytes, &token) &&
-        token.for_server && !known_hosts_pin(&client->server_known, token.server)) {
-        error_set(error, ERROR_USAGE, "%s: the token is for another server than the key in %s",
-                  client->options.token, where);
-        return false;
-    }
-    return true;
-}
-
-/* Reads the long-term key if it is asked for, or if the token is of use only with it. */
-static bool identity_read(Client *client, ErrorText *error)
-{
-    Token token = {0};
-    char path[4096];
-    bool needed = client->token_bytes > 0 &&
-                  token_peek(client->token, client->token_bytes, &token) && token.for_client;
-    if (client->options.identity == NULL && !needed) {
-        return true;
-    }
-    if (client->options.identity == NULL &&
-        file_state_path("client.key", path, sizeof path, error) != ERROR_OK) {
-        return false;
-    }
-    const char *file = client->options.identity != NULL ? client->options.identity : path;
-    client->proves = identity_load(file, &client->identity, error) == ERROR_OK;
-    if (client->proves && needed &&
-        memcmp(token.client, client->identity.public_key, sizeof token.client) != 0) {
-        error_set(error, ERROR_DENIED, "%s: the token belongs to another key than that in %s",
-                  client->options.token, file);
-        return false;
-    }
-    return client->proves;
 }
 
 /* ---- films ---- */
@@ -477,9 +409,8 @@ static int run(Client *client, const char *operand, ErrorText *error)
     if (client->options.list != NULL) {
         return run_list(client, error);
     }
-    const char *password = client->options.password;
-    if (!token_read(client, error) || !identity_read(client, error) ||
-        (password != NULL && password_read(password, client->password, error) != 0)) {
+    const CredentialFiles files = credential_files(client);
+    if (credentials_read(&client->shown, &files, error) != ERROR_OK) {
         return EXIT_INPUT;
     }
     if (client->options.script != NULL) {
@@ -507,7 +438,8 @@ static int run(Client *client, const char *operand, ErrorText *error)
         }
         where = client->server.address;
     }
-    if (!expect(client, where, error)) {
+    if (credentials_expect(&client->shown, &files, where, &client->server_known, error) !=
+        ERROR_OK) {
         return EXIT_USAGE;
     }
     return client->options.bots > 0 ? run_bots(client, error) : run_one(client, error);
@@ -547,8 +479,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "plenum-client: %s\n", error.text);
     }
     connection_destroy(client.connection);
-    identity_finish(&client.identity);
-    seal_wipe(client.token, sizeof client.token);
+    credentials_wipe(&client.shown);
     report_finish(&client.start);
     script_destroy(client.script);
     private_server_stop(&client.server);

@@ -22,8 +22,8 @@
 typedef struct ServerOptions {
     const char *listen, *config, *scene, *trace, *record, *http, *probe_format, *open_role, *key,
         *identity, *revoked, *log, *log_format, *local_role, *password, *bans, *allow, *audit,
-        *console, *relay_name, *relay_token, *relay_password, *world_name, *lobby, *lobby_token,
-        *lobby_address, *publish, *creds, *ca;
+        *console, *relay_name, *relay_token, *relay_identity, *relay_password, *world_name, *lobby,
+        *lobby_token, *lobby_address, *publish, *creds, *ca;
     char probe[OPTION_LINES_BYTES];
     char secret[PASSWORD_BYTES_MAX];
     bool audit_json;
@@ -206,25 +206,6 @@ static bool is_csv(const ServerOptions *options)
     return strcmp(options->probe_format, "csv") == 0;
 }
 
-static Link *dial(void *context, ErrorText *error)
-{
-    KnownHosts *known = context;
-    LinkTrust trust = {known_hosts_accept, known};
-    return link_enet_connect(known->address, &trust, error);
-}
-
-static bool relay_token_read(const char *path, UpstreamOptions *above, ErrorText *error)
-{
-    size_t bytes;
-    char *token = path != NULL ? file_read(path, sizeof above->token, &bytes, error) : NULL;
-    if (token != NULL) {
-        memcpy(above->token, token, bytes);
-        above->token_bytes = (u32)bytes;
-        free(token);
-    }
-    return path == NULL || token != NULL;
-}
-
 static bool is_relay(const char *operand)
 {
     return strncmp(operand, "plenum://", 9) == 0;
@@ -234,10 +215,7 @@ static bool is_relay(const char *operand)
 static Source *relay_open(const ServerOptions *options, const char *operand, KnownHosts *known,
                           ErrorText *error)
 {
-    char path[KNOWN_HOSTS_PATH_BYTES];
-    ErrorText why = {0};
     RelayOptions relay = {.record_path = options->record, .record_force = options->force};
-    bool remembers = file_state_path("known_hosts", path, sizeof path, &why) == ERROR_OK;
     if (options->fast || options->paused || options->hash || options->ticks != 0 ||
         options->speed != 1.0 || options->probe[0] != '\0') {
         error_set(error, ERROR_USAGE,
@@ -254,25 +232,20 @@ static Source *relay_open(const ServerOptions *options, const char *operand, Kno
         error_set(error, ERROR_USAGE, "--relay-name: longer than %d bytes", NAME_BYTES_MAX - 1);
         return NULL;
     }
-    if (known_hosts_init(known, operand + 9, remembers ? path : NULL, error) != ERROR_OK ||
-        !relay_token_read(options->relay_token, &relay.above, error) ||
-        (options->relay_password != NULL &&
-         password_read(options->relay_password, relay.above.password, error) != 0)) {
-        return NULL;
-    }
-    Token token;
-    if (relay.above.token_bytes > 0 &&
-        token_peek(relay.above.token, relay.above.token_bytes, &token) && token.for_server &&
-        !known_hosts_pin(known, token.server)) {
-        error_set(error, ERROR_USAGE, "%s: the token is for another server than the key in %s",
-                  options->relay_token, operand);
+    const CredentialFiles files = {.token = options->relay_token,
+                                   .identity = options->relay_identity,
+                                   .password = options->relay_password};
+    if (credentials_read(&relay.above.shown, &files, error) != ERROR_OK ||
+        credentials_expect(&relay.above.shown, &files, operand + 9, known, error) != ERROR_OK) {
+        credentials_wipe(&relay.above.shown);
         return NULL;
     }
     snprintf(relay.above.name, sizeof relay.above.name, "%s",
              options->relay_name != NULL ? options->relay_name : "relay");
-    relay.above.dial = dial;
+    relay.above.dial = credentials_dial;
     relay.above.dial_context = known;
     Source *source = source_relay_create(&relay, error);
+    credentials_wipe(&relay.above.shown);
     if (source == NULL) {
         error_prefix(error, "%s", operand);
     }
@@ -394,8 +367,9 @@ static Source *source_open(const ServerOptions *options, const char *operand, Kn
         return relay_open(options, operand, known, error);
     }
     if (options->relay_name != NULL || options->relay_token != NULL ||
-        options->relay_password != NULL) {
-        error_set(error, ERROR_USAGE, "--relay-name, -token and -password: %s is not plenum://HOST",
+        options->relay_identity != NULL || options->relay_password != NULL) {
+        error_set(error, ERROR_USAGE,
+                  "--relay-name, -token, -identity and -password: %s is not plenum://HOST",
                   operand);
         return NULL;
     }

@@ -1,5 +1,6 @@
 /*
- * tool_admin.h: plenum-tool admin: commands to a running server over its console's socket.
+ * tool_admin.h: plenum-tool admin: commands to a running server, over its console's socket or the
+ * network.
  * Layer: server.
  */
 #ifndef PLENUM_SERVER_TOOL_ADMIN_H

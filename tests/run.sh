@@ -14,7 +14,7 @@ build=${1%/}
 filter=${2:-}
 logs=$build/tests/logs
 mkdir -p "$logs"
-rm -f "$logs"/*.log "$logs"/*.code
+rm -f "$logs"/*.log "$logs"/*.code "$logs"/*.time
 log_file="$build/tests/tests.log"
 : > "$log_file"
 
@@ -59,15 +59,17 @@ run_one() {
     case $build/$program in
         *tsan/tests/accuracy/*) cases=${cases:-*thread*} ;;
     esac
-    env ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=$leaks" ${cases:+"CMOCKA_TEST_FILTER=$cases"} \
+    TIMEFORMAT='%U %S'
+    { time env ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=$leaks" ${cases:+"CMOCKA_TEST_FILTER=$cases"} \
         timeout --kill-after=10 "$limit" "$build/$program" > "$logs/$name.log" 2>&1 < /dev/null
-    code=$?
-    echo "$code" > "$logs/$name.code"
+        echo $? > "$logs/$name.code"; } 2> "$logs/$name.time"
+    code=$(cat "$logs/$name.code")
+    cpu=$(awk '{print int($1 + $2 + 0.5)}' "$logs/$name.time")
     seconds=$(($(date +%s) - began))
     if [ "$code" -eq 0 ]; then
-        echo "ok    $name (${seconds} s)"
+        echo "ok    $name (${seconds} s, CPU ${cpu} s)"
     else
-        echo "FAIL  $name (${seconds} s, exit $code)"
+        echo "FAIL  $name (${seconds} s, CPU ${cpu} s, exit $code)"
     fi
 }
 export -f run_one

@@ -5,6 +5,7 @@
  */
 #include "client/link/connection_internal.h"
 
+#include "protocol/session/credentials.h"
 #include "shared/base/hash.h"
 
 #include <stdio.h>
@@ -123,21 +124,6 @@ static void retry(Connection *connection)
 
 /* ---- sending ---- */
 
-/* Shows the long-term key: the signature holds for this connection alone. */
-static void hello_prove(const Connection *connection, MessageHello *hello)
-{
-    u8 binding[BINDING_BYTES];
-    Link *link = connection->link;
-    hello->proves = connection->proves && link->ops->binding != NULL &&
-                    link->ops->binding(link, connection->peer, binding);
-    if (hello->proves) {
-        memcpy(hello->client, connection->identity.public_key, sizeof hello->client);
-        identity_sign(&connection->identity, MESSAGE_PROOF_PURPOSE, binding, sizeof binding,
-                      hello->proof);
-        seal_wipe(binding, sizeof binding);
-    }
-}
-
 static void hello_send(Connection *connection)
 {
     Message message = {.kind = MESSAGE_HELLO};
@@ -149,7 +135,8 @@ static void hello_send(Connection *connection)
     hello->token_bytes = connection->token_bytes;
     hello->resume = connection->resume;
     memcpy(hello->version, PLENUM_VERSION, sizeof PLENUM_VERSION);
-    hello_prove(connection, hello);
+    credentials_prove(connection->proves ? &connection->identity : NULL, connection->link,
+                      connection->peer, hello);
     if (connection_send(connection, &message) != ERROR_OK) {
         connection_fail(connection, ERROR_NETWORK, "cannot send the handshake");
     }

@@ -588,7 +588,9 @@ static bool message_apply(Connection *connection, const Message *message, u8 *st
         text_push(connection, message->chat.user, message->chat.text);
         break;
     case MESSAGE_NOTICE:
-        text_push(connection, 0, message->notice.text);
+        if (message->notice.kind != NOTICE_END) {
+            text_push(connection, 0, message->notice.text);
+        }
         break;
     case MESSAGE_ROSTER:
         roster_receive(connection, message->roster.users, message->roster.count);

@@ -220,7 +220,9 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
         return wire::CreateChat(b, m.chat.user, text_to_wire(b, m.chat.text, sizeof m.chat.text))
             .Union();
     case MESSAGE_NOTICE:
-        return wire::CreateNotice(b, text_to_wire(b, m.notice.text, sizeof m.notice.text)).Union();
+        return wire::CreateNotice(b, text_to_wire(b, m.notice.text, sizeof m.notice.text),
+                                  static_cast<uint8_t>(m.notice.kind), m.notice.code)
+            .Union();
     case MESSAGE_ROSTER:
         return wire::CreateRoster(b, list_to_wire<wire::User>(b, m.roster.users, m.roster.count))
             .Union();
@@ -749,7 +751,10 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
         m.chat.user = w.body_as_Chat()->user();
         return c.text(w.body_as_Chat()->text(), m.chat.text, sizeof m.chat.text, false, "chat");
     case MESSAGE_NOTICE:
-        return c.text(w.body_as_Notice()->text(), m.notice.text, sizeof m.notice.text, false,
+        m.notice.kind = static_cast<NoticeKind>(w.body_as_Notice()->answer());
+        m.notice.code = w.body_as_Notice()->code();
+        return c.whole(m.notice.kind, 0, NOTICE_KIND_COUNT - 1, "notice kind") &&
+               c.text(w.body_as_Notice()->text(), m.notice.text, sizeof m.notice.text, false,
                       "notice");
     case MESSAGE_ROSTER: {
         auto users = w.body_as_Roster()->users();

@@ -111,6 +111,13 @@ typedef enum MessageKind {
     MESSAGE_KIND_COUNT
 } MessageKind;
 
+typedef enum NoticeKind {
+    NOTICE_PLAIN,
+    NOTICE_ANSWER, /* a line of the answer to the receiver's last command */
+    NOTICE_END,    /* of that answer: carries its result; not for users */
+    NOTICE_KIND_COUNT
+} NoticeKind;
+
 typedef struct UserInfo {
     u32 id;
     Role role;
@@ -242,6 +249,8 @@ typedef struct Message {
         } chat;
         struct {
             char text[TEXT_BYTES_MAX];
+            NoticeKind kind;
+            i32 code; /* of NOTICE_END: ERROR_OK or a negative Error */
         } notice;
         struct {
             const UserInfo *users;

@@ -560,7 +560,7 @@ static void command_say(void *context, const char *text)
 {
     CommandReply *reply = context;
     if (reply->session->state == SESSION_LIVE) {
-        session_notice(reply->host, reply->session, text);
+        session_answer(reply->host, reply->session, NOTICE_ANSWER, ERROR_OK, text);
     }
 }
 
@@ -569,12 +569,16 @@ static void chat_command(Host *host, Session *session, const char *line)
     CommandReply reply = {host, session};
     char name[NAME_BYTES_MAX];
     AdminCaller caller = {session, name, session->role, command_say, &reply};
-    if (authorize_chat(&session->permissions, host->now_ms) != 0) {
+    int result = authorize_chat(&session->permissions, host->now_ms);
+    if (result != ERROR_OK) {
         session_notice(host, session, "too many commands: wait a moment");
-        return;
+    } else {
+        memcpy(name, session->name, sizeof name);
+        result = admin_run(host, &caller, line);
     }
-    memcpy(name, session->name, sizeof name);
-    (void)admin_run(host, &caller, line);
+    if (session->state == SESSION_LIVE) { /* the command may have ended it */
+        session_answer(host, session, NOTICE_END, result, error_name((Error)result));
+    }
 }
 
 static void chat_receive(Host *host, Session *session, Message *message)

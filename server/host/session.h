@@ -397,6 +397,8 @@ void world_taken_back(Host *host, const char *by, f64 seconds);
 void sessions_message(Host *host, u32 channel, const Message *message, SessionFilter *wants);
 /* Tells one client that its input was refused. */
 void session_notice(Host *host, Session *session, const char *text);
+/* Part of the answer to a command of this session; code counts in its NOTICE_END. */
+void session_answer(Host *host, Session *session, NoticeKind kind, int code, const char *text);
 void session_refused(Host *host, Session *session, u32 sequence, int code);
 
 /* ---- chronicle.c: what sessions leave in a recording, and what they learn of one ---- */

@@ -56,7 +56,14 @@ void sessions_message(Host *host, u32 channel, const Message *message, SessionFi
 
 void session_notice(Host *host, Session *session, const char *text)
 {
+    session_answer(host, session, NOTICE_PLAIN, ERROR_OK, text);
+}
+
+void session_answer(Host *host, Session *session, NoticeKind kind, int code, const char *text)
+{
     Message message = {.kind = MESSAGE_NOTICE};
+    message.notice.kind = kind;
+    message.notice.code = code;
     snprintf(message.notice.text, sizeof message.notice.text, "%s", text);
     session_message(host, session, CHANNEL_CONTROL, &message);
 }

@@ -287,7 +287,9 @@ Source *source_relay_create_polled(const RelayOptions *options, ErrorText *error
     pthread_mutex_init(&s->mutex, NULL);
     s->coder = span_coder_create();
     UpstreamHandler handler = relay_handler(s);
-    s->upstream = upstream_create(&options->above, &handler, error);
+    s->options.above.relay = true;
+    s->upstream = upstream_create(&s->options.above, &handler, error);
+    credentials_wipe(&s->options.above.shown);
     if (s->coder == NULL || s->upstream == NULL) {
         error_set(error, ERROR_MEMORY, "out of memory for the relay");
         source_destroy(&s->source);

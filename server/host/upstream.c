@@ -138,7 +138,8 @@ void upstream_destroy(Upstream *upstream)
         upstream->link->ops->flush(upstream->link);
     }
     link_drop(upstream);
-    seal_wipe(upstream, sizeof *upstream); /* token, password, resume secret */
+    credentials_wipe(&upstream->options.shown);
+    seal_wipe(upstream, sizeof *upstream); /* resume secret */
     free(upstream);
 }
 
@@ -200,10 +201,13 @@ static void hello_send(Upstream *upstream)
     hello->major = PROTOCOL_MAJOR;
     hello->minor = PROTOCOL_MINOR;
     memcpy(hello->name, upstream->options.name, NAME_BYTES_MAX);
-    memcpy(hello->token, upstream->options.token, upstream->options.token_bytes);
-    hello->token_bytes = upstream->options.token_bytes;
+    const Credentials *shown = &upstream->options.shown;
+    memcpy(hello->token, shown->token, shown->token_bytes);
+    hello->token_bytes = shown->token_bytes;
     hello->resume = upstream->resume;
-    hello->relay = true;
+    hello->relay = upstream->options.relay;
+    credentials_prove(shown->proves ? &shown->identity : NULL, upstream->link, upstream->peer,
+                      hello);
     memcpy(hello->version, PLENUM_VERSION, sizeof PLENUM_VERSION);
     (void)message_send(upstream, CHANNEL_CONTROL, &message);
     seal_wipe(&message, sizeof message);
@@ -215,7 +219,7 @@ static void welcome_receive(Upstream *upstream, const MessageWelcome *welcome)
 {
     char text[TEXT_BYTES_MAX];
     if (welcome->major != PROTOCOL_MAJOR) {
-        snprintf(text, sizeof text, "the server above uses protocol %u, this relay uses %d",
+        snprintf(text, sizeof text, "the server above uses protocol %u, this program uses %d",
                  welcome->major, PROTOCOL_MAJOR);
         upstream_reject(upstream, text);
         return;
@@ -244,9 +248,9 @@ static void refuse_receive(Upstream *upstream, u32 reason, const char *text)
 static void password_send(Upstream *upstream)
 {
     Message message = {.kind = MESSAGE_PASSWORD};
-    memcpy(message.password.text, upstream->options.password, sizeof message.password.text);
+    memcpy(message.password.text, upstream->options.shown.password, sizeof message.password.text);
     if (message.password.text[0] == '\0') {
-        upstream_reject(upstream, "the server above asks for a password (--relay-password)");
+        upstream_reject(upstream, "the server above asks for a password");
     } else {
         (void)message_send(upstream, CHANNEL_CONTROL, &message);
     }

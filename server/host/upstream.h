@@ -1,5 +1,5 @@
 /*
- * upstream.h: a relay's connection to the server above it: handshake, bulk channel order,
+ * upstream.h: a connection to the server above, of a relay or of a console: handshake, bulk channel order,
  * acknowledgements, time-outs and reconnection. Decodes and validates what it receives; the owner
  * (source_relay.c) interprets it. One owner thread; time is an argument.
  * Layer: server/host.
@@ -7,7 +7,7 @@
 #ifndef PLENUM_SERVER_HOST_UPSTREAM_H
 #define PLENUM_SERVER_HOST_UPSTREAM_H
 
-#include "protocol/session/link.h"
+#include "protocol/session/credentials.h"
 #include "protocol/session/message.h"
 #include "protocol/stream/snapshot.h"
 
@@ -19,9 +19,8 @@ typedef enum UpstreamState {
 
 typedef struct UpstreamOptions {
     char name[NAME_BYTES_MAX];
-    u8 token[TOKEN_BYTES_MAX];
-    u32 token_bytes;
-    char password[PASSWORD_BYTES_MAX]; /* "": none */
+    Credentials shown; /* wiped when the upstream ends */
+    bool relay;        /* it serves others what it gets */
     /* Creates the link of the next attempt; NULL: failed. */
     Link *(*dial)(void *context, ErrorText *error);
     void *dial_context;

@@ -108,6 +108,78 @@ static void test_console(void **state)
     free(ini);
 }
 
+/* ---- over the network ---- */
+
+/* Runs a line of the shell in the test's folder, where $TOOL is plenum-tool; its exit code, and
+ * what it prints. */
+static int shell(const char *line, char *out)
+{
+    char script[4096];
+    Process process;
+    snprintf(script, sizeof script, "cd \"%s\"; TOOL=\"%s\"; export XDG_STATE_HOME=\"$PWD\"; %s",
+             test_folder(), program_path("plenum-tool"), line);
+    process_start(&process, "sh", "-c", script, NULL);
+    int code = process_wait(&process, 60.0);
+    read_file(process.out, out, 4096);
+    return code;
+}
+
+static u32 count_of(const char *text, const char *part)
+{
+    u32 count = 0;
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+static void test_remote(void **state)
+{
+    PL_UNUSED(state);
+    Process server;
+    char line[1024], out[4096];
+    char *key = path_of("town.pub"), *log = path_of("remote_audit");
+    assert_int_equal(shell("$TOOL keygen town && "
+                           "$TOOL token --key town.key --role admin --name Root root && "
+                           "$TOOL token --key town.key --role viewer --name Eve eve && "
+                           "$TOOL token --key town.key --role operator --name Ada --client "
+                           "$($TOOL identity ada.key) ada",
+                           out),
+                     0);
+    u32 port = server_start(&server, "--key", key, "--audit", log, "--no-lan",
+                            source_path("shared/scenes/empty.json"), NULL);
+#define ADMIN     "$TOOL admin plenum://127.0.0.1:%u "
+#define RUN(text) (snprintf(line, sizeof line, text, port), shell(line, out))
+    assert_int_equal(RUN(ADMIN "--token root ban 10.1.2.0/24 2h"), 0);
+    assert_int_equal(RUN(ADMIN "--token ada bans --identity ada.key"), 0);
+    assert_non_null(strstr(out, "ban 10.1.2.0/24"));
+    assert_non_null(strstr(out, "1 in the list"));
+    /* The role is that of the token; a refusal is an exit code. */
+    assert_int_equal(RUN(ADMIN "--token eve ban 10.1.3.0/24"), 1);
+    assert_int_equal(RUN(ADMIN "--token root kick nobody"), 1);
+    /* More lines than a user may send at once: all are answered, and the last one decides. */
+    assert_int_equal(RUN("yes bans | head -n 14 | " ADMIN "--token root"), 0);
+    assert_int_equal(count_of(out, "1 in the list"), 14);
+    assert_int_equal(RUN("printf 'users\\n\\nnonsense\\n' | " ADMIN "--token root"), 1);
+    assert_int_equal(count_of(out, "\"Root\" admin"), 1);
+    /* Another's key, another server's key, no server; what the line cannot carry. */
+    assert_int_equal(RUN(ADMIN "--token ada --identity other.key help"), 3);
+    snprintf(line, sizeof line, "$TOOL admin plenum://127.0.0.1:%u#%064d --token root help", port,
+             0);
+    assert_int_equal(shell(line, out), 4);
+    assert_int_equal(RUN(ADMIN "--token root say $(printf %%0300d 0)"), 2);
+    assert_int_equal(RUN("$TOOL admin socket%u --token root help"), 2);
+    assert_int_equal(process_stop(&server), 0);
+    assert_int_equal(RUN(ADMIN "--token root help"), 4);
+    read_file(log, out, sizeof out);
+    assert_non_null(strstr(out, "what=\"ban\" user=1 name=\"Root\" role=\"admin\""));
+    assert_non_null(strstr(out, "detail=\"ban 10.1.3.0/24\" result=\"not permitted\""));
+#undef RUN
+#undef ADMIN
+    free(key);
+    free(log);
+}
+
 /* ---- what runs out ---- */
 
 /* A server below a limit of the shell; returns its HTTP port. */
@@ -171,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_console),
+        cmocka_unit_test(test_remote),
         cmocka_unit_test(test_file_size),
         cmocka_unit_test(test_descriptors),
     };

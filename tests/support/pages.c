@@ -55,7 +55,7 @@ void page_get(u32 port, const char *page, char *text, size_t bytes)
 bool page_says(u32 port, const char *page, const char *part)
 {
     static char text[64 << 10];
-    u64 end = clock_now_ns() + 15000000000ull;
+    u64 end = clock_now_ns() + 60000000000ull;
     while (clock_now_ns() < end) {
         page_get(port, page, text, sizeof text);
         if (strstr(text, part) != NULL) {

@@ -127,6 +127,8 @@ static int run(Player *player, char *where, size_t bytes)
     pthread_t thread;
     ErrorText error = {0};
     setenv("SDL_VIDEODRIVER", "offscreen", 1);
+    /* The player's thread may press before the window is there: the queue must be. */
+    assert_int_equal(SDL_InitSubSystem(SDL_INIT_EVENTS), 0);
     player->lan = socket_open(&player->lan_port);
     for (u32 i = 0; i < WORLDS; i++) {
         player->games[i] = socket_open(&player->ports[i]);
@@ -139,6 +141,7 @@ static int run(Player *player, char *where, size_t bytes)
     int code = chooser_run(&options, where, bytes, &error);
     player->stop = true;
     pthread_join(thread, NULL);
+    SDL_QuitSubSystem(SDL_INIT_EVENTS);
     close(player->lan);
     for (u32 i = 0; i < WORLDS; i++) {
         close(player->games[i]);

@@ -30,7 +30,7 @@ typedef struct ServerOptions {
     u32 per_address, per_site, half_open, joins_minute, reserved, queue;
     bool limit_local;
     u32 snapshot_rate, threads, clients_max, memory_mib;
-    const char *checkpoint;
+    const char *checkpoint, *saves;
     u32 checkpoint_s, image_s, back_s, back_mib, publish_age_s, publish_mib;
     u64 ticks;
     f64 speed;
@@ -163,6 +163,7 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
     out->console = options->console;
     out->record = options->record;
     out->checkpoint = options->checkpoint;
+    out->saves = options->saves;
     out->relays = options->relays;
     out->name = options->world_name;
     out->lobby = options->lobby;
@@ -224,6 +225,10 @@ static Source *relay_open(const ServerOptions *options, const char *operand, Kno
                   operand);
         return NULL;
     }
+    if (options->saves != NULL) {
+        error_set(error, ERROR_USAGE, "--saves: the world of %s is saved there", operand);
+        return NULL;
+    }
     if (options->checkpoint != NULL || options->resume) {
         error_set(error, ERROR_USAGE, "--checkpoint: the world of %s is kept there", operand);
         return NULL;
@@ -268,6 +273,7 @@ static int broker_check(const ServerOptions *options, const char *operand, Error
         bool set;
         const char *name;
     } others[] = {{options->fast, "fast"},
+                  {options->saves != NULL, "saves"},
                   {options->paused, "paused"},
                   {options->hash, "hash"},
                   {options->ticks != 0, "ticks"},
@@ -378,6 +384,11 @@ static Source *source_open(const ServerOptions *options, const char *operand, Kn
         return NULL;
     }
     bool recording = ends_with(operand, ".plrec");
+    if (recording && !options->live && options->saves != NULL) {
+        error_set(error, ERROR_USAGE,
+                  "--saves: %s is a recording and does not change without --live", operand);
+        return NULL;
+    }
     if (!recording && (options->at != NULL || options->live)) {
         error_set(error, ERROR_USAGE, "--%s: %s is not a recording (.plrec)",
                   options->live ? "live" : "at", operand);
@@ -442,7 +453,7 @@ static int serve(const ServerOptions *options, const char *operand, Trace *trace
 {
     ErrorText error = {0};
     HostOptions host_wanted;
-    char tokens_used[4096];
+    char tokens_used[4096], saves[4096];
     int result = host_options(options, &host_wanted, &error);
     if (result != 0) {
         return complain(&error, exit_code_of(result));
@@ -473,6 +484,10 @@ static int serve(const ServerOptions *options, const char *operand, Trace *trace
     if (host_wanted.tokens &&
         file_state_path("tokens.used", tokens_used, sizeof tokens_used, &why) == ERROR_OK) {
         host_wanted.tokens_used = tokens_used;
+    }
+    if (host_wanted.saves == NULL && source->ops->save != NULL &&
+        file_state_path("saves", saves, sizeof saves, &why) == ERROR_OK) {
+        host_wanted.saves = saves;
     }
     Link *link = link_enet_listen(listen_at, host_peers(&host_wanted), &identity, &error);
     if (link == NULL) {

@@ -260,6 +260,9 @@ static bool print_check(RecordingReader *reader, u32 tick_rate)
     if (check.backs > 0) {
         printf("taken back  %" PRIu64 " times\n", check.backs);
     }
+    if (check.loads > 0) {
+        printf("loaded      %" PRIu64 " times\n", check.loads);
+    }
     if (check.gaps > 0) {
         printf("gaps        %" PRIu64 ", with %" PRIu64 " ticks that could not be recorded\n",
                check.gaps, check.gap_ticks);

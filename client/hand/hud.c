@@ -302,5 +302,7 @@ void hud_collect(Hud *hud, Connection *connection, f64 now_s, f64 frame_s)
         hud_world(hud, connection);
     }
     hud->survey = hud->live ? connection_survey(connection, NULL) : NULL;
+    hud->save_count = 0;
+    hud->saves = hud->live ? connection_saves(connection, &hud->save_count) : NULL;
     hud_error(hud, connection);
 }

@@ -53,6 +53,8 @@ typedef struct Hud {
     char queue[64];     /* the same while the client waits for a place */
     MessageStatus status;
     const MessageSurvey *survey; /* of a recording, borrowed for the frame; NULL: none yet */
+    const SaveInfo *saves; /* [save_count], borrowed for the frame; NULL: worlds are not saved */
+    u32 save_count;
     Role role;
     u32 user;
     const UserInfo *users; /* [user_count] */

@@ -27,6 +27,7 @@ struct Panels {
     f32 edits[PARAMETERS_MAX][4]; /* of sliders in use */
     bool editing[PARAMETERS_MAX]; /* a slider of the parameter is held */
     TimelineBar bar;
+    char save_name[NAME_BYTES_MAX]; /* being typed */
     bool chatting;
     bool send, cancel; /* Enter or Escape was pressed in the chat line */
     ImVec2 mouse;      /* px, by the newest event; the backend asks the display, which may lag */
@@ -372,6 +373,64 @@ static void draw_time(const Hud *hud, PanelsActions *actions)
     ImGui::Spacing();
 }
 
+/* Saves are commands of the chat, so that the console and scripts have them, too. */
+static void save_command(PanelsActions *actions, const char *command, const char *name)
+{
+    actions->chat = true;
+    snprintf(actions->text, sizeof actions->text, "/%s %s", command, name);
+}
+
+static void draw_save(Panels *panels, const SaveInfo *save, PanelsActions *actions)
+{
+    if (ImGui::SmallButton("load")) {
+        save_command(actions, "load", save->name);
+    }
+    ImGui::SameLine();
+    if (ImGui::SmallButton("x")) {
+        save_command(actions, "unsave", save->name);
+    }
+    if (ImGui::IsItemHovered()) {
+        ImGui::SetTooltip("remove");
+    }
+    ImGui::SameLine();
+    /* A click takes the name for the next save: to replace it. */
+    if (ImGui::Selectable(save->name)) {
+        memcpy(panels->save_name, save->name, sizeof panels->save_name);
+    }
+}
+
+/* Worlds that operators keep by name. */
+static void draw_saves(Panels *panels, const Hud *hud, PanelsActions *actions)
+{
+    if (hud->role < ROLE_OPERATOR || !hud->saves) {
+        return;
+    }
+    ImGui::TextDisabled("saved worlds");
+    ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - 48.0f);
+    bool enter =
+        ImGui::InputTextWithHint("##save", "name", panels->save_name, sizeof panels->save_name,
+                                 ImGuiInputTextFlags_EnterReturnsTrue);
+    ImGui::SameLine();
+    ImGui::BeginDisabled(panels->save_name[0] == 0);
+    bool save = ImGui::Button("save");
+    ImGui::EndDisabled();
+    if ((save || enter) && panels->save_name[0] != 0) {
+        save_command(actions, "save", panels->save_name);
+        panels->save_name[0] = 0;
+    }
+    f32 row = ImGui::GetTextLineHeightWithSpacing();
+    if (hud->save_count > 0) {
+        ImGui::BeginChild("saves", ImVec2(0.0f, row * fminf(f32(hud->save_count), 5.0f)));
+        for (u32 i = 0; i < hud->save_count; i++) {
+            ImGui::PushID(int(i));
+            draw_save(panels, &hud->saves[i], actions);
+            ImGui::PopID();
+        }
+        ImGui::EndChild();
+    }
+    ImGui::Spacing();
+}
+
 static void send_parameter(PanelsActions *actions, u32 parameter, const f32 values[4])
 {
     actions->set = true;
@@ -553,6 +612,7 @@ static void draw_side(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 s
     /* Gives the window its width: an automatic one would shrink around the sliders. */
     ImGui::Dummy(ImVec2(SIDE_PX - 24.0f, 0.0f));
     draw_time(hud, actions);
+    draw_saves(panels, hud, actions);
     draw_parameters(panels, hud, actions);
     draw_probes(hud);
     note_area(panels, 0);

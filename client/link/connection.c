@@ -91,6 +91,7 @@ void connection_destroy(Connection *connection)
     connection_link_drop(connection);
     connection_world_drop(connection);
     message_free(connection->survey_storage);
+    message_free(connection->saves_storage);
     span_coder_destroy(connection->coder);
     entity_list_finish(&connection->entities);
     free(connection->users);

@@ -63,6 +63,8 @@ f64 connection_recorded_tick(const Connection *connection, f64 stream_tick);
 /* What is on the recording; NULL: a live world, or not known yet. `version` (may be NULL) changes
  * with every new one. */
 const MessageSurvey *connection_survey(const Connection *connection, u32 *version);
+/* The worlds that an operator can load by name; NULL: the server told none. */
+const SaveInfo *connection_saves(const Connection *connection, u32 *count);
 u32 connection_user(const Connection *connection); /* own id */
 Role connection_role(const Connection *connection);
 u32 connection_tick_rate(const Connection *connection);

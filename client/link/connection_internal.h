@@ -94,9 +94,12 @@ struct Connection {
     MessageStatus status;
     PlaySegment segments[SEGMENTS_KEPT]; /* [segment_count] of a recording's stream, oldest first */
     u32 segment_count;
-    MessageSurvey survey; /* of a recording; arrays in survey_storage */
-    u8 *survey_storage;   /* NULL: none arrived */
-    u32 surveys;          /* received so far */
+    MessageSurvey survey;  /* of a recording; arrays in survey_storage */
+    u8 *survey_storage;    /* NULL: none arrived */
+    u32 surveys;           /* received so far */
+    const SaveInfo *saves; /* [save_count], in saves_storage */
+    u32 save_count;
+    u8 *saves_storage;    /* NULL: none arrived */
     u32 debug_mask;       /* requested */
     u32 debug_subscribed; /* last sent to the server */
     /* In order of arrival: the shown one, then those of later ticks. */

@@ -195,6 +195,8 @@ static void welcome_receive(Connection *connection, const MessageWelcome *welcom
     connection->segment_count = 0;
     message_free(connection->survey_storage);
     connection->survey_storage = NULL;
+    message_free(connection->saves_storage);
+    connection->saves_storage = NULL;
     presence_list_clear(&connection->presences);
     connection->user = welcome->user;
     connection->role = welcome->role;
@@ -568,6 +570,21 @@ const MessageSurvey *connection_survey(const Connection *connection, u32 *versio
     return connection->survey_storage != NULL ? &connection->survey : NULL;
 }
 
+static bool saves_receive(Connection *connection, const Message *message, u8 *storage)
+{
+    message_free(connection->saves_storage);
+    connection->saves = message->saves.items;
+    connection->save_count = message->saves.count;
+    connection->saves_storage = storage;
+    return true;
+}
+
+const SaveInfo *connection_saves(const Connection *connection, u32 *count)
+{
+    *count = connection->saves_storage != NULL ? connection->save_count : 0;
+    return connection->saves_storage != NULL ? connection->saves : NULL;
+}
+
 /* Returns true if it keeps the storage. */
 static bool message_apply(Connection *connection, const Message *message, u8 *storage)
 {
@@ -610,6 +627,8 @@ static bool message_apply(Connection *connection, const Message *message, u8 *st
         break;
     case MESSAGE_SURVEY:
         return survey_receive(connection, &message->survey, storage);
+    case MESSAGE_SAVES:
+        return saves_receive(connection, message, storage);
     case MESSAGE_PASSWORD:
         password_send(connection);
         break;

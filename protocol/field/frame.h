@@ -17,8 +17,8 @@ typedef enum EventKind {
     EVENT_IMPACT = 3,  /* a, b, position, impulse, speed: for sound and marks */
     EVENT_GRAB = 4,    /* the user now holds a (element, local), or nothing if a = 0 */
     EVENT_REFUSED = 5, /* user's input `sequence` was refused: code */
-    EVENT_RESET = 6,   /* the world was rebuilt from its scene, or taken back (code
-                          EVENT_RESET_BACK): entities follow as EVENT_SPAWN */
+    EVENT_RESET = 6,   /* the world was rebuilt from its scene, taken back (code EVENT_RESET_BACK)
+                          or loaded (EVENT_RESET_LOAD): entities follow as EVENT_SPAWN */
     EVENT_BREAK = 7,   /* a joint between a and b (0: the world) broke at position: impulse is
                           the force (N), speed the torque (N m) at that time */
     EVENT_ENTER = 8,   /* b now overlaps sensor a */
@@ -27,14 +27,15 @@ typedef enum EventKind {
 } EventKind;
 
 enum {
-    EVENT_RESET_BACK = 1
+    EVENT_RESET_BACK = 1,
+    EVENT_RESET_LOAD = 2
 };
 
 typedef struct Event {
     u32 kind;      /* EventKind */
     u32 user;      /* session user id, 0 none */
     u32 sequence;  /* of the input that caused it */
-    i32 code;      /* Error of EVENT_REFUSED; 0 or EVENT_RESET_BACK of EVENT_RESET */
+    i32 code;      /* Error of EVENT_REFUSED; 0 or EVENT_RESET_ of EVENT_RESET */
     u32 a, b;      /* entity ids */
     u32 element;   /* of a */
     Vec3 position; /* m, world (IMPACT) or in a's frame (GRAB) */

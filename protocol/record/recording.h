@@ -43,6 +43,8 @@ typedef enum RecordingImageKind {
     RECORDING_IMAGE_START = 1, /* with the first tick: the world did not begin as its scene */
     RECORDING_IMAGE_KEPT = 2,  /* what the inputs before led to, so that others can start here */
     RECORDING_IMAGE_BACK = 3,  /* the world was taken back and goes on from this */
+    RECORDING_IMAGE_LOAD =
+        4, /* it was replaced by one that had been saved, and goes on from this */
     RECORDING_IMAGE_KIND_COUNT
 } RecordingImageKind;
 
@@ -89,7 +91,7 @@ RecordingWriter *recording_writer_create(const char *path, const RecordingHead *
 int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Input *inputs,
                           u32 input_count);
 /* Appends the image of the next tick, packed, before the tick itself; a START before the first.
- * The tick of a BACK becomes a key frame. Errors as above. */
+ * The tick of a BACK or LOAD becomes a key frame. Errors as above. */
 int recording_writer_image(RecordingWriter *writer, const RecordingImage *image, const u8 *bytes);
 /* Append a note, or ticks that are missing before the next one; errors as above. */
 int recording_writer_note(RecordingWriter *writer, const RecordingNote *note);
@@ -206,6 +208,7 @@ typedef struct RecordingCheck {
     u64 gap_ticks;        /* that the recorder lost */
     u64 images;           /* of the world, whole ones */
     u64 backs;            /* of them: where the world was taken back */
+    u64 loads;            /* and where it was loaded */
     u64 key_interval_max; /* ticks between key frames, at most */
 } RecordingCheck;
 /* Reads and decodes every block of the file, goes on behind damage, and compares the index with

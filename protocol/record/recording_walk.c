@@ -230,6 +230,7 @@ static const char *walk_image(Walk *walk, const RecordingBlock *block, u64 offse
     }
     walk->out->images++;
     walk->out->backs += image.kind == RECORDING_IMAGE_BACK;
+    walk->out->loads += image.kind == RECORDING_IMAGE_LOAD;
     return NULL;
 }
 

@@ -33,7 +33,7 @@ struct RecordingWriter {
     u64 key_ticks; /* ticks between key frames */
     u64 key_due;
     u64 since_key; /* bytes of deltas */
-    bool jumped;   /* the world was taken back: deltas across that say little */
+    bool jumped;   /* the world was taken back or loaded: deltas across that say little */
     RecordingFileIndex index;
     RecordingMarks keys, entity_events;
 };
@@ -408,7 +408,8 @@ int recording_writer_image(RecordingWriter *writer, const RecordingImage *image,
         }
         put_block(writer, BLOCK_IMAG, image->tick, writer->scratch, sizeof file + packed);
     }
-    writer->jumped = writer->jumped || image->kind == RECORDING_IMAGE_BACK;
+    writer->jumped = writer->jumped || image->kind == RECORDING_IMAGE_BACK ||
+                     image->kind == RECORDING_IMAGE_LOAD;
     return writer->failed;
 }
 

@@ -104,6 +104,11 @@ Offset<wire::Mark> to_wire(FlatBufferBuilder &b, const SurveyMark &m)
     return wire::CreateMark(b, m.tick, static_cast<u8>(m.kind), text);
 }
 
+Offset<wire::Save> to_wire(FlatBufferBuilder &b, const SaveInfo &s)
+{
+    return wire::CreateSave(b, text_to_wire(b, s.name, sizeof s.name), s.unix_s, s.bytes);
+}
+
 Offset<wire::Hand> to_wire(FlatBufferBuilder &b, const Presence &p)
 {
     wire::Vec3 eye = to_wire(p.eye), cursor = to_wire(p.cursor), local = to_wire(p.local);
@@ -261,6 +266,9 @@ Offset<void> body_to_wire(FlatBufferBuilder &b, const Message &m, wire::Body &ty
                    b, m.guest_input.user,
                    b.CreateVector(m.guest_input.input,
                                   u32_min(m.guest_input.bytes, GUEST_INPUT_BYTES_MAX)))
+            .Union();
+    case MESSAGE_SAVES:
+        return wire::CreateSaves(b, list_to_wire<wire::Save>(b, m.saves.items, m.saves.count))
             .Union();
     default:
         return Offset<void>();
@@ -480,6 +488,14 @@ bool from_wire(Checker &c, const wire::Mark &w, SurveyMark &m)
            c.text(w.text(), m.text, sizeof m.text, true, "mark");
 }
 
+bool from_wire(Checker &c, const wire::Save &w, SaveInfo &s)
+{
+    s = SaveInfo();
+    s.unix_s = w.unix_s();
+    s.bytes = w.bytes();
+    return c.text(w.name(), s.name, sizeof s.name, false, "name of a save");
+}
+
 bool from_wire(Checker &c, const wire::Hand &w, Presence &p)
 {
     p = Presence();
@@ -512,6 +528,16 @@ bool list_from_wire(Checker &c, const flatbuffers::Vector<Offset<Wire>> *list, u
     return true;
 }
 
+// The same for a message that is one list.
+template <typename Item, typename Wire>
+bool only_list_from_wire(Checker &c, const flatbuffers::Vector<Offset<Wire>> *list, u32 max,
+                         Storage &storage, const Item *&items, u32 &count, const char *what)
+{
+    return (storage.allocate(Storage::bytes_for<Item>(size_of(list))) ||
+            c.refuse(ERROR_MEMORY, "no memory")) &&
+           list_from_wire(c, list, max, storage, items, count, what);
+}
+
 // Every entity lies inside its field, so that nobody later has to ask.
 bool entity_fits(const Entity &e, const FieldDesc *fields, u32 field_count)
 {
@@ -534,8 +560,8 @@ bool world_from_wire(Checker &c, const wire::World &w, MessageWorld &m, Storage 
 {
     u32 scene_bytes = size_of(w.scene());
     if (!c.whole(w.epoch(), 1, 15, "world epoch") ||
-        !c.whole(scene_bytes, 1, MESSAGE_BYTES_MAX, "world scene")) {
-        return false;
+        !c.whole(scene_bytes, 1, MESSAGE_BYTES_MAX, "world scene") || !w.scene()) {
+        return false; // its size says that there is a scene: only the compiler asks
     }
     size_t capacity = Storage::bytes_for<u8>(scene_bytes) +
                       Storage::bytes_for<FieldDesc>(size_of(w.fields())) +
@@ -546,9 +572,6 @@ bool world_from_wire(Checker &c, const wire::World &w, MessageWorld &m, Storage 
         return c.refuse(ERROR_MEMORY, "no memory");
     }
     u8 *scene = storage.take<u8>(scene_bytes);
-    if (!w.scene()) { /* its size was checked above: only the compiler needs to hear it */
-        return false;
-    }
     memcpy(scene, w.scene()->data(), scene_bytes);
     m.epoch = w.epoch();
     m.tick = w.tick();
@@ -583,13 +606,7 @@ bool world_from_wire(Checker &c, const wire::World &w, MessageWorld &m, Storage 
 bool events_from_wire(Checker &c, const wire::Events &w, MessageEvents &m, Storage &storage)
 {
     m.tick = w.tick();
-    const Event *events = nullptr;
-    if (!storage.allocate(Storage::bytes_for<Event>(size_of(w.events())))) {
-        return c.refuse(ERROR_MEMORY, "no memory");
-    }
-    bool good = list_from_wire(c, w.events(), EVENTS_MAX, storage, events, m.count, "events");
-    m.events = events;
-    return good;
+    return only_list_from_wire(c, w.events(), EVENTS_MAX, storage, m.events, m.count, "events");
 }
 
 bool hello_from_wire(Checker &c, const wire::Hello &w, MessageHello &m)
@@ -756,23 +773,15 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
         return c.whole(m.notice.kind, 0, NOTICE_KIND_COUNT - 1, "notice kind") &&
                c.text(w.body_as_Notice()->text(), m.notice.text, sizeof m.notice.text, false,
                       "notice");
-    case MESSAGE_ROSTER: {
-        auto users = w.body_as_Roster()->users();
-        return (storage.allocate(Storage::bytes_for<UserInfo>(size_of(users))) ||
-                c.refuse(ERROR_MEMORY, "no memory")) &&
-               list_from_wire(c, users, CLIENTS_MAX, storage, m.roster.users, m.roster.count,
-                              "users");
-    }
-    case MESSAGE_PRESENCE: {
-        auto hands = w.body_as_Presence()->hands();
+    case MESSAGE_ROSTER:
+        return only_list_from_wire(c, w.body_as_Roster()->users(), CLIENTS_MAX, storage,
+                                   m.roster.users, m.roster.count, "users");
+    case MESSAGE_PRESENCE:
         m.presence.serial = w.body_as_Presence()->serial();
         m.presence.from = w.body_as_Presence()->from();
         m.presence.to = w.body_as_Presence()->to();
-        return (storage.allocate(Storage::bytes_for<Presence>(size_of(hands))) ||
-                c.refuse(ERROR_MEMORY, "no memory")) &&
-               list_from_wire(c, hands, CLIENTS_MAX, storage, m.presence.presences,
-                              m.presence.count, "hands");
-    }
+        return only_list_from_wire(c, w.body_as_Presence()->hands(), CLIENTS_MAX, storage,
+                                   m.presence.presences, m.presence.count, "hands");
     case MESSAGE_STATUS:
         return status_from_wire(c, *w.body_as_Status(), m.status);
     case MESSAGE_GOODBYE:
@@ -802,6 +811,9 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
         return guests_from_wire(c, *w.body_as_Guests(), m, storage);
     case MESSAGE_GUEST_INPUT:
         return guest_input_from_wire(c, *w.body_as_GuestInput(), m);
+    case MESSAGE_SAVES:
+        return only_list_from_wire(c, w.body_as_Saves()->saves(), SAVES_MAX, storage, m.saves.items,
+                                   m.saves.count, "saves");
     case MESSAGE_PASSWORD:
         return c.text(w.body_as_Password()->text(), m.password.text, sizeof m.password.text, true,
                       "password");

@@ -108,6 +108,7 @@ typedef enum MessageKind {
     MESSAGE_PASSWORD,    /* server, with an empty text: asks for it; client: the password */
     MESSAGE_GUESTS,      /* relay: its users; server: the ids that it gave them */
     MESSAGE_GUEST_INPUT, /* relay: an input of one of them */
+    MESSAGE_SAVES,       /* server, to operators: the worlds that can be loaded by name */
     MESSAGE_KIND_COUNT
 } MessageKind;
 
@@ -206,6 +207,17 @@ typedef struct MessageSurvey {
 } MessageSurvey;
 
 enum {
+    SAVES_MAX = 64 /* worlds that a server keeps by name */
+};
+
+/* A world that was saved by name. */
+typedef struct SaveInfo {
+    char name[NAME_BYTES_MAX];
+    u64 unix_s; /* when it was saved */
+    u64 bytes;  /* of its file */
+} SaveInfo;
+
+enum {
     GUESTS_MAX = 256,           /* of one relay */
     GUEST_INPUT_BYTES_MAX = 256 /* of one encoded input */
 };
@@ -290,6 +302,10 @@ typedef struct Message {
             const u32 *given;      /* [given_count], a server's, in the order of users */
             u32 count, given_count;
         } guests;
+        struct {
+            const SaveInfo *items; /* [count], by name */
+            u32 count;
+        } saves;
         struct {
             u32 user;
             u32 bytes;

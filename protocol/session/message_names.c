@@ -4,9 +4,9 @@
 const char *message_kind_name(MessageKind kind)
 {
     static const char *const names[] = {
-        "none",   "hello",  "welcome",  "refuse",   "world",   "events",     "control", "chat",
-        "notice", "roster", "presence", "status",   "goodbye", "watch",      "debug",   "bulk",
-        "queue",  "survey", "bookmark", "password", "guests",  "guest input"};
+        "none",   "hello",  "welcome",  "refuse",   "world",   "events",      "control", "chat",
+        "notice", "roster", "presence", "status",   "goodbye", "watch",       "debug",   "bulk",
+        "queue",  "survey", "bookmark", "password", "guests",  "guest input", "saves"};
     PL_STATIC_ASSERT(PL_COUNT(names) == MESSAGE_KIND_COUNT, "a name for each kind");
     return (u32)kind < MESSAGE_KIND_COUNT ? names[kind] : "unknown";
 }

@@ -388,6 +388,62 @@ static int run_back(Call *call)
     return ERROR_OK;
 }
 
+static int begin_save(Call *call, SaveKind kind)
+{
+    const AdminCaller *caller = call->caller;
+    Saving saving = {.kind = kind,
+                     .role = caller->role,
+                     .user = caller->session != NULL ? caller->session->user : 0};
+    ErrorText error = {0};
+    const char *name = rest_from(call, 1);
+    if (strlen(name) >= sizeof saving.name) {
+        return refuse(call, ERROR_RANGE, "the name is too long");
+    }
+    snprintf(saving.name, sizeof saving.name, "%s", name);
+    snprintf(saving.by, sizeof saving.by, "%.40s", caller->name);
+    int result = saves_begin(call->host, &saving, &error);
+    if (result != ERROR_OK) {
+        return refuse(call, (Error)result, error.text);
+    }
+    say(call, "%s \"%s\"", kind == SAVE_WRITE ? "saving as" : "loading", saving.name);
+    return ERROR_OK;
+}
+
+static int run_save(Call *call)
+{
+    return begin_save(call, SAVE_WRITE);
+}
+
+static int run_load(Call *call)
+{
+    return begin_save(call, SAVE_LOAD);
+}
+
+static int run_unsave(Call *call)
+{
+    ErrorText error = {0};
+    int result = saves_remove(call->host, rest_from(call, 1), &error);
+    if (result != ERROR_OK) {
+        return refuse(call, (Error)result, error.text);
+    }
+    say(call, "removed");
+    return ERROR_OK;
+}
+
+static int run_saves(Call *call)
+{
+    SaveInfo saves[SAVES_MAX];
+    u32 count = saves_list(call->host, saves);
+    u64 now = clock_unix_s();
+    for (u32 i = 0; i < count; i++) {
+        u64 age_s = now > saves[i].unix_s ? now - saves[i].unix_s : 0;
+        say(call, "\"%s\" %.1f kB, %" PRIu64 " s ago", saves[i].name, (f64)saves[i].bytes * 1e-3,
+            age_s);
+    }
+    say(call, "%u of %d saved", count, SAVES_MAX);
+    return ERROR_OK;
+}
+
 static int run_role(Call *call)
 {
     Session *target = victim_named(call, call->words[1]);
@@ -407,6 +463,7 @@ static int run_role(Call *call)
     if (target->role < ROLE_PARTICIPANT) {
         session_let_go(call->host, target);
     }
+    saves_send(call->host, target);
     say(call, "\"%s\" is %s", target->name, role_name((Role)role));
     return ERROR_OK;
 }
@@ -433,6 +490,10 @@ static const struct {
     {"clear", ROLE_OPERATOR, true, run_clear, "WHO|#ID: remove all that a user spawned"},
     {"say", ROLE_OPERATOR, true, run_say, "TEXT: to all"},
     {"back", ROLE_OPERATOR, true, run_back, "SECONDS: take the world back, to try again"},
+    {"save", ROLE_OPERATOR, true, run_save, "NAME: keep the world as it is now"},
+    {"load", ROLE_OPERATOR, true, run_load, "NAME: go on from a saved world, all together"},
+    {"unsave", ROLE_OPERATOR, true, run_unsave, "NAME: remove a saved world"},
+    {"saves", ROLE_OPERATOR, false, run_saves, "saved worlds"},
     {"bans", ROLE_OPERATOR, false, run_bans, "bans, mutes, freezes"},
     {"role", ROLE_ADMIN, true, run_role, "WHO ROLE"},
 };

@@ -117,6 +117,7 @@ void host_iterate(Host *host, u64 now_ns)
         sessions_check(host);
         entry_queue(host);
         moderate_run(host);
+        saves_run(host);
         spawns_run(host);
         releases_run(host);
         keep_run(host);

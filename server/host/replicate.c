@@ -202,6 +202,7 @@ static void world_send(Host *host, Session *session)
     message.status = host->status.status;
     session_message(host, session, CHANNEL_CONTROL, &message);
     chronicle_send(host, session);
+    saves_send(host, session);
 }
 
 static void worlds_send(Host *host)

@@ -175,7 +175,10 @@ static int lead_on(Resimulation *r, u64 tick, const Input *inputs, u32 count, Er
         r->from.kind = 0;
         return go_on_from(r, &from, error);
     }
-    if (image != NULL && image->kind == (first ? RECORDING_IMAGE_START : RECORDING_IMAGE_BACK)) {
+    bool jumps = image != NULL && (first ? image->kind == RECORDING_IMAGE_START
+                                         : image->kind == RECORDING_IMAGE_BACK ||
+                                               image->kind == RECORDING_IMAGE_LOAD);
+    if (jumps) {
         return go_on_from(r, image, error);
     }
     if (first && tick != 0) {

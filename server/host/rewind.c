@@ -35,11 +35,16 @@ static void drop_oldest(Rewind *rewind)
     rewind->first = (rewind->first + 1) % rewind->images_max;
 }
 
-void rewind_finish(Rewind *rewind)
+void rewind_clear(Rewind *rewind)
 {
     while (rewind->count > 0) {
         drop_oldest(rewind);
     }
+}
+
+void rewind_finish(Rewind *rewind)
+{
+    rewind_clear(rewind);
     free(rewind->images);
     *rewind = (Rewind){0};
 }

@@ -149,6 +149,15 @@ typedef struct Health {
     char text[128];
 } Health;
 
+/* What an operator does with a world and a name, until it has ended; kind SAVE_NONE: nothing. */
+typedef struct Saving {
+    SaveKind kind;
+    char name[NAME_CLEAN_BYTES];
+    char by[NAME_BYTES_MAX]; /* who, */
+    Role role;
+    u32 user; /* 0: the console */
+} Saving;
+
 struct Host {
     HostOptions options;
     Link *link;
@@ -168,6 +177,7 @@ struct Host {
     u32 allowed_count;
     Audit audit;
     Vote vote;
+    Saving saving;
     Spawns spawns;
     Account *accounts;        /* [ACCOUNTS] */
     PendingRelease *releases; /* [release_count], in order */
@@ -410,6 +420,22 @@ void chronicle_bookmark(Host *host, Session *session, u64 tick, const char *text
 /* Sends the survey of a recording to one client, and to all when there is a new one. */
 void chronicle_send(Host *host, Session *session);
 void chronicle_check(Host *host);
+
+/* ---- saves.c: worlds that operators save and load by name ---- */
+
+/* Begins to save the world under a name, or to load it. By whom: `saving`, with its kind and the
+ * wanted name; copied. 0, or a negative Error with a text: ERROR_RANGE for a name that is none,
+ * ERROR_NOT_FOUND, ERROR_LIMIT if there are SAVES_MAX, ERROR_STATE if one is under way,
+ * ERROR_UNSUPPORTED if this is no running world. */
+int saves_begin(Host *host, const Saving *saving, ErrorText *error);
+/* Removes a saved world. 0 or a negative Error with a text. */
+int saves_remove(Host *host, const char *name, ErrorText *error);
+/* The saved worlds, by name; returns their number. */
+u32 saves_list(Host *host, SaveInfo out[SAVES_MAX]);
+/* Tells a client, if it is an operator's, what there is; session NULL: all operators. */
+void saves_send(Host *host, Session *session);
+/* Tells users what has ended. */
+void saves_run(Host *host);
 
 /* ---- session_validate.c ---- */
 

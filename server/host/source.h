@@ -64,6 +64,20 @@ typedef struct SourceTimes {
     Buckets phases[TICK_PHASES];
 } SourceTimes;
 
+/* What is done with a world and a file. */
+typedef enum SaveKind {
+    SAVE_NONE,
+    SAVE_WRITE,
+    SAVE_LOAD
+} SaveKind;
+
+/* How that ended. */
+typedef struct SourceSaved {
+    SaveKind kind;
+    u64 tick; /* of the stream: of the world that was saved, or the first of the loaded one */
+    ErrorText error; /* code 0: done */
+} SourceSaved;
+
 typedef struct Source Source;
 typedef struct SourceOps {
     void (*destroy)(Source *source);
@@ -102,6 +116,12 @@ typedef struct SourceOps {
     /* Keeps a note in the recording, at the newest tick if its tick is 0. 0 or a negative Error,
      * with a text. NULL: not supported. */
     int (*note)(Source *source, const struct RecordingNote *note, ErrorText *error);
+    /* Begins to save the world to a file (world_file.h), which is replaced as a whole, or to go on
+     * from a saved one, as from EVENT_RESET_LOAD. One at a time. 0, or a negative Error with a text
+     * if nothing begins: ERROR_STATE. NULL: not supported. */
+    int (*save)(Source *source, SaveKind kind, const char *path, ErrorText *error);
+    /* True once for each that began, when it has ended. */
+    bool (*saved)(Source *source, SourceSaved *out);
     /* ---- of a source that follows another server; NULL: not supported ---- */
     /* The next thing said there, MESSAGE_CHAT or MESSAGE_NOTICE, for all clients; false: none. */
     bool (*said)(Source *source, Message *out);

@@ -34,7 +34,8 @@ enum {
     RELAY_LEVELS_MAX = 15,
 };
 
-/* Follows the server that options.above dials, as a relay; waits for its world. NULL with an error. */
+/* Follows the server that options.above dials, as a relay; waits for its world. NULL with an
+ * error. */
 Source *source_relay_create(const RelayOptions *options, ErrorText *error);
 /* Without a thread and without waiting: the caller polls, for tests in virtual time. Give the
  * source to a host once relay_ready. */

@@ -298,8 +298,9 @@ static void sim_keep_image(WorldSource *s)
     pthread_mutex_unlock(&s->mutex);
 }
 
-/* Gives the recorder the world that it was taken back to, with its next tick. */
-static void sim_record_back(WorldSource *s, u64 back_tick)
+/* Gives the recorder the world that it was taken back to (kind BACK, to a tick of the stream) or
+ * that was loaded, with its next tick. */
+static void sim_record_jump(WorldSource *s, u32 kind, u64 back_tick)
 {
     u8 *image;
     size_t bytes;
@@ -307,18 +308,29 @@ static void sim_record_back(WorldSource *s, u64 back_tick)
         return;
     }
     if (world_save(s->world, &image, &bytes) != ERROR_OK) {
-        log_error("no memory to record that the world was taken back: --verify ends here");
+        log_error("no memory to record the world that was gone on from: --verify ends here");
         return;
     }
-    const RecordingImage about = {.tick = sim_tick_number(s),
-                                  .kind = RECORDING_IMAGE_BACK,
-                                  .back_tick = back_tick,
-                                  .bytes = bytes};
+    const RecordingImage about = {
+        .tick = sim_tick_number(s), .kind = kind, .back_tick = back_tick, .bytes = bytes};
     s->image_tick = about.tick;
     recorder_image(s->recorder, &about, image);
 }
 
-/* The world becomes what it was; its stream goes on with the next tick. 0 or a negative Error. */
+/* The world was made another one: its stream goes on with tick `next`. 0 or a negative Error. */
+static int sim_go_on(WorldSource *s, u64 next, u32 kind, u64 back_tick)
+{
+    world_empty_hands(s->world);
+    world_retell(s->world, kind == RECORDING_IMAGE_BACK ? EVENT_RESET_BACK : EVENT_RESET_LOAD);
+    s->shift = next - world_tick_number(s->world);
+    s->deadline_ns = 0;
+    sim_record_jump(s, kind, back_tick);
+    int result = sim_publish(s, 0);
+    sim_keep_image(s);
+    return result;
+}
+
+/* The world becomes what it was. 0 or a negative Error. */
 static int sim_back(WorldSource *s)
 {
     ErrorText error = {0};
@@ -335,15 +347,34 @@ static int sim_back(WorldSource *s)
     }
     u64 back_tick = image->tick;
     rewind_cut(&s->rewind, image->world_tick);
-    world_empty_hands(s->world);
-    world_retell(s->world);
-    s->shift = next - world_tick_number(s->world);
-    s->deadline_ns = 0;
     log_info("the world is taken back from tick %" PRIu64 " to tick %" PRIu64 ", as tick %" PRIu64,
              next - 1, back_tick, next);
-    sim_record_back(s, back_tick);
-    int result = sim_publish(s, 0);
-    sim_keep_image(s);
+    return sim_go_on(s, next, RECORDING_IMAGE_BACK, back_tick);
+}
+
+/* ---- saves ---- */
+
+/* Does what was asked for with the world and a file. 0 or a negative Error. */
+static int sim_serve_save(WorldSource *s)
+{
+    u64 tick = sim_tick_number(s);
+    pthread_mutex_lock(&s->mutex);
+    SaveKind kind = s->save;
+    s->save_asked = false;
+    pthread_mutex_unlock(&s->mutex);
+    if (kind == SAVE_WRITE) {
+        sim_save(s, tick);
+        return ERROR_OK;
+    }
+    if (!sim_load(s)) {
+        return ERROR_OK;
+    }
+    log_info("the world is loaded from %s, at its tick %" PRIu64 ", as tick %" PRIu64, s->save_path,
+             world_tick_number(s->world), tick + 1);
+    rewind_clear(&s->rewind); /* its ticks are not those of this world */
+    int result = sim_go_on(s, tick + 1, RECORDING_IMAGE_LOAD, 0);
+    const ErrorText none = {0};
+    sim_save_ended(s, tick + 1, &none);
     return result;
 }
 
@@ -381,6 +412,7 @@ typedef enum Order {
     ORDER_STEP,       /* tick immediately, regardless of the clock */
     ORDER_DEBUG_VIEW, /* no tick, but a debug picture is due */
     ORDER_BACK,
+    ORDER_SAVE, /* or load */
     ORDER_STOP
 } Order;
 
@@ -397,6 +429,8 @@ static Order sim_next_order(WorldSource *s, f64 *speed)
             order = ORDER_STOP;
         } else if (!full && s->back) {
             order = ORDER_BACK;
+        } else if (!full && s->save_asked) {
+            order = ORDER_SAVE;
         } else if (s->paused && s->debug_mask_changed && s->debug_mask != 0) {
             order = ORDER_DEBUG_VIEW;
         } else if (!full && s->paused && s->steps > 0) {
@@ -461,7 +495,7 @@ static bool sim_wait_for_tick(WorldSource *s, f64 speed)
     while (now_ns < s->deadline_ns) {
         clock_sleep_until_ns(u64_min(s->deadline_ns, now_ns + WAIT_SLICE_NS));
         pthread_mutex_lock(&s->mutex);
-        bool other = s->stop || s->paused || s->back || s->speed != speed;
+        bool other = s->stop || s->paused || s->back || s->save_asked || s->speed != speed;
         pthread_mutex_unlock(&s->mutex);
         if (other) {
             s->deadline_ns = 0;
@@ -521,6 +555,8 @@ static void *sim_main(void *argument)
             s->wake(s->wake_context);
         } else if (order == ORDER_BACK) {
             result = sim_back(s);
+        } else if (order == ORDER_SAVE) {
+            result = sim_serve_save(s);
         } else if (order == ORDER_STEP || sim_wait_for_tick(s, speed)) {
             result = sim_tick(s);
         }
@@ -792,6 +828,7 @@ static void source_destroy(Source *source)
         pthread_mutex_unlock(&s->mutex);
         pthread_join(s->thread, NULL);
     }
+    world_source_save_finish(s);
     frame_queue_clear(&s->made);
     recorder_destroy(s->recorder);
     publisher_destroy(s->publisher);
@@ -830,6 +867,8 @@ Source *source_world_create(const char *scene_path, const SourceWorldOptions *op
         .note = source_note,
         .status = source_status,
         .times = source_times,
+        .save = world_source_save,
+        .saved = world_source_saved,
         .keep = source_keep,
         .kept = source_kept,
     };

@@ -1,6 +1,6 @@
 /*
  * source_world_internal.h: the state of a live world as a Source, shared by source_world.c (its
- * thread) and source_world_open.c (its creation).
+ * thread), source_world_open.c (its creation) and source_world_save.c (saves by name).
  * Layer: server/host, private.
  */
 #ifndef PLENUM_SERVER_HOST_SOURCE_WORLD_INTERNAL_H
@@ -18,6 +18,7 @@
 #include "server/world/world.h"
 #include "shared/base/stats.h"
 
+#include <limits.h>
 #include <pthread.h>
 
 enum {
@@ -53,6 +54,9 @@ typedef struct WorldSource {
     u64 looked_ns;            /* time of the last debug picture */
     u64 phase_ns;             /* when the last phase of this tick ended */
     f64 phase_s[TICK_PHASES]; /* of this tick */
+    /* The writer's, while it runs. */
+    WorldFile saving; /* its image is owned */
+    u64 saving_tick;  /* of the stream */
 
     pthread_t thread;
     bool started;
@@ -83,6 +87,13 @@ typedef struct WorldSource {
     DebugPicture *picture; /* not taken yet */
     u8 *note;              /* [note_bytes] goes into checkpoints */
     u32 note_bytes;
+    SaveKind save;    /* under way until the host has heard of its end; SAVE_NONE: nothing */
+    bool save_asked;  /* the simulation has not begun yet */
+    bool save_ended;  /* `saved` is for the host */
+    bool save_writes; /* there is a thread to be joined: */
+    pthread_t save_writer;
+    char save_path[PATH_MAX]; /* unchanged while it is under way */
+    SourceSaved saved;
 
     /* ---- the host's ---- */
     FieldSet *fields;
@@ -96,5 +107,21 @@ typedef struct WorldSource {
 /* Fills the simulation's and the host's part from a scene or a saved world. 0 or a negative Error
  * with a text; the caller destroys the source then. */
 int world_source_open(WorldSource *s, const char *path, ErrorText *error);
+
+/* ---- source_world_save.c ---- */
+
+/* SourceOps.save and saved. */
+int world_source_save(Source *source, SaveKind kind, const char *path, ErrorText *error);
+bool world_source_saved(Source *source, SourceSaved *out);
+/* The simulation's: takes an image of the world for a thread that writes it to save_path. `tick` is
+ * the stream's. */
+void sim_save(WorldSource *s, u64 tick);
+/* The world becomes the one in save_path, with empty hands. False, and it stays as it is: what was
+ * asked for has ended with an error. */
+bool sim_load(WorldSource *s);
+/* What was asked for has ended; error: code 0 if it is done. From any thread. */
+void sim_save_ended(WorldSource *s, u64 tick, const ErrorText *error);
+/* Waits for the writer, if there is one. */
+void world_source_save_finish(WorldSource *s);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * upstream.h: a connection to the server above, of a relay or of a console: handshake, bulk channel order,
- * acknowledgements, time-outs and reconnection. Decodes and validates what it receives; the owner
- * (source_relay.c) interprets it. One owner thread; time is an argument.
+ * upstream.h: a connection to the server above, of a relay or of a console: handshake, order of the
+ * bulk channel, acknowledgements, time-outs and reconnection. Decodes and validates what it
+ * receives; the owner (source_relay.c) interprets it. One owner thread; time is an argument.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_UPSTREAM_H

@@ -61,10 +61,10 @@ void world_tell_entities(World *world, i32 code)
     }
 }
 
-void world_retell(World *world)
+void world_retell(World *world, i32 code)
 {
     world->event_count = 0;
-    world_tell_entities(world, EVENT_RESET_BACK);
+    world_tell_entities(world, code);
 }
 
 void world_empty_hands(World *world)

@@ -73,8 +73,8 @@ int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error);
 void world_empty_hands(World *world);
 
 /* Between ticks: tells all entities anew as the next frame's events, after an EVENT_RESET with the
- * code EVENT_RESET_BACK: for a world that was taken back by world_load. */
-void world_retell(World *world);
+ * code EVENT_RESET_BACK or EVENT_RESET_LOAD: for a world that world_load made another one. */
+void world_retell(World *world, i32 code);
 
 /* What a ray hits first: bodies that are no sensors, soft bodies, particles. */
 typedef struct WorldHit {

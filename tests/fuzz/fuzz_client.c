@@ -258,6 +258,17 @@ static void fill_survey(MessageSurvey *survey, Feed *feed)
     }
 }
 
+static void fill_saves(Message *message, Feed *feed)
+{
+    static SaveInfo saves[3];
+    memset(saves, 0, sizeof saves);
+    message->saves.items = saves;
+    message->saves.count = feed_u8(feed) % 4;
+    for (u32 i = 0; i < message->saves.count; i++) {
+        feed_text(feed, saves[i].name, sizeof saves[i].name);
+    }
+}
+
 static void step_message(Stage *s, Feed *feed)
 {
     u32 flags = feed_u8(feed), channel = flags & 128 ? CHANNEL_BULK : CHANNEL_CONTROL;
@@ -271,6 +282,9 @@ static void step_message(Stage *s, Feed *feed)
         break;
     case MESSAGE_SURVEY:
         fill_survey(&message.survey, feed);
+        break;
+    case MESSAGE_SAVES:
+        fill_saves(&message, feed);
         break;
     case MESSAGE_BULK:
         message.bulk.transfer = s->transfer + feed_u8(feed) % 3;

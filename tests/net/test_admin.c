@@ -1,8 +1,12 @@
 /*
  * test_admin.c: administration over real sockets with a real world: roles, kicks, bans, mutes,
- * freezes, votes, the console and its audit log; objects that users leave behind.
+ * freezes, votes, the console and its audit log; objects that users leave behind; worlds that are
+ * saved and loaded by name.
  */
 #include "client/link/connection_internal.h"
+#include "protocol/record/recording.h"
+#include "protocol/record/world_file.h"
+#include "server/host/verify.h"
 #include "shared/base/clock.h"
 #include "tests/support/process.h"
 #include "tests/support/rig.h"
@@ -33,10 +37,11 @@ static const char *const scene_text =
     "      \"shape\": { \"kind\": \"sphere\", \"radius\": 0.2 } } } ],\n"
     "  \"hands\": { \"reach\": 20, \"spawn_max\": 3, \"spawn_stay\": %g } }";
 
-static void begin(Rig *rig, HostOptions *options, f64 stay_s)
+/* record: path or NULL. */
+static void begin_recorded(Rig *rig, HostOptions *options, f64 stay_s, const char *record)
 {
     const char *path = test_path("admin.json");
-    SourceWorldOptions world = {.threads = 1, .speed = 1.0};
+    SourceWorldOptions world = {.threads = 1, .speed = 1.0, .record_path = record};
     ErrorText error = {0};
     FILE *file = fopen(path, "w");
     assert_non_null(file);
@@ -53,6 +58,11 @@ static void begin(Rig *rig, HostOptions *options, f64 stay_s)
         fail_msg("%s", error.text);
     }
     rig_start_source(rig, options, source);
+}
+
+static void begin(Rig *rig, HostOptions *options, f64 stay_s)
+{
+    begin_recorded(rig, options, stay_s, NULL);
 }
 
 static void end_with(Rig *rig, HostOptions *options, Connection **users, u32 count,
@@ -432,6 +442,196 @@ static void test_vote(void **state)
     end(&rig, &options, users, 5);
 }
 
+/* ---- worlds by name ---- */
+
+static const char *file_in(const char *folder, const char *name)
+{
+    static char path[PATH_BYTES_MAX + 32];
+    snprintf(path, sizeof path, "%s/%.24s", folder, name);
+    return path;
+}
+
+typedef struct Loads {
+    u32 count;
+    u64 tick; /* of the first */
+} Loads;
+
+static void on_image(void *context, const RecordingImage *image)
+{
+    Loads *loads = context;
+    if (image->kind == RECORDING_IMAGE_LOAD) {
+        loads->tick = loads->count++ == 0 ? image->tick : loads->tick;
+    }
+}
+
+static void on_note(void *context, const RecordingNote *note)
+{
+    u64 *tick = context;
+    *tick = strcmp(note->text, "loaded \"before\"") == 0 ? note->tick : *tick;
+}
+
+static u64 hash_at(RecordingReader *reader, u64 tick)
+{
+    Frame *frame = NULL;
+    assert_int_equal(recording_reader_seek(reader, tick), 0);
+    assert_int_equal(recording_reader_next(reader, &frame, NULL, NULL), 0);
+    assert_int_equal(frame->tick, tick);
+    u64 hash = frame->world_hash;
+    frame_release(frame);
+    return hash;
+}
+
+/* The recording has the loaded world with the hash of the tick that was saved, says so, and what
+ * follows is what the inputs lead to. */
+static void expect_recorded(const char *record, u64 saved_tick)
+{
+    ErrorText error = {0};
+    RecordingReader *reader = recording_reader_create(record, &error);
+    assert_non_null(reader);
+    Loads loads = {0};
+    u64 note_tick = 0;
+    const RecordingVisitor images = {.context = &loads, .image = on_image};
+    const RecordingVisitor notes = {.context = &note_tick, .note = on_note};
+    assert_int_equal(recording_reader_visit(reader, &images), 0);
+    assert_int_equal(recording_reader_visit(reader, &notes), 0);
+    assert_int_equal(loads.count, 1);
+    assert_true(loads.tick > saved_tick && note_tick == loads.tick);
+    u64 hash = hash_at(reader, saved_tick);
+    assert_true(hash != 0 && hash == hash_at(reader, loads.tick));
+    assert_true(hash != hash_at(reader, loads.tick - 1));
+    assert_true(recording_reader_info(reader)->last_tick > loads.tick + 10);
+    recording_reader_destroy(reader);
+    assert_int_equal(verify_recording(record, NULL, 1, &error), EXIT_OK);
+}
+
+static void test_saves(void **state)
+{
+    PL_UNUSED(state);
+    Rig rig;
+    Connection *users[2];
+    char record[PATH_BYTES_MAX], folder[PATH_BYTES_MAX];
+    snprintf(record, sizeof record, "%s", test_path("saves.plrec"));
+    snprintf(folder, sizeof folder, "%s", test_path("saves"));
+    HostOptions options = {.saves = folder};
+    begin_recorded(&rig, &options, 300.0, record);
+    join(&rig, users, 2);
+    u32 there;
+    assert_null(connection_saves(users[0], &there));
+    assert_non_null(strstr(console(&options, "role user1 operator"), "= ok"));
+    spawn(users[0], 2);
+    assert_true(things(users, 2, 4));
+    connection_chat(users[0], "/save before"); /* the two are falling */
+    assert_true(receives_text(users, 2, "saved the world as \"before\"", 5.0));
+    rig_poll(users, 2, 0.2);
+    const SaveInfo *saves = connection_saves(users[0], &there);
+    assert_true(saves != NULL && there == 1);
+    assert_string_equal(saves[0].name, "before");
+    assert_null(connection_saves(users[1], &there)); /* no operator */
+    WorldFile file;
+    ErrorText error = {0};
+    assert_int_equal(world_file_read(file_in(folder, "before.plworld"), 0, &file, &error), 0);
+    u64 saved_tick = file.tick;
+    world_file_release(&file);
+    spawn(users[0], 1);
+    assert_true(things(users, 2, 5));
+    connection_chat(users[0], "/load before");
+    Connection *other = users[1];
+    assert_true(things(users, 2, 4));
+    assert_true(receives_text(&other, 1, "user1 loaded the world \"before\"", 5.0));
+    assert_true(things(&other, 1, 4)); /* without joining again */
+    assert_int_equal(connection_state(other), CONNECTION_LIVE);
+    spawn(users[0], 1); /* the world goes on */
+    assert_true(things(users, 2, 5));
+    rig_poll(users, 2, 0.5);
+    assert_non_null(strstr(console(&options, "saves"), "\"before\" "));
+    assert_non_null(strstr(console(&options, "unsave before"), "= ok"));
+    assert_int_not_equal(access(file_in(folder, "before.plworld"), F_OK), 0);
+    assert_non_null(strstr(console(&options, "saves"), "0 of 64"));
+    end(&rig, &options, users, 2);
+    expect_recorded(record, saved_tick);
+}
+
+/* Waits until the console's last save or load has ended. */
+static const char *console_at_last(const HostOptions *options, const char *command)
+{
+    const char *answer = console(options, command);
+    for (u32 i = 0; i < 200 && strstr(answer, "another world") != NULL; i++) {
+        usleep(20000);
+        answer = console(options, command);
+    }
+    return answer;
+}
+
+static void copy_file(const char *from, const char *to, bool damage)
+{
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    assert_true(in != NULL && out != NULL);
+    int c;
+    for (long at = 0; (c = fgetc(in)) != EOF; at++) {
+        fputc(damage && at == 200 ? c ^ 4 : c, out);
+    }
+    fclose(in);
+    fclose(out);
+}
+
+static void test_saves_refused(void **state)
+{
+    PL_UNUSED(state);
+    static const char *const hostile[] = {
+        "../above",
+        "a/b",
+        "/tmp/absolute",
+        "..",
+        ".hidden",
+        "a\\b",
+        "say\"so",
+        "#1",
+        "zero\u200Bwidth",
+        "e\u0301",
+        "",
+        "\u202Eright",
+        "0123456789012345678901234567890123456789", /* 40 bytes */
+    };
+    Rig rig;
+    Connection *users[2];
+    char folder[PATH_BYTES_MAX], command[256];
+    snprintf(folder, sizeof folder, "%s", test_path("refused"));
+    HostOptions options = {.saves = folder};
+    begin(&rig, &options, 300.0);
+    join(&rig, users, 2);
+    connection_chat(users[0], "/save mine"); /* a participant */
+    assert_true(receives_text(users, 2, "your role may not", 3.0));
+    assert_non_null(strstr(console(&options, "role user2 viewer"), "= ok"));
+    connection_chat(users[1], "/load mine");
+    Connection *viewer = users[1];
+    assert_true(receives_text(&viewer, 1, "your role may not", 3.0));
+    for (u32 i = 0; i < PL_COUNT(hostile); i++) {
+        static const char *const verbs[] = {"save", "load", "unsave"};
+        for (u32 v = 0; v < PL_COUNT(verbs); v++) {
+            snprintf(command, sizeof command, "%s %s", verbs[v], hostile[i]);
+            const char *answer = console(&options, command);
+            if (strstr(answer, "refused: ") == NULL) {
+                fail_msg("\"%s\" is answered by: %s", command, answer);
+            }
+        }
+    }
+    assert_int_not_equal(access(folder, F_OK), 0); /* nothing was made, there or above */
+    assert_int_not_equal(access(test_path("above.plworld"), F_OK), 0);
+    assert_non_null(strstr(console(&options, "load nothing"), "= not found"));
+    assert_non_null(strstr(console(&options, "save Überall 7"), "= ok"));
+    assert_non_null(strstr(console_at_last(&options, "save whole"), "= ok"));
+    assert_non_null(strstr(console_at_last(&options, "load whole"), "= ok"));
+    char whole[PATH_BYTES_MAX + 32];
+    snprintf(whole, sizeof whole, "%s", file_in(folder, "whole.plworld"));
+    copy_file(whole, file_in(folder, "bad.plworld"), true);
+    assert_true(receives_text(users, 2, "loaded the world \"whole\"", 5.0));
+    assert_non_null(strstr(console(&options, "role user1 operator"), "= ok"));
+    connection_chat(users[0], "/load bad");
+    assert_true(receives_text(users, 2, "\"bad\" is not loaded: bad.plworld: damaged", 5.0));
+    assert_true(things(users, 2, 2));
+    end(&rig, &options, users, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +639,7 @@ int main(void)
         cmocka_unit_test(test_mute),        cmocka_unit_test(test_mute_stays),
         cmocka_unit_test(test_left_behind), cmocka_unit_test(test_rejoin),
         cmocka_unit_test(test_vote),        cmocka_unit_test(test_join_changed),
+        cmocka_unit_test(test_saves),       cmocka_unit_test(test_saves_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -317,6 +317,26 @@ static void test_recorded_time(void **state)
     message_free(storage);
     in.bookmark.text[0] = 0; /* without a name */
     refuse(&in);
+
+    SaveInfo saves[SAVES_MAX + 1] = {{.name = "before", .unix_s = 1u << 31, .bytes = 1ull << 33},
+                                     {.name = "Überall 7"}};
+    memset(&in, 0, sizeof in);
+    in.kind = MESSAGE_SAVES;
+    in.saves.items = saves;
+    in.saves.count = 2;
+    round_trip(&in, &out, &storage);
+    assert_int_equal(out.saves.count, 2);
+    assert_memory_equal(out.saves.items, saves, 2 * sizeof *saves);
+    message_free(storage);
+    in.saves.count = SAVES_MAX + 1; /* too many, and without names */
+    refuse(&in);
+    for (u32 i = 0; i <= SAVES_MAX; i++) {
+        snprintf(saves[i].name, sizeof saves[i].name, "%u", i);
+    }
+    refuse(&in);
+    in.saves.count = 1;
+    saves[0].name[0] = 0;
+    refuse(&in);
 }
 
 static void test_geometries_are_numbers(void **state)

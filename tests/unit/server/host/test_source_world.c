@@ -183,9 +183,10 @@ void world_empty_hands(World *world)
     (void)world;
 }
 
-void world_retell(World *world)
+void world_retell(World *world, i32 code)
 {
     (void)world;
+    (void)code;
 }
 
 bool world_probe(const World *world, const char *name, f64 *value)

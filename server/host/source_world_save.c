@@ -1,0 +1,147 @@
+/*
+ * source_world_save.c: a running world is saved to a file, or becomes a saved one. The simulation
+ * takes the image between two ticks; a thread of its own compresses and writes it, because a disk
+ * may take seconds. Loading is the simulation's: the world stands still meanwhile.
+ */
+#include "server/host/source_world_internal.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "shared/base/version.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static WorldSource *from(Source *source)
+{
+    return (WorldSource *)source;
+}
+
+/* ---- the simulation's ---- */
+
+void sim_save_ended(WorldSource *s, u64 tick, const ErrorText *error)
+{
+    pthread_mutex_lock(&s->mutex);
+    s->saved = (SourceSaved){.kind = s->save, .tick = tick, .error = *error};
+    s->save_ended = true;
+    pthread_mutex_unlock(&s->mutex);
+    s->wake(s->wake_context);
+}
+
+static void *write_main(void *argument)
+{
+    WorldSource *s = argument;
+    ErrorText error = {0};
+    u64 began_ns = clock_now_ns();
+    if (world_file_write(s->save_path, &s->saving, &error) == ERROR_OK) {
+        log_info("the world of tick %" PRIu64 " is saved as %s: %.1f MiB in %.0f ms",
+                 s->saving_tick, s->save_path, (f64)s->saving.image_bytes / 1048576.0,
+                 (f64)(clock_now_ns() - began_ns) * 1e-6);
+    } else {
+        log_error("the world is not saved: %s", error.text);
+    }
+    free(s->saving.owned);
+    sim_save_ended(s, s->saving_tick, &error);
+    return NULL;
+}
+
+void sim_save(WorldSource *s, u64 tick)
+{
+    u8 *image;
+    size_t bytes;
+    ErrorText error = {0};
+    if (world_save(s->world, &image, &bytes) != ERROR_OK) {
+        error_set(&error, ERROR_MEMORY, "out of memory for an image of the world");
+        sim_save_ended(s, tick, &error);
+        return;
+    }
+    s->saving_tick = tick;
+    s->saving = (WorldFile){.tick = world_tick_number(s->world),
+                            .tick_rate = s->scene->tick_rate,
+                            .created_unix_s = clock_unix_s(),
+                            .scene = s->scene->bytes,
+                            .scene_bytes = s->scene->byte_count,
+                            .image = image,
+                            .image_bytes = bytes,
+                            .owned = image};
+    snprintf(s->saving.build, sizeof s->saving.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
+    pthread_mutex_lock(&s->mutex); /* the host joins it as soon as it has ended */
+    s->save_writes = pthread_create(&s->save_writer, NULL, write_main, s) == 0;
+    bool writes = s->save_writes;
+    pthread_mutex_unlock(&s->mutex);
+    if (!writes) {
+        free(image);
+        error_set(&error, ERROR_STATE, "cannot start the thread that writes the world");
+        sim_save_ended(s, tick, &error);
+    }
+}
+
+bool sim_load(WorldSource *s)
+{
+    WorldFile file;
+    ErrorText error = {0};
+    int result = world_file_read(s->save_path, s->options.memory_max_bytes, &file, &error);
+    if (result == ERROR_OK) {
+        result = world_load(s->world, file.image, (size_t)file.image_bytes, &error);
+        world_file_release(&file);
+    }
+    if (result != ERROR_OK) {
+        log_error("the world stays as it is: %s", error.text);
+        sim_save_ended(s, 0, &error);
+        return false;
+    }
+    return true;
+}
+
+/* ---- the host's ---- */
+
+int world_source_save(Source *source, SaveKind kind, const char *path, ErrorText *error)
+{
+    WorldSource *s = from(source);
+    int result = ERROR_OK;
+    pthread_mutex_lock(&s->mutex);
+    if (s->save != SAVE_NONE) {
+        result = error_set(error, ERROR_STATE, "another world is being saved or loaded");
+    } else if (s->status.finished || s->stop) {
+        result = error_set(error, ERROR_STATE, "the world has ended");
+    } else if (strlen(path) >= sizeof s->save_path) {
+        result = error_set(error, ERROR_LIMIT, "the name of the file is too long");
+    } else {
+        snprintf(s->save_path, sizeof s->save_path, "%s", path);
+        s->save = kind;
+        s->save_asked = true;
+        s->save_ended = false;
+        pthread_cond_signal(&s->changed);
+    }
+    pthread_mutex_unlock(&s->mutex);
+    return result;
+}
+
+void world_source_save_finish(WorldSource *s)
+{
+    pthread_mutex_lock(&s->mutex);
+    bool writes = s->save_writes;
+    s->save_writes = false;
+    pthread_mutex_unlock(&s->mutex);
+    if (writes) {
+        pthread_join(s->save_writer, NULL);
+    }
+}
+
+bool world_source_saved(Source *source, SourceSaved *out)
+{
+    WorldSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    bool ended = s->save != SAVE_NONE && s->save_ended;
+    pthread_mutex_unlock(&s->mutex);
+    if (!ended) {
+        return false;
+    }
+    world_source_save_finish(s); /* it has nothing left to do */
+    pthread_mutex_lock(&s->mutex);
+    *out = s->saved;
+    s->save = SAVE_NONE;
+    pthread_mutex_unlock(&s->mutex);
+    return true;
+}

@@ -50,12 +50,12 @@ if [ -n "$$missing" ]; then echo "installing:$$missing"; \
 endef
 
 # ---- flags ----------------------------------------------------------------------------------
-# Determinism: no contraction, no fast-math (ARCHITECTURE.md). Functions start at cache lines: where the
+# Determinism: no contraction, no fast-math (ARCHITECTURE.md). Sanitizers name lines, which -g1 keeps. Functions start at cache lines: where the
 # hot ones happened to lie was worth 7 % from build to build.
 OPT_release := -O3 -g -falign-functions=64
 OPT_debug := -O1 -g -DPL_VALIDATE
-OPT_asan := -O1 -g -DPL_VALIDATE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-OPT_tsan := -O1 -g -fsanitize=thread
+OPT_asan := -O1 -g1 -DPL_VALIDATE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+OPT_tsan := -O1 -g1 -fsanitize=thread
 OPT_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=vptr,function -fno-sanitize-recover=undefined
 OPT := $(OPT_$(CONFIG)) $(EXTRA)
 WARN := -Wall -Wextra -Werror -Wshadow

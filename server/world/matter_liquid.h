@@ -20,8 +20,8 @@ enum {
 
 /* What a source of the scene has emitted. */
 typedef struct SourceClock {
-    u64 layers; /* so many: counters of their random numbers */
-    f32 ahead;  /* spacings by which the next layer has left the nozzle, in [0, 1) */
+    u64 layers; /* so many whole spacings: counters of its random numbers */
+    f32 ahead;  /* spacings beyond them, in [0, 1) */
     u32 reserved;
 } SourceClock;
 

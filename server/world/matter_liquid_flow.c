@@ -194,22 +194,38 @@ static bool emit_point(const Nozzle *nozzle, MatterLiquid *m, Vec3 point, u64 co
     return liquid_spawn(m->liquid, nozzle->phase, point, vec3_scale(way, nozzle->speed)) >= 0;
 }
 
-/* One layer at `along` metres from the nozzle; false: there is no room for more. */
-static bool emit_layer(const Nozzle *nozzle, MatterLiquid *m, f32 along, u64 layer)
+/* Where in its column a particle stands, in [0, 1) spacings: neighbours differ as much as they can
+ * (the additive sequence of Roberts 2018, "The unreasonable effectiveness of quasirandom
+ * sequences"). A jet of whole layers would fall apart into discs. */
+static f32 stagger(i32 i, i32 j)
+{
+    f64 at = 0.7548776662466927 * (f64)i + 0.5698402909980532 * (f64)j;
+    return (f32)(at - floor(at));
+}
+
+/* What leaves the nozzle while the jet moves from `from` to `to` spacings beyond its layers; false:
+ * there is no room for more. */
+static bool emit_jet(const Nozzle *nozzle, MatterLiquid *m, f32 from, f32 to, u64 layers)
 {
     f32 spacing = liquid_spacing(m->liquid), r = nozzle->source->radius / spacing;
     i32 edge = (i32)r;
-    u64 counter = layer * (u64)(2 * edge + 1) * (u64)(2 * edge + 1);
-    Vec3 middle = vec3_add_scaled(nozzle->source->position, along, nozzle->source->direction);
+    u64 sites = (u64)(2 * edge + 1) * (u64)(2 * edge + 1), site = 0;
     for (i32 j = -edge; j <= edge; j++) {
-        for (i32 i = -edge; i <= edge; i++, counter++) {
+        for (i32 i = -edge; i <= edge; i++, site++) {
+            f32 phase = stagger(i, j);
+            i32 end = (i32)floorf(to - phase);
             if ((f32)(i * i + j * j) > r * r) {
                 continue;
             }
-            Vec3 at = vec3_add_scaled(middle, (f32)i * spacing, nozzle->across[0]);
-            at = vec3_add_scaled(at, (f32)j * spacing, nozzle->across[1]);
-            if (!emit_point(nozzle, m, at, counter)) {
-                return false;
+            for (i32 k = (i32)floorf(from - phase) + 1; k <= end; k++) {
+                f32 along = (to - phase - (f32)k) * spacing;
+                Vec3 at =
+                    vec3_add_scaled(nozzle->source->position, along, nozzle->source->direction);
+                at = vec3_add_scaled(at, (f32)i * spacing, nozzle->across[0]);
+                at = vec3_add_scaled(at, (f32)j * spacing, nozzle->across[1]);
+                if (!emit_point(nozzle, m, at, (layers + (u64)k) * sites + site)) {
+                    return false;
+                }
             }
         }
     }
@@ -230,26 +246,20 @@ static void emit(MatterLiquid *m, u32 phase, u32 index, Obstacles *walls)
         return;
     }
     f32 ahead = clock->ahead + speed * tick_s / scene->liquid_spacing;
-    if (ahead >= 1.0f) {
-        Nozzle nozzle = {.source = source,
-                         .walls = walls,
-                         .phase = phase,
-                         .seed = random_u64(scene->seed, LIQUID_PHASES_MAX + index),
-                         .speed = speed};
-        Vec3 d = source->direction;
-        Vec3 helper = fabsf(d.y) < 0.9f ? vec3(0.0f, 1.0f, 0.0f) : vec3(1.0f, 0.0f, 0.0f);
-        nozzle.across[0] = vec3_normalize_or(vec3_cross(helper, d), vec3(0.0f, 0.0f, 1.0f));
-        nozzle.across[1] = vec3_cross(d, nozzle.across[0]);
-        walls_begin(walls, m, &scene->liquids[phase]);
-        find_near(&nozzle, m, ahead * scene->liquid_spacing);
-        bool room = true;
-        while (ahead >= 1.0f) {
-            ahead -= 1.0f;
-            room = room && emit_layer(&nozzle, m, ahead * scene->liquid_spacing, clock->layers);
-            clock->layers++;
-        }
-    }
-    clock->ahead = f32_clamp(ahead, 0.0f, 0.9999999f);
+    Nozzle nozzle = {.source = source,
+                     .walls = walls,
+                     .phase = phase,
+                     .seed = random_u64(scene->seed, LIQUID_PHASES_MAX + index),
+                     .speed = speed};
+    Vec3 d = source->direction;
+    Vec3 helper = fabsf(d.y) < 0.9f ? vec3(0.0f, 1.0f, 0.0f) : vec3(1.0f, 0.0f, 0.0f);
+    nozzle.across[0] = vec3_normalize_or(vec3_cross(helper, d), vec3(0.0f, 0.0f, 1.0f));
+    nozzle.across[1] = vec3_cross(d, nozzle.across[0]);
+    walls_begin(walls, m, &scene->liquids[phase]);
+    find_near(&nozzle, m, speed * tick_s);
+    (void)emit_jet(&nozzle, m, clock->ahead, ahead, clock->layers);
+    clock->layers += (u64)ahead;
+    clock->ahead = f32_clamp(ahead - floorf(ahead), 0.0f, 0.9999999f);
 }
 
 void matter_liquid_emit(MatterLiquid *m, const Collider *colliders, u32 count)

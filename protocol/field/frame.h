@@ -44,12 +44,19 @@ typedef struct Event {
     Entity entity; /* EVENT_SPAWN; DESPAWN sets only id */
 } Event;
 
+enum {
+    FRAME_SYSTEMS_MAX = 17 /* the world itself and its kinds of matter */
+};
+
 typedef struct Frame {
     u32 references; /* changed by __atomic builtins only */
     u32 event_count;
-    u64 tick;         /* world tick, starts at 1 after the first tick; 0 is the scene as built */
-    u64 world_hash;   /* hash of the full-precision state after this tick; 0 if unknown (a
-                         client) */
+    u64 tick;       /* world tick, starts at 1 after the first tick; 0 is the scene as built */
+    u64 world_hash; /* hash of the full-precision state after this tick; 0 if unknown (a client) */
+    /* [system_count] low words of that hash on its way, behind each system in order: the first that
+     * differs tells where a difference begins. 0: unknown. */
+    u32 systems[FRAME_SYSTEMS_MAX];
+    u32 system_count;
     f64 world_time_s; /* tick / tick rate */
     FieldSet *fields; /* owned reference */
     Event *events;    /* [event_count], owned */

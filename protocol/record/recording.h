@@ -1,9 +1,9 @@
 /*
  * recording.h: .plrec files: append-only blocks [type u32][length u32][tick u64][xxh3
  * u64][content], little-endian. HEAD first, then PRNT, if any, then KEYF, DLTA, INPT, EVNT, IMAG,
- * NOTE, GAPS in tick order, INDX if closed cleanly. A truncated file loses only its last block; the
- * index can be rebuilt by scanning. Notes may be added to a closed file: they follow its index,
- * with a new one behind.
+ * NOTE, GAPS, SYST in tick order, INDX if closed cleanly. A truncated file loses only its last
+ * block; the index can be rebuilt by scanning. Notes may be added to a closed file: they follow its
+ * index, with a new one behind.
  * Layer: protocol/record.
  */
 #ifndef PLENUM_PROTOCOL_RECORD_RECORDING_H
@@ -78,6 +78,17 @@ typedef struct RecordingNote {
 typedef struct RecordingGap {
     u64 first_tick, last_tick;
 } RecordingGap;
+
+enum {
+    RECORDING_SYSTEMS_TICKS = 64
+};
+
+/* Hashes of the systems of a world (Frame.systems) in ticks that follow each other. */
+typedef struct RecordingSystems {
+    u64 first_tick;
+    u32 ticks, count; /* count: of systems */
+    u32 hashes[RECORDING_SYSTEMS_TICKS][FRAME_SYSTEMS_MAX];
+} RecordingSystems;
 
 /* ---- writing: one thread, the recorder's ---- */
 
@@ -186,9 +197,10 @@ typedef struct RecordingVisitor {
     void (*note)(void *context, const RecordingNote *note);
     void (*gap)(void *context, RecordingGap gap);
     void (*image)(void *context, const RecordingImage *image);
+    void (*systems)(void *context, const RecordingSystems *systems);
 } RecordingVisitor;
-/* Visits notes, gaps, images and events without decoding frames. The reader's position stays. 0 or
- * the error of the first damaged block, where it ends. */
+/* Visits notes, gaps, images, hashes of systems and events without decoding frames. The reader's
+ * position stays. 0 or the error of the first damaged block, where it ends. */
 int recording_reader_visit(RecordingReader *reader, const RecordingVisitor *visitor);
 
 /* A range of bytes that cannot be read. */

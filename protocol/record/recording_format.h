@@ -16,6 +16,8 @@
  *   PRNT  RecordingFileParent, name
  *   IMAG  RecordingFileImage, zstd of a part of the image; one block a part, in order, behind each
  *         other
+ *   SYST  RecordingFileSystems, then u32 [ticks][bits of mask]: words of Frame.systems of ticks
+ *         that follow each other; a system that is not in the mask has the word of the one before
  *   INDX  RecordingFileIndex, key marks, event marks, offset u64 of the INDX header
  * A tick is IMAG, INPT and EVNT, if any, then its KEYF or DLTA, which completes it.
  * NOTE and an INDX may follow an INDX; the last one counts.
@@ -52,6 +54,7 @@ enum {
 #define BLOCK_GAPS BLOCK_TYPE('G', 'A', 'P', 'S')
 #define BLOCK_PRNT BLOCK_TYPE('P', 'R', 'N', 'T')
 #define BLOCK_IMAG BLOCK_TYPE('I', 'M', 'A', 'G')
+#define BLOCK_SYST BLOCK_TYPE('S', 'Y', 'S', 'T')
 #define BLOCK_INDX BLOCK_TYPE('I', 'N', 'D', 'X')
 
 typedef struct RecordingBlock {
@@ -85,6 +88,14 @@ typedef struct RecordingFileImage {
     u64 back_tick; /* 0 unless the world was taken back */
 } RecordingFileImage;
 
+typedef struct RecordingFileSystems {
+    u64 first_tick;
+    u32 ticks;    /* 1..RECORDING_SYSTEMS_TICKS */
+    u32 count;    /* of systems, 1..FRAME_SYSTEMS_MAX */
+    u32 mask;     /* the first is always in it */
+    u32 reserved; /* 0 */
+} RecordingFileSystems;
+
 /* Position of a tick's first block. */
 typedef struct RecordingMark {
     u64 tick;
@@ -103,12 +114,18 @@ PL_STATIC_ASSERT(sizeof(RecordingFileIndex) == 48, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileNote) == 16, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingGap) == 16, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileParent) == 24, "no padding on disk");
+PL_STATIC_ASSERT(sizeof(RecordingFileSystems) == 24, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileImage) == 24, "no padding on disk");
 
 PL_STATIC_ASSERT(FRAME_BYTES_MAX <= (int)RECORDING_BLOCK_BYTES_MAX, "a key holds a whole frame");
 
 enum {
     RECORDING_NOTE_BYTES_MAX = sizeof(RecordingFileNote) + NAME_BYTES_MAX + TEXT_BYTES_MAX
+};
+
+enum {
+    RECORDING_SYSTEMS_BYTES_MAX =
+        sizeof(RecordingFileSystems) + RECORDING_SYSTEMS_TICKS * FRAME_SYSTEMS_MAX * 4
 };
 
 #define RECORDING_MAGIC "PLREC\r\n\x1a"
@@ -131,6 +148,10 @@ typedef struct RecordingMarks {
 } RecordingMarks;
 bool recording_marks_push(RecordingMarks *marks, u64 tick, u64 offset);
 u64 recording_block_check(const RecordingBlock *block, const void *content);
+/* The content of a SYST; `out` has RECORDING_SYSTEMS_BYTES_MAX. Returns the bytes. */
+u32 recording_systems_encode(const RecordingSystems *systems, u8 *out);
+/* 0 or ERROR_FORMAT. */
+int recording_systems_decode(const RecordingBlock *block, const u8 *content, RecordingSystems *out);
 /* The content of a NOTE; `out` has RECORDING_NOTE_BYTES_MAX. Returns the bytes. */
 u32 recording_note_encode(const RecordingNote *note, u8 *out);
 /* 0 or ERROR_FORMAT. */

@@ -38,6 +38,12 @@ static int visit_block(RecordingReader *reader, const RecordingVisitor *visitor,
         if (result == 0 && part == 0) {
             visitor->image(visitor->context, &image);
         }
+    } else if (block->type == BLOCK_SYST && visitor->systems != NULL) {
+        RecordingSystems systems;
+        result = recording_systems_decode(block, reader->content, &systems);
+        if (result == 0) {
+            visitor->systems(visitor->context, &systems);
+        }
     }
     return result;
 }
@@ -56,7 +62,8 @@ int recording_reader_visit(RecordingReader *reader, const RecordingVisitor *visi
         bool wanted = (block.type == BLOCK_EVNT && visitor->events != NULL) ||
                       (block.type == BLOCK_NOTE && visitor->note != NULL) ||
                       (block.type == BLOCK_GAPS && visitor->gap != NULL) ||
-                      (block.type == BLOCK_IMAG && visitor->image != NULL);
+                      (block.type == BLOCK_IMAG && visitor->image != NULL) ||
+                      (block.type == BLOCK_SYST && visitor->systems != NULL);
         if (wanted) {
             result = recording_read_block(reader, offset, &block);
             result = result == 0 ? visit_block(reader, visitor, &block, offset) : result;
@@ -99,7 +106,7 @@ static bool type_is_known(u32 type)
 {
     return type == BLOCK_HEAD || type == BLOCK_KEYF || type == BLOCK_DLTA || type == BLOCK_INPT ||
            type == BLOCK_EVNT || type == BLOCK_NOTE || type == BLOCK_GAPS || type == BLOCK_PRNT ||
-           type == BLOCK_IMAG || type == BLOCK_INDX;
+           type == BLOCK_IMAG || type == BLOCK_SYST || type == BLOCK_INDX;
 }
 
 static void report(Walk *walk, u64 offset, u64 end, const char *what, u32 type)
@@ -241,6 +248,7 @@ static const char *walk_block(Walk *walk, const RecordingBlock *block, u64 offse
     RecordingNote note;
     RecordingGap gap;
     RecordingParent parent;
+    RecordingSystems systems;
     if (walk->image_part > 0 && block->type != BLOCK_IMAG) {
         walk->image_part = 0;
         return "a part of an image is missing before it";
@@ -272,6 +280,10 @@ static const char *walk_block(Walk *walk, const RecordingBlock *block, u64 offse
                    : "a parent that cannot be decoded";
     case BLOCK_IMAG:
         return walk_image(walk, block, offset);
+    case BLOCK_SYST:
+        return recording_systems_decode(block, reader->content, &systems) == 0
+                   ? NULL
+                   : "hashes of systems that cannot be decoded";
     case BLOCK_INDX:
         return walk_index(walk, block);
     case BLOCK_HEAD:

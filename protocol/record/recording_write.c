@@ -36,6 +36,7 @@ struct RecordingWriter {
     bool jumped;   /* the world was taken back or loaded: deltas across that say little */
     RecordingFileIndex index;
     RecordingMarks keys, entity_events;
+    RecordingSystems systems; /* of the last ticks, not in a block yet */
 };
 
 bool recording_marks_push(RecordingMarks *marks, u64 tick, u64 offset)
@@ -339,6 +340,40 @@ static int put_frame(RecordingWriter *writer, const Frame *frame, bool key)
     return put_block(writer, BLOCK_KEYF, frame->tick, writer->scratch, head + packed);
 }
 
+static int put_systems(RecordingWriter *writer)
+{
+    u8 content[RECORDING_SYSTEMS_BYTES_MAX];
+    RecordingSystems *systems = &writer->systems;
+    if (systems->ticks == 0) {
+        return 0;
+    }
+    u64 last_tick = systems->first_tick + systems->ticks - 1;
+    u32 bytes = recording_systems_encode(systems, content);
+    systems->ticks = 0;
+    return put_block(writer, BLOCK_SYST, last_tick, content, bytes);
+}
+
+/* Streams do without. */
+static int keep_systems(RecordingWriter *writer, const Frame *frame)
+{
+    RecordingSystems *systems = &writer->systems;
+    bool follows = frame->tick == systems->first_tick + systems->ticks &&
+                   frame->system_count == systems->count &&
+                   systems->ticks < RECORDING_SYSTEMS_TICKS;
+    if (systems->ticks > 0 && !follows && put_systems(writer) != 0) {
+        return writer->failed;
+    }
+    if (frame->system_count == 0 || is_stream(writer)) {
+        return 0;
+    }
+    if (systems->ticks == 0) {
+        systems->first_tick = frame->tick;
+        systems->count = frame->system_count;
+    }
+    memcpy(systems->hashes[systems->ticks++], frame->systems, sizeof frame->systems);
+    return 0;
+}
+
 bool recording_writer_key_next(const RecordingWriter *writer, const Frame *frame)
 {
     return writer->index.ticks == 0 || writer->jumped || frame->tick >= writer->key_due ||
@@ -358,6 +393,9 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
         return ERROR_STATE;
     }
     bool key = recording_writer_key_next(writer, frame);
+    if (keep_systems(writer, frame) != 0) {
+        return writer->failed;
+    }
     writer->jumped = false;
     if (key) {
         writer->since_key = 0;
@@ -469,7 +507,7 @@ static void put_index(RecordingWriter *writer)
 
 static void file_end(RecordingWriter *writer)
 {
-    if (writer->failed == 0) {
+    if (writer->failed == 0 && put_systems(writer) == 0) {
         put_index(writer);
     }
     if (writer->failed == 0) {

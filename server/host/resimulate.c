@@ -248,6 +248,44 @@ void resimulation_frames(const Resimulation *resimulation, const Frame **recorde
     *simulated = resimulation->simulated;
 }
 
+typedef struct SystemSearch {
+    const Frame *simulated;
+    u64 tick;
+    u32 first; /* that differs */
+    bool known;
+} SystemSearch;
+
+static void compare_systems(void *context, const RecordingSystems *systems)
+{
+    SystemSearch *search = context;
+    const Frame *frame = search->simulated;
+    if (search->tick < systems->first_tick ||
+        search->tick - systems->first_tick >= systems->ticks ||
+        systems->count != frame->system_count) {
+        return;
+    }
+    const u32 *recorded = systems->hashes[search->tick - systems->first_tick];
+    search->known = true;
+    for (u32 i = systems->count; i-- > 0;) {
+        search->first = recorded[i] != frame->systems[i] ? i : search->first;
+    }
+}
+
+int resimulation_system(const Resimulation *resimulation, u32 *system)
+{
+    SystemSearch search = {.first = UINT32_MAX};
+    const RecordingVisitor visitor = {.context = &search, .systems = compare_systems};
+    *system = UINT32_MAX;
+    if (resimulation->recorded == NULL || resimulation->simulated == NULL) {
+        return ERROR_NOT_FOUND;
+    }
+    search.simulated = resimulation->simulated;
+    search.tick = resimulation->recorded->tick;
+    (void)recording_reader_visit(resimulation->reader, &visitor); /* what is before damage */
+    *system = search.first;
+    return search.known && search.first != UINT32_MAX ? ERROR_OK : ERROR_NOT_FOUND;
+}
+
 World *resimulation_world(const Resimulation *resimulation)
 {
     return resimulation->world;

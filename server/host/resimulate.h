@@ -33,6 +33,10 @@ int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorTe
 /* Both frames of that tick; borrowed until the next call. */
 void resimulation_frames(const Resimulation *resimulation, const Frame **recorded,
                          const Frame **simulated);
+/* The first system of that tick (world_system_name) whose hash is not the recorded one. 0, or
+ * ERROR_NOT_FOUND, *system = UINT32_MAX: the recording has no hashes of this tick, or all are
+ * equal. */
+int resimulation_system(const Resimulation *resimulation, u32 *system);
 /* Its state after that tick; borrowed. */
 World *resimulation_world(const Resimulation *resimulation);
 const RecordingInfo *resimulation_info(const Resimulation *resimulation);

@@ -80,6 +80,11 @@ static void print_difference(Resimulation *resimulation, const ResimulatedTick *
 {
     printf("verify: tick %" PRIu64 " differs: recorded %016" PRIx64 ", simulated %016" PRIx64 "\n",
            tick->tick, tick->recorded, tick->simulated);
+    u32 system;
+    if (resimulation_system(resimulation, &system) == ERROR_OK) {
+        printf("verify: the first system that differs there is %s\n",
+               world_system_name(resimulation_world(resimulation), system));
+    }
     ResimulatedTick later;
     ErrorText unused = {0};
     bool found = print_element(resimulation);

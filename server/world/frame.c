@@ -20,7 +20,7 @@ Frame *world_frame(World *world)
         return NULL;
     }
     frame->world_time_s = (f64)world->tick / world->scene->tick_rate;
-    frame->world_hash = world_hash(world);
+    frame->world_hash = world_hash_systems(world, frame->systems, &frame->system_count);
     if (world->event_count != 0) {
         memcpy(frame->events, world->events, world->event_count * sizeof *world->events);
     }

@@ -87,7 +87,8 @@ static void serialize_entities(World *world, State *state)
     }
 }
 
-static void serialize(World *world, State *state)
+/* What belongs to no kind of matter. */
+static void serialize_own(World *world, State *state)
 {
     state_part(state, "clocks and slots");
     state_bytes(state, &world->tick, sizeof world->tick);
@@ -103,14 +104,43 @@ static void serialize(World *world, State *state)
     } else {
         serialize_entities(world, state);
     }
+}
+
+static void serialize(World *world, State *state)
+{
+    serialize_own(world, state);
     EACH_MATTER_WITH(world, serialize, state)
+}
+
+u64 world_hash_systems(const World *world, u32 systems[FRAME_SYSTEMS_MAX], u32 *count)
+{
+    PL_STATIC_ASSERT((int)FRAME_SYSTEMS_MAX == 1 + (int)MATTERS_MAX, "one more than kinds");
+    State state = {.mode = STATE_HASH};
+    World *w = (World *)(uintptr_t)world; /* hashing only reads */
+    serialize_own(w, &state);
+    systems[0] = (u32)state.hash;
+    *count = 1 + w->matter_count;
+    for (u32 i = 0; i < w->matter_count; i++) {
+        Matter *matter = w->matters[i];
+        if (matter->ops->serialize != NULL) {
+            matter->ops->serialize(matter, &state);
+        }
+        systems[1 + i] = (u32)state.hash;
+    }
+    return state.hash;
 }
 
 u64 world_hash(const World *world)
 {
-    State state = {.mode = STATE_HASH};
-    serialize((World *)(uintptr_t)world, &state); /* hashing only reads */
-    return state.hash;
+    u32 systems[FRAME_SYSTEMS_MAX], count;
+    return world_hash_systems(world, systems, &count);
+}
+
+const char *world_system_name(const World *world, u32 system)
+{
+    CHECK(system <= world->matter_count);
+    return system == 0 ? "clocks, parameters, hands and entities"
+                       : world->matters[system - 1]->ops->name;
 }
 
 u64 world_layout_hash(World *world)

@@ -57,6 +57,11 @@ Frame *world_frame(World *world);
 u64 world_tick_number(const World *world);
 /* XXH3 over the full-precision state: bodies, particles, caches, parameters, clocks. */
 u64 world_hash(const World *world);
+/* The same, with the low words of the hash on its way behind each system: the world itself, then
+ * each kind of matter in order. */
+u64 world_hash_systems(const World *world, u32 systems[FRAME_SYSTEMS_MAX], u32 *count);
+/* "rigid", "liquid", ...; static or as long as the world. */
+const char *world_system_name(const World *world, u32 system);
 
 /* All data of MESSAGE_WORLD except the epoch; arrays are borrowed until the next call on world. */
 void world_describe(World *world, MessageWorld *out);

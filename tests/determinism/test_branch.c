@@ -1,9 +1,10 @@
 /* test_branch.c: a recording taken over at a tick goes on with the same bits as a world that never
  * stopped: for scenes with every kind of matter, with users at work, from the scene, from an image
  * in the middle, with any number of threads. What is recorded otherwise than it is simulated is no
- * way to a tick. */
+ * way to a tick; which system differs first is known. */
 #include "server/author/scene_load.h"
 #include "server/host/branch.h"
+#include "server/host/resimulate.h"
 #include "tests/determinism/world_script.h"
 
 #include <setjmp.h>
@@ -224,6 +225,95 @@ static void test_times(void **state)
     assert_int_equal(tick, 500000);
 }
 
+/* Records a world in which something happens at LIE_AT that the recording does not tell. */
+static void record_secret(const Scene *scene, const Input *secret)
+{
+    World *world = world_create(scene, NULL, NULL);
+    assert_non_null(world);
+    RecordingHead head = {.tick_rate = scene->tick_rate, .created_unix_s = 5};
+    world_describe(world, &head.world);
+    unlink(path);
+    RecordingWriter *writer = recording_writer_create(path, &head, NULL);
+    assert_non_null(writer);
+    for (u32 tick = 0; tick < TICKS; tick++) {
+        if (tick > 0) {
+            world_tick(world, secret, tick == LIE_AT);
+        }
+        Frame *frame = world_frame(world);
+        assert_int_equal(recording_writer_tick(writer, frame, NULL, 0), 0);
+        frame_release(frame);
+    }
+    assert_int_equal(recording_writer_destroy(writer), 0);
+    world_destroy(world);
+}
+
+static void expect_system(const char *name, const char *what)
+{
+    ErrorText error = {0};
+    ResimulatedTick tick = {0};
+    u32 system;
+    Resimulation *r = resimulation_create(path, NULL, 1, &error);
+    assert_non_null(r);
+    while (resimulation_next(r, &tick, &error) == ERROR_OK && tick.recorded == tick.simulated) {
+        assert_int_equal(resimulation_system(r, &system), ERROR_NOT_FOUND);
+        assert_int_equal(system, UINT32_MAX);
+    }
+    assert_int_equal(tick.tick, LIE_AT);
+    assert_int_equal(resimulation_system(r, &system), ERROR_OK);
+    if (strcmp(world_system_name(resimulation_world(r), system), name) != 0) {
+        fail_msg("%s differs by a push of %s", world_system_name(resimulation_world(r), system),
+                 what);
+    }
+    resimulation_destroy(r);
+}
+
+static u32 entity_of_kind(const Scene *scene, AppearanceKind kind)
+{
+    World *world = world_create(scene, NULL, NULL);
+    MessageWorld about;
+    u32 id = 0;
+    world_describe(world, &about);
+    for (u32 i = 0; i < about.entity_count && id == 0; i++) {
+        id = about.entities[i].appearance.kind == kind ? about.entities[i].id : 0;
+    }
+    world_destroy(world);
+    assert_true(id != 0);
+    return id;
+}
+
+static void test_first_system(void **state)
+{
+    PL_UNUSED(state);
+    ErrorText error = {0};
+    Scene *scene = scene_load("shared/scenes/playground.json", &error);
+    assert_non_null(scene);
+    Input push = script_input(INPUT_PUSH, 1, LIE_AT);
+    push.vector = vec3(0.0f, 5.0f, 5.0f);
+    push.entity = SCRIPT_BOX;
+    record_secret(scene, &push);
+    expect_system("rigid", "a box");
+    push.entity = SCRIPT_CURTAIN;
+    push.element = 300;
+    push.vector = vec3(0.0f, 0.0f, 0.1f);
+    record_secret(scene, &push);
+    expect_system("soft", "a curtain");
+    Input set = script_input(INPUT_SET, 1, LIE_AT);
+    set.index = 1; /* wind */
+    set.values[0] = 1.0f;
+    record_secret(scene, &set);
+    expect_system("clocks, parameters, hands and entities", "a slider");
+    scene_destroy(scene);
+    /* No body moves in it: where one meets water both differ in the same tick. */
+    scene = scene_load("shared/scenes/double_dam.json", &error);
+    assert_non_null(scene);
+    push.entity = entity_of_kind(scene, APPEARANCE_LIQUID);
+    push.element = 0;
+    push.vector = vec3(0.0f, 1.0f, 0.0f);
+    record_secret(scene, &push);
+    expect_system("liquid", "water");
+    scene_destroy(scene);
+}
+
 int main(void)
 {
     int fd = mkstemp(path);
@@ -236,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goes_on_as_if_nothing_was),
         cmocka_unit_test(test_no_way),
+        cmocka_unit_test(test_first_system),
         cmocka_unit_test(test_times),
     };
     int result = cmocka_run_group_tests(tests, NULL, NULL);

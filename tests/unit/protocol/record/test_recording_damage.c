@@ -31,6 +31,10 @@ static Frame *make_frame(FieldSet *fields, u32 number)
     Frame *frame = frame_create(fields, tick, number % 4 == 1);
     assert_non_null(frame);
     frame->world_hash = random_u64(7, tick);
+    frame->system_count = 4;
+    for (u32 i = 0; i < 4; i++) { /* the third has no state of its own */
+        frame->systems[i] = (u32)random_u64(11 + i - (i == 2), tick);
+    }
     if (frame->event_count > 0) {
         Event *event = &frame->events[0];
         event->kind = EVENT_SPAWN;

@@ -135,7 +135,7 @@ Frame *world_frame(World *world)
         memcpy(frame->events, world->events, world->event_count * sizeof *world->events);
     }
     world->event_count = 0;
-    frame->world_hash = world_hash(world);
+    frame->world_hash = world_hash_systems(world, frame->systems, &frame->system_count);
     frame->world_time_s = (f64)world->tick / TICK_RATE;
     return frame;
 }
@@ -144,6 +144,19 @@ u64 world_tick_number(const World *world)
 {
     return world->tick;
 }
+u64 world_hash_systems(const World *world, u32 systems[FRAME_SYSTEMS_MAX], u32 *count)
+{
+    *count = 1;
+    systems[0] = (u32)world_hash(world);
+    return world_hash(world);
+}
+
+const char *world_system_name(const World *world, u32 system)
+{
+    PL_UNUSED(world);
+    return system == 0 ? "number" : "nothing";
+}
+
 u64 world_hash(const World *world)
 {
     return world->number + 1;

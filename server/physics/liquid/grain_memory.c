@@ -129,7 +129,8 @@ bool grains_recall_things(Liquid *liquid)
     Grains *grains = liquid->contacts;
     f32 h = grains->h;
     grains->held_count = 0;
-    if (!memory_grow((void **)&grains->held, &grains->held_capacity, liquid->pair_count,
+    /* Grows with the pairs, not at a time of its own. */
+    if (!memory_grow((void **)&grains->held, &grains->held_capacity, liquid->pair_capacity,
                      sizeof *grains->held)) {
         return false;
     }

@@ -54,10 +54,11 @@ run_one() {
     case $program in
         */client/view/* | */client/hand/test_app | */client/hand/test_chooser | tests/net/test_matter | tests/e2e/test_share | tests/e2e/test_film) leaks=0 ;;
     esac
-    # Of an accuracy test only the cases about threads: the others run none.
+    # Only the cases about threads: the others run none.
     cases=${CMOCKA_TEST_FILTER:-}
     case $build/$program in
         *tsan/tests/accuracy/*) cases=${cases:-*thread*} ;;
+        *tsan/tests/net/test_fields) cases=${cases:-*playback*} ;;
     esac
     TIMEFORMAT='%U %S'
     { time env ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=$leaks" ${cases:+"CMOCKA_TEST_FILTER=$cases"} \

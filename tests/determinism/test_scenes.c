@@ -30,7 +30,7 @@
 #endif
 
 enum {
-    TICKS = SLOW ? 40 : 150,
+    TICKS = SLOW ? 20 : 150,
     SAVED_AT = TICKS / 2
 };
 

@@ -304,9 +304,16 @@ void explain(const flatbuffers::Parser &parser, const char *json, size_t bytes, 
     std::string unknown = after(what, "unknown field: ");
     std::string missing = after(what, "required field is missing: ");
     if (!unknown.empty()) {
-        const std::string container = scanner.container_path();
-        field = container.empty() ? unknown : container + "." + unknown;
+        std::string container = scanner.container_path();
         const flatbuffers::StructDef *table = table_at(parser, container, &definition);
+        // The parser reads one token ahead: the bracket of a list or object that is the value.
+        size_t cut = container.size() > unknown.size() ? container.size() - unknown.size() - 1 : 0;
+        if (table == nullptr &&
+            container.compare(cut + (cut != 0), std::string::npos, unknown) == 0) {
+            container.resize(cut);
+            table = table_at(parser, container, &definition);
+        }
+        field = container.empty() ? unknown : container + "." + unknown;
         what = "unknown field";
         right = "; " + known_fields(table, unknown);
     } else if (!missing.empty()) {

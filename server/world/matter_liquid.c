@@ -351,6 +351,18 @@ static bool owns_all(const Matter *matter, u32 count)
     return count == liquid_scene(liquid_of_const(matter))->liquid_count;
 }
 
+static const char *validate(const Matter *matter)
+{
+    const MatterLiquid *m = liquid_of_const(matter);
+    const Scene *scene = liquid_scene(m);
+    for (u32 i = 0; i < scene->source_count; i++) {
+        if (!(m->clocks[i].ahead >= 0.0f && m->clocks[i].ahead < 1.0f)) {
+            return "the clock of a source is out of range";
+        }
+    }
+    return m->liquid != NULL ? liquid_validate(m->liquid) : NULL;
+}
+
 const MatterOps matter_liquid = {
     .name = "liquid",
     .bytes = sizeof(MatterLiquid),
@@ -391,4 +403,5 @@ const MatterOps matter_liquid = {
     .serialize = serialize,
     .owns = owns,
     .owns_all = owns_all,
+    .validate = validate,
 };

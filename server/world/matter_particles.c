@@ -260,6 +260,11 @@ static bool owns_all(const Matter *matter, u32 count)
     return count == entity_count(particles_of_const(matter));
 }
 
+static const char *validate(const Matter *matter)
+{
+    return particles_validate(particles_of_const(matter)->particles);
+}
+
 const MatterOps matter_particles = {
     .name = "particles",
     .bytes = sizeof(MatterParticles),
@@ -292,4 +297,5 @@ const MatterOps matter_particles = {
     .serialize = serialize,
     .owns = owns,
     .owns_all = owns_all,
+    .validate = validate,
 };

@@ -462,6 +462,16 @@ static bool owns_all(const Matter *matter, u32 count)
     return count == smoke_of_const(matter)->count;
 }
 
+static const char *validate(const Matter *matter)
+{
+    const MatterSmoke *m = smoke_of_const(matter);
+    const char *wrong = NULL;
+    for (u32 g = 0; g < m->count && wrong == NULL; g++) {
+        wrong = smoke_validate(m->grids[g]);
+    }
+    return wrong;
+}
+
 const MatterOps matter_smoke = {
     .name = "smoke",
     .bytes = sizeof(MatterSmoke),
@@ -492,4 +502,5 @@ const MatterOps matter_smoke = {
     .serialize = serialize,
     .owns = owns,
     .owns_all = owns_all,
+    .validate = validate,
 };

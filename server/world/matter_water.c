@@ -384,6 +384,16 @@ static bool owns_all(const Matter *matter, u32 count)
     return count == water_of_const(matter)->count;
 }
 
+static const char *validate(const Matter *matter)
+{
+    const MatterWater *m = water_of_const(matter);
+    const char *wrong = NULL;
+    for (u32 w = 0; w < m->count && wrong == NULL; w++) {
+        wrong = pool_validate(m->pools[w]);
+    }
+    return wrong;
+}
+
 const MatterOps matter_water = {
     .name = "water",
     .bytes = sizeof(MatterWater),
@@ -416,4 +426,5 @@ const MatterOps matter_water = {
     .serialize = serialize,
     .owns = owns,
     .owns_all = owns_all,
+    .validate = validate,
 };

@@ -118,7 +118,12 @@ static void validate_matters(const World *world)
     CHECK(world->matter_count >= 1 && world->matter_count <= MATTERS_MAX);
     for (u32 i = 0; i < world->matter_count; i++) {
         CHECK_ITEM(i, world->matters[i] != NULL && world->matters[i]->ops != NULL);
-        CHECK_ITEM(i, world->matters[i]->index == i && world->matters[i]->world == world);
+        const Matter *matter = world->matters[i];
+        CHECK_ITEM(i, matter->index == i && matter->world == world);
+        const char *wrong = matter->ops->validate != NULL ? matter->ops->validate(matter) : NULL;
+        if (wrong != NULL) {
+            check_fail_item(__FILE__, __LINE__, wrong, i);
+        }
     }
     for (u32 i = 0; i < world->probe_count; i++) {
         u32 matter = world->own_probes[i].matter;

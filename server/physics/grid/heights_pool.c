@@ -405,7 +405,7 @@ bool pool_hand_grab(Pool *pool, u32 hand, Vec3 place, f32 radius)
 
 void pool_hand_drag(Pool *pool, u32 hand, Vec3 target)
 {
-    if (hand < pool->hand_end && vec3_is_finite(target)) {
+    if (hand < pool->hand_end && state_vector_is_bounded(target)) {
         pool->hands[hand].target = target;
     }
 }

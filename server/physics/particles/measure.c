@@ -107,26 +107,33 @@ static bool slot_holds(const Particles *p, u32 i)
     return finite && p->alive[i] <= 1 && (p->alive[i] == 0 || p->generations[i] != 0);
 }
 
-static bool system_holds(const Particles *p, const ParticleSystem *system)
+static const char *system_error(const Particles *p, const ParticleSystem *system)
 {
     const SystemState *state = &system->state;
     const EmitterState *emitter = &state->emitter;
-    if (system->high > system->count || state->cursor >= system->count ||
-        !(emitter->time_s >= 0.0 && emitter->time_s <= 1e12) ||
+    if (system->high > system->count || state->cursor >= system->count) {
+        return "a slot of a system is out of range";
+    }
+    if (!(emitter->time_s >= 0.0 && emitter->time_s <= 1e12) ||
         !(emitter->owed >= 0.0 && emitter->owed < 1.0 + 1e-6) || state->asleep > 1 ||
         !is_number(state->rest_s, 0.0f, STATE_VALUE_MAX) ||
         !(state->swarm_s >= 0.0 && state->swarm_s <= 1e6)) {
-        return false;
+        return "a clock of a system is out of range";
     }
     u32 alive = 0;
     for (u32 i = system->first; i < system->first + system->count; i++) {
         alive += p->alive[i] != 0;
-        if (!slot_holds(p, i) || (p->alive[i] && i >= system->first + system->high)) {
-            return false;
+        if (!slot_holds(p, i)) {
+            return "a particle is out of range";
+        }
+        if (p->alive[i] && i >= system->first + system->high) {
+            return "a particle lives beyond the highest slot in use";
         }
     }
     bool swarm = system->def.behavior == PARTICLE_SWARM;
-    return alive == state->alive && (!swarm || alive == system->count);
+    return alive == state->alive && (!swarm || alive == system->count)
+               ? NULL
+               : "the count of a system is wrong";
 }
 
 static bool grab_holds(const Particles *p, const ParticleGrab *grab)
@@ -136,16 +143,19 @@ static bool grab_holds(const Particles *p, const ParticleGrab *grab)
            is_number(grab->damping, 0.0f, 1e9f) && is_number(grab->most_m_s2, 0.0f, 1e9f);
 }
 
-bool particles_validate(const Particles *p)
+const char *particles_validate(const Particles *p)
 {
-    bool holds = p->time_s >= 0.0 && p->time_s <= 1e12 && p->grab_end <= PARTICLE_GRABS_MAX;
-    for (u32 s = 0; s < p->system_count && holds; s++) {
-        holds = system_holds(p, &p->systems[s]);
+    const char *wrong = NULL;
+    if (!(p->time_s >= 0.0 && p->time_s <= 1e12) || p->grab_end > PARTICLE_GRABS_MAX) {
+        return "the clock or the number of grabs is out of range";
     }
-    for (u32 g = 0; g < p->grab_end && holds; g++) {
-        holds = grab_holds(p, &p->grabs[g]);
+    for (u32 s = 0; s < p->system_count && wrong == NULL; s++) {
+        wrong = system_error(p, &p->systems[s]);
     }
-    return holds;
+    for (u32 g = 0; g < p->grab_end && wrong == NULL; g++) {
+        wrong = grab_holds(p, &p->grabs[g]) ? NULL : "a grab is out of range";
+    }
+    return wrong;
 }
 
 static void serialize_system(Particles *p, ParticleSystem *system, State *state)
@@ -189,7 +199,7 @@ void particles_serialize(Particles *p, State *state)
     state_part(state, "grabs of particles");
     state_count(state, &p->grab_end, PARTICLE_GRABS_MAX);
     state_bytes(state, p->grabs, p->grab_end * sizeof *p->grabs);
-    if (state->mode == STATE_LOAD && !state->failed && !particles_validate(p)) {
+    if (state->mode == STATE_LOAD && !state->failed && particles_validate(p) != NULL) {
         state->failed = true;
     }
 }

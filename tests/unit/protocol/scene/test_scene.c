@@ -379,6 +379,11 @@ static const Wrong wrongs[] = {
     {HEAD "\"bodies\":[{" BALL "},\n{\"name\":\"c\",\"mas\":1}]}",
      "t.json:3: bodies[1].mas: unknown field; did you mean \"mass\"?"},
     {HEAD "\"colour\":1}", "t.json:2: colour: unknown field; Scene has name, "},
+    {HEAD "\"liqids\":[{\"name\":\"a\"}]}",
+     "t.json:2: liqids: unknown field; did you mean \"liquids\"?"},
+    {HEAD "\"liquids\":[{\"name\":\"a\",\"fills\":[]}]}",
+     "t.json:2: liquids[0].fills: unknown field; did you mean \"fill\"?"},
+    {HEAD "\"bodies\":[{\"shape\":{\"shape\":{}}}]}", "t.json:2: bodies[0].shape.shape: unknown"},
     {HEAD "\"bodies\":[\n{\"shape\":{\"kind\":\"plane\"}}]}", "bodies[0].name: missing"},
     {HEAD "\"bodies\":[{" BALL "},\n\n{\"name\":\"c\",\"mass\":0,\"shape\":{\"kind\":\"sphere\","
           "\"radius\":1}}]}",

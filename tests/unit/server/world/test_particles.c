@@ -197,7 +197,7 @@ static void emitters_inside_walls_stay_bounded(void **unused)
             assert_true(vec3_is_finite(particles_position(particles_in(stage), k)));
             expect_at_most("speed", (f64)vec3_length(v), 250.0);
         }
-        assert_true(particles_validate(particles_in(stage)));
+        assert_null(particles_validate(particles_in(stage)));
     }
     stage_destroy(stage);
 }
@@ -241,7 +241,7 @@ static void images_go_on_and_forged_ones_do_no_harm(void **unused)
         if (world_load(other->world, forged, bytes, &error) == 0) {
             loaded++;
             stage_run(other, 3);
-            assert_true(particles_validate(particles_in(other)));
+            assert_null(particles_validate(particles_in(other)));
         } else {
             refused++;
         }

@@ -29,6 +29,7 @@ static u32 bit_length(u64 value)
 
 void bit_writer_init(BitWriter *writer, void *data, u32 bytes_max)
 {
+    CHECK(bytes_max <= UINT32_MAX / 8); /* bits are counted in 32 bits */
     writer->data = data;
     writer->bytes_max = bytes_max;
     writer->bit = 0;

@@ -23,6 +23,7 @@ PL_STATIC_ASSERT(GRID_VOXEL_LAYER == (CHUNK_VOXELS_EDGE + 2 * RIM_VOXELS) * GRID
 
 void grid_plan_begin(GridPlan *plan, const FieldDesc *field)
 {
+    CHECK(field->kind == FIELD_GRID2 || field->kind == FIELD_GRID3);
     bool deep = field->kind == FIELD_GRID3;
     u32 edge = deep ? CHUNK_VOXELS_EDGE : CHUNK_CELLS_EDGE;
     *plan = (GridPlan){.kind = field->kind,
@@ -233,6 +234,7 @@ void grid_block_fill(const GridPlan *plan, const GridAround *around, const GridP
 u32 grid_time_count(const GridPlan *plan, u32 states)
 {
     static const u8 counts[2][GRID_STATES + 1] = {{0, 7, 10, 11}, {0, 1, 2, 3}};
+    CHECK(states <= GRID_STATES);
     return counts[plan->kind == FIELD_GRID3][states];
 }
 

@@ -455,6 +455,7 @@ int recording_writer_note(RecordingWriter *writer, const RecordingNote *note)
 {
     u8 content[RECORDING_NOTE_BYTES_MAX];
     u32 bytes = recording_note_encode(note, content);
+    CHECK(bytes > 0 && bytes <= sizeof content);
     return writer->failed != 0 ? writer->failed
                                : put_block(writer, BLOCK_NOTE, note->tick, content, bytes);
 }

@@ -2,6 +2,7 @@
 #include "protocol/session/bulk_queue.h"
 
 #include "protocol/session/message.h"
+#include "shared/base/check.h"
 #include "shared/base/error.h"
 
 #include <stdlib.h>
@@ -100,6 +101,7 @@ int bulk_queue_take(BulkQueue *queue, BulkTaken *taken)
     if (queue->receiver == NULL || queue->count == 0) {
         return ERROR_STATE;
     }
+    CHECK(queue->count <= queue->capacity);
     DeferredMessage held = queue->held[queue->first];
     *taken = (BulkTaken){.memory = held.data, .data = held.data, .bytes = held.bytes};
     if (held.data == NULL) {

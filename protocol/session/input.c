@@ -3,6 +3,7 @@
  * Numbers travel as the bits of an f32, so the server applies exactly what was checked here.
  */
 #include "protocol/session/input.h"
+#include "shared/base/check.h"
 #include "shared/base/error.h"
 
 #include <math.h>
@@ -262,6 +263,7 @@ static bool get_view(BitReader *reader, SnapshotView *view)
 u32 input_packet_encode(const InputPacket *packet, u8 out[STATE_PAYLOAD_BYTES_MAX])
 {
     BitWriter writer;
+    CHECK(packet->count <= PL_COUNT(packet->inputs));
     bit_writer_init(&writer, out, STATE_PAYLOAD_BYTES_MAX);
     bits_put(&writer, packet->send_ms, 16);
     bits_put(&writer, packet->echo_ms, 16);
@@ -286,6 +288,7 @@ u32 input_packet_encode(const InputPacket *packet, u8 out[STATE_PAYLOAD_BYTES_MA
             break;
         }
     }
+    CHECK(!writer.failed && count < 1u << COUNT_BITS);
     u32 bytes = bit_writer_bytes(&writer);
     /* The count is known only now: its bits are still zero. */
     for (u32 i = 0; i < COUNT_BITS; i++) {

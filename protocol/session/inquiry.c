@@ -1,5 +1,6 @@
 /* inquiry.c: questions about a world, and answers. */
 #include "protocol/session/inquiry.h"
+#include "shared/base/check.h"
 
 #include <string.h>
 
@@ -52,6 +53,7 @@ static u32 character_bytes(const char *text)
 u32 notice_text(char *out, u32 bytes, const char *text)
 {
     u32 length = 0;
+    CHECK(bytes > 0);
     memset(out, 0, bytes);
     for (const char *from = text; *from != '\0';) {
         u32 count = character_bytes(from);

@@ -1,5 +1,6 @@
 /* seal.c: implements seal.h with libsodium, and the sliding window against replays. */
 #include "protocol/session/seal.h"
+#include "shared/base/check.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -42,7 +43,8 @@ static void nonce_make(u8 nonce[NONCE_BYTES], u64 counter)
 u32 seal_encrypt(Seal *seal, const void *plain, u32 bytes, u8 *out)
 {
     u8 nonce[NONCE_BYTES];
-    u64 counter = ++seal->send_counter;
+    CHECK(seal->send_counter < UINT64_MAX && bytes <= UINT32_MAX - SEAL_OVERHEAD_BYTES);
+    u64 counter = ++seal->send_counter; /* no nonce is used twice */
     unsigned long long sealed = 0;
     nonce_make(nonce, counter);
     memcpy(out, &counter, COUNTER_BYTES);

@@ -55,6 +55,7 @@ int tunnel_open(Tunnel *tunnel, const u8 *data, u32 bytes, u64 now_ms, u8 *out)
 
 u32 tunnel_seal(Tunnel *tunnel, const void *plain, u32 bytes, u8 *out)
 {
+    CHECK(tunnel->state != TUNNEL_FREE);
     memcpy(out, &tunnel->id, ID_BYTES);
     return ID_BYTES + seal_encrypt(&tunnel->seal, plain, bytes, out + ID_BYTES);
 }

@@ -1,5 +1,6 @@
 /* udp.c: sockets of both kinds. */
 #include "protocol/session/udp.h"
+#include "shared/base/check.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -203,6 +204,7 @@ static void source_read(struct msghdr *message, NetAddress *out)
 
 bool udp_send(const Udp *udp, const ProbeAddress *to, const void *data, u32 bytes)
 {
+    CHECK(data != NULL || bytes == 0);
     SocketAddress address;
     Control control;
     struct iovec part = {.iov_base = (void *)data, .iov_len = bytes};

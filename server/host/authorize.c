@@ -1,8 +1,10 @@
 /* authorize.c: roles and rate limits. */
 #include "server/host/authorize.h"
+#include "shared/base/check.h"
 
 void token_bucket_init(TokenBucket *bucket, f64 rate_s, f64 capacity, u64 now_ms)
 {
+    CHECK(rate_s >= 0.0 && capacity >= 0.0);
     bucket->tokens = capacity;
     bucket->rate_s = rate_s;
     bucket->capacity = capacity;
@@ -11,6 +13,7 @@ void token_bucket_init(TokenBucket *bucket, f64 rate_s, f64 capacity, u64 now_ms
 
 bool token_bucket_take(TokenBucket *bucket, f64 cost, u64 now_ms)
 {
+    CHECK(cost >= 0.0);
     if (now_ms > bucket->last_ms) {
         bucket->tokens += (f64)(now_ms - bucket->last_ms) / 1000.0 * bucket->rate_s;
         bucket->last_ms = now_ms;

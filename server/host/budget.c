@@ -8,6 +8,7 @@
  * and the budget rises as TCP does.
  */
 #include "server/host/budget.h"
+#include "shared/base/check.h"
 
 #include <math.h>
 
@@ -432,6 +433,7 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
 
 u32 budget_take(Budget *budget, u64 now_ms)
 {
+    CHECK(now_ms >= budget->last_ms && now_ms >= budget->heard_ms);
     u64 patience_ms = SILENCE_MS + (u64)(2.0 * budget->rtt_ms);
     budget->silent = budget->silent || now_ms - budget->heard_ms > patience_ms;
     f64 bytes_s = budget->silent ? (f64)BUDGET_MIN_BYTES_S : budget->bytes_s;
@@ -448,6 +450,7 @@ u32 budget_take(Budget *budget, u64 now_ms)
         return 0;
     }
     budget->snapshots++;
+    CHECK(budget->tokens >= BUDGET_HEAD_BYTES);
     return (u32)budget->tokens - BUDGET_HEAD_BYTES;
 }
 

@@ -1,6 +1,7 @@
 /* checkpoint.c: see checkpoint.h. */
 #include "server/host/checkpoint.h"
 
+#include "shared/base/check.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/base/version.h"
@@ -165,6 +166,7 @@ bool checkpointer_is_idle(Checkpointer *checkpointer)
 void checkpointer_give(Checkpointer *checkpointer, u64 tick, u8 *image, size_t bytes,
                        const u8 *note, u32 note_bytes)
 {
+    CHECK(image != NULL && bytes > 0 && (note != NULL || note_bytes == 0));
     Checkpointer *c = checkpointer;
     u8 *copy = note_bytes > 0 ? malloc(note_bytes) : NULL;
     if (copy != NULL) {

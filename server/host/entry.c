@@ -1,5 +1,6 @@
 /* entry.c: who gets in: limits per address (admit.h), places, and the queue for them. */
 #include "server/host/session.h"
+#include "shared/base/check.h"
 #include "shared/base/log.h"
 
 #include <stdio.h>
@@ -170,6 +171,7 @@ void entry_leave(Host *host, Session *session)
     if (session->state == SESSION_LIVE) {
         account_keep(host->accounts, session->account, &session->permissions);
     }
+    CHECK(!session->waits || host->stats.waiting > 0);
     host->stats.waiting -= session->waits;
     session->waits = false;
     if (session->entered) {

@@ -28,7 +28,7 @@ static inline bool frame_queue_full(const FrameQueue *queue)
 /* Takes over the reference. The queue must not be full. */
 static inline void frame_queue_push(FrameQueue *queue, Frame *frame)
 {
-    CHECK(queue->count < FRAME_QUEUE_MAX);
+    CHECK(frame != NULL && queue->count < FRAME_QUEUE_MAX);
     queue->frames[(queue->first + queue->count++) % FRAME_QUEUE_MAX] = frame;
 }
 /* The oldest, now the caller's, or NULL. */

@@ -18,6 +18,7 @@ u32 guests_capacity(const HostOptions *options)
 
 void guest_end(Host *host, Session *guest)
 {
+    CHECK(guest->guest_of != 0 && guest->guest_of <= host->peer_capacity);
     if (guest->state == SESSION_LIVE) {
         if (guest->permissions.holds) {
             release_later(host, guest->user, guest->input_newest + 1);

@@ -2,6 +2,7 @@
 #include "server/host/recorder.h"
 
 #include "server/host/frame_merge.h"
+#include "shared/base/check.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
@@ -125,6 +126,7 @@ void recorder_tick(Recorder *r, Frame *frame, const Input *inputs, u32 input_cou
         slot->image = r->image;
         r->image = NULL;
         r->bytes += tick_bytes(slot);
+        CHECK(r->count < r->options.ticks_max);
         r->newest_tick = frame->tick;
         r->count++;
         pthread_cond_signal(&r->work);

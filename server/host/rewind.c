@@ -62,6 +62,7 @@ void rewind_keep(Rewind *rewind, const RewindImage *image)
     }
     *image_at(rewind, rewind->count++) = *image;
     rewind->bytes += image->bytes;
+    CHECK(rewind->count <= rewind->images_max && rewind->bytes <= rewind->bytes_max);
 }
 
 const RewindImage *rewind_at(const Rewind *rewind, u64 world_tick)

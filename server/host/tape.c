@@ -1,6 +1,7 @@
 /* tape.c: see tape.h. */
 #include "server/host/tape.h"
 
+#include "shared/base/check.h"
 #include "shared/base/log.h"
 
 #include <inttypes.h>
@@ -167,7 +168,9 @@ int tape_at(Tape *tape, u64 tick, Frame **frame)
             return result;
         }
     }
-    *frame = frame_acquire(tape->frames[first_at(tape, tick)]);
+    u32 at = first_at(tape, tick);
+    CHECK(at < tape->count && tape->frames[at]->tick >= tick);
+    *frame = frame_acquire(tape->frames[at]);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* transfer.c: sends messages that do not fit one packet as bulk transfers (bulk.h). */
 #include "server/host/session.h"
+#include "shared/base/check.h"
 
 #include <string.h>
 
@@ -32,6 +33,7 @@ bool transfer_fits(const Session *session, u32 channel, u32 bytes)
 
 int transfer_send(Host *host, Session *session, BulkContent *content)
 {
+    CHECK(session->state == SESSION_LIVE && content != NULL);
     if (session->bulk == NULL) {
         session->bulk = bulk_sender_create(host->options.client_bytes_s, host->now_ns / 1000);
     }

@@ -7,7 +7,7 @@ no tabs, trailing blanks, long lines, leftover notes; a comment on top of each f
 past LINES_MAX without a reason (LONG_FILES), no function beyond PARAMETERS_MAX parameters
 (MANY_PARAMETERS); files that comments, Makefile and documents name exist (check_names); no two
 files define a type of one name (check_types); private headers are used at home alone
-(check_private).
+(check_private); server/ and protocol/ state what they rely on (check_density).
 usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
 """
 import fnmatch
@@ -18,6 +18,9 @@ import sys
 LINES_MAX = 900
 COLUMNS_MAX = 100
 PARAMETERS_MAX = 7
+CHECKS_MIN = 5  # a thousand lines, in:
+CHECKED = ("server/", "protocol/")
+CHECK = re.compile(r"\bCHECK(?:_ITEM)?\(")
 
 # Path pattern -> the layer of the file. The first that matches counts.
 LAYER_OF = [
@@ -366,6 +369,20 @@ def check_parameters(code):
     return found
 
 
+def check_density(texts):
+    """Folders with too few CHECKs for their lines, as (path, line, text); SQLite, TigerBeetle and
+    Box3D have 4 to 34 a thousand lines."""
+    found = []
+    for folder in CHECKED:
+        inside = {path: text for path, text in texts.items() if path.startswith(folder)}
+        lines = sum(text.count("\n") for path, text in inside.items() if not path.endswith(".h"))
+        checks = sum(len(CHECK.findall(without_comments(text))) for text in inside.values())
+        if 1000 * checks < CHECKS_MIN * lines:
+            found.append((folder, 1, f"{checks} CHECKs in {lines} lines, at least {CHECKS_MIN} a "
+                                     "thousand: state what new code relies on"))
+    return found
+
+
 def check_file(path, text):
     """All findings of one file as (line, text)."""
     found = []
@@ -454,6 +471,10 @@ def self_test():
     found = check_private(texts)
     if sorted(f[0] for f in found) != ["server/world/a.c", "server/world/b_internal.h"]:
         sys.exit(f"tidy: self test: private headers: {found}")
+    texts = {"server/a.c": "int x;\n" * 1000 + "CHECK(1);\n" * 4 + "// CHECK(2)\n",
+             "protocol/a.c": "int x;\n" * 995 + "CHECK(1);\n" * 5}
+    if [f[0] for f in check_density(texts)] != ["server/"]:
+        sys.exit(f"tidy: self test: too few CHECKs: {check_density(texts)}")
     names = "/* see a.h, shared/b.c, {x,y}_z.c and protocol/b.c */\n"
     there = ["shared/a.h", "shared/b.c", "shared/y_z.c"]
     found = check_names("shared/a.c", names, there, endings_of(there))
@@ -487,7 +508,8 @@ def main():
         for number, text in check_file(path, texts[path]):
             print(f"{path}:{number}: {text}")
             count += 1
-    for path, number, text in check_calls(texts) + check_types(texts) + check_private(texts):
+    for path, number, text in (check_calls(texts) + check_types(texts) + check_private(texts) +
+                               check_density(texts)):
         print(f"{path}:{number}: {text}")
         count += 1
     for name in MANY_PARAMETERS:

@@ -1,6 +1,7 @@
 /* particles.c: contact of any solver's particles with colliders. */
 #include "server/physics/contact/particles.h"
 
+#include "shared/base/check.h"
 #include "shared/base/memory.h"
 
 #include <stdlib.h>
@@ -168,6 +169,7 @@ static void add_pairs(ParticleContacts *contacts, const ParticleSet *set, const 
 void particle_contacts_begin(ParticleContacts *contacts, const ParticleSet *set,
                              const Collider *colliders, u32 count, f32 tick_s, Jobs *jobs)
 {
+    CHECK(tick_s > 0.0f && (count == 0 || colliders != NULL));
     contacts->collider_count = u32_min(count, PARTICLE_COLLIDERS_MAX);
     contacts->count = contacts->near_count = contacts->near_fixed = 0;
     contacts->jobs = jobs;
@@ -209,6 +211,7 @@ void particle_contacts_substep(ParticleContacts *contacts, const ParticleSet *se
     for (u32 c = 0; c < contacts->collider_count; c++) {
         contacts->colliders[c].ops->substep_begin(contacts->colliders[c].of, h);
     }
+    CHECK(h > 0.0f);
     ParticlePass pass = {contacts, set, h};
     jobs_run(contacts->jobs, contacts->count, GRAIN, measure, &pass);
     contacts->near_count = 0;
@@ -220,6 +223,7 @@ void particle_contacts_substep(ParticleContacts *contacts, const ParticleSet *se
         }
         contacts->near_fixed = moves == 0 ? contacts->near_count : contacts->near_fixed;
     }
+    CHECK(contacts->near_fixed <= contacts->near_count && contacts->near_count <= contacts->count);
 }
 
 void particle_contacts_step(ParticleContacts *contacts, f32 h)

@@ -1,5 +1,6 @@
 /* air_grid.c: memory of a grid of air, its awake bricks as spans, ghost cells. */
 #include "server/physics/grid/air_grid.h"
+#include "shared/base/check.h"
 
 #include <string.h>
 
@@ -15,11 +16,13 @@ static i32 whole(i32 n, i32 part)
 
 void air_grid_init(AirGrid *grid, u32 dims, const i32 n[3], const AirSide sides[AIR_SIDES])
 {
+    CHECK(dims == 2 || dims == 3);
     memset(grid, 0, sizeof *grid);
     grid->dims = dims;
     bool deep = dims == 3;
     for (u32 a = 0; a < 3; a++) {
         grid->n[a] = a < dims ? n[a] : 1;
+        CHECK_ITEM(a, grid->n[a] > 0);
         grid->bricks[a] = whole(grid->n[a], AIR_BRICK);
     }
     grid->row = whole(n[0], AIR_BRICK) * AIR_BRICK + 2 * AIR_GHOSTS;
@@ -229,6 +232,7 @@ void air_grid_spans(AirGrid *grid)
         }
         grid->color_end[color] = end;
     }
+    CHECK(end == grid->span_count); /* each has one colour */
     find_runs(grid);
 }
 
@@ -245,6 +249,7 @@ bool air_is_awake(const AirGrid *grid, i32 x, i32 y, i32 z)
             i = i < 0 ? i + grid->n[a] : i - grid->n[a];
         }
         brick[a] = i / AIR_BRICK;
+        CHECK_ITEM(a, brick[a] >= 0 && brick[a] < grid->bricks[a]);
     }
     return grid->awake[(brick[2] * grid->bricks[1] + brick[1]) * grid->bricks[0] + brick[0]] != 0;
 }
@@ -289,6 +294,7 @@ void air_each_color(const AirGrid *grid, Jobs *jobs, bool down, AirLoop *loop,
     for (u32 i = 0; i < AIR_COLORS; i++) {
         u32 color = down ? AIR_COLORS - 1 - i : i;
         u32 first = color > 0 ? grid->color_end[color - 1] : 0;
+        CHECK_ITEM(color, first <= grid->color_end[color]);
         u32 count = grid->color_end[color] - first;
         Each each = {grid, loop, context, first};
         if (count > 0) {

@@ -1,6 +1,7 @@
 /* heights_float.c: bodies in a pool: the search for them, and the vertical lines through their
  * cells, which show how much of them is in the water. */
 #include "server/physics/grid/heights_internal.h"
+#include "shared/base/check.h"
 #include "shared/base/sort.h"
 
 #include "shared/base/memory.h"
@@ -309,6 +310,7 @@ static void wake_body(Pool *pool, const PoolBody *body)
 void pool_begin(Pool *pool, const Collider *colliders, u32 count, f32 tick_s, f32 gravity,
                 Jobs *jobs)
 {
+    CHECK(tick_s > 0.0f);
     pool->tick_s = tick_s;
     pool->gravity = f32_max(gravity, 0.0f);
     pool->jobs = jobs;
@@ -332,6 +334,7 @@ void pool_begin(Pool *pool, const Collider *colliders, u32 count, f32 tick_s, f3
             wake_body(pool, &pool->bodies[bodies]);
         }
     }
+    CHECK(pool->column_count <= pool->column_capacity && pool->body_count <= pool->body_capacity);
     pool->stats.bodies = pool->body_count;
     pool->stats.columns = pool->column_count;
 }

@@ -184,6 +184,7 @@ bool pool_set_bed(Pool *pool, const f32 *bed)
 
 f32 pool_bed(const Pool *pool, u32 i, u32 k)
 {
+    CHECK(i < pool->def.size[0] && k < pool->def.size[1]);
     return pool->bed[(size_t)k * pool->def.size[0] + i];
 }
 
@@ -214,6 +215,7 @@ void pool_set_level(Pool *pool, u32 i, u32 k, f32 level, f32 u, f32 w)
 
 f32 pool_depth(const Pool *pool, u32 i, u32 k)
 {
+    CHECK(i < pool->def.size[0] && k < pool->def.size[1]);
     if (pool->wave != NULL) {
         u32 stride;
         const f32 *levels = wave_levels(pool->wave, &stride);
@@ -225,6 +227,7 @@ f32 pool_depth(const Pool *pool, u32 i, u32 k)
 
 f32 pool_level(const Pool *pool, u32 i, u32 k)
 {
+    CHECK(i < pool->def.size[0] && k < pool->def.size[1]);
     if (pool->wave != NULL) {
         u32 stride;
         return wave_levels(pool->wave, &stride)[(size_t)k * stride + i];
@@ -234,6 +237,7 @@ f32 pool_level(const Pool *pool, u32 i, u32 k)
 
 void pool_flow(const Pool *pool, u32 i, u32 k, f32 *u, f32 *w)
 {
+    CHECK(i < pool->def.size[0] && k < pool->def.size[1]);
     *u = *w = 0.0f;
     if (pool->shallow != NULL) {
         ShallowCells cells = shallow_cells(pool->shallow);
@@ -256,7 +260,9 @@ bool pool_cell(const Pool *pool, Vec3 place, u32 *i, u32 *k)
 
 void pool_touch(Pool *pool, u32 cell)
 {
+    CHECK(cell < pool_cells(pool));
     if (pool->listed[cell] == 0) {
+        CHECK(pool->touched_count < pool_cells(pool));
         pool->listed[cell] = 1;
         pool->touched[pool->touched_count++] = cell;
     }

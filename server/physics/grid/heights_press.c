@@ -1,6 +1,7 @@
 /* heights_press.c: buoyancy and drag of the bodies in a pool, and what the water gets: momentum,
  * and the volume that they displace. */
 #include "server/physics/grid/heights_internal.h"
+#include "shared/base/check.h"
 
 #include <math.h>
 #include <string.h>
@@ -302,6 +303,7 @@ void pool_substep(Pool *pool, f32 h)
     }
     for (u32 b = 0; b < pool->body_count; b++) {
         const PoolBody *body = &pool->bodies[b];
+        CHECK_ITEM(b, body->first <= body->end && body->end <= pool->column_count);
         if (contact_bodies(&pool->colliders[body->collider]) != NULL) {
             press_rigid(pool, body, h);
             continue;
@@ -433,6 +435,7 @@ void pool_displace(Pool *pool)
     follow(pool);
     for (u32 n = 0; n < pool->touched_count; n++) {
         u32 cell = pool->touched[n];
+        CHECK_ITEM(n, pool->listed[cell] != 0); /* once */
         pool->held[cell] += give_water(pool, cell);
         pool->wanted[cell] = 0.0f;
         pool->pushed[2 * (size_t)cell] = pool->pushed[2 * (size_t)cell + 1] = 0.0;

@@ -2,6 +2,7 @@
  * or breaks at a front, and parcels that come back. */
 #include "server/physics/grid/heights_internal.h"
 
+#include "shared/base/check.h"
 #include "shared/base/memory.h"
 #include "shared/math/random.h"
 
@@ -261,6 +262,7 @@ void pool_shed(Pool *pool, const PoolTaker *to)
         shed_fall(pool, &pool->falls[n], to);
     }
     shed_fronts(pool, to);
+    CHECK(pool->fall_count <= pool->fall_capacity);
 }
 
 /* ---- back ---- */

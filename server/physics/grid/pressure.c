@@ -1,6 +1,7 @@
 /* pressure.c: memory of the levels, conjugate gradients, Jacobi. Sums are taken by spans, in order,
  * in doubles. */
 #include "server/physics/grid/pressure.h"
+#include "shared/base/check.h"
 
 #include <math.h>
 #include <string.h>
@@ -134,6 +135,7 @@ static void open_level(const PressureLevel *fine, PressureLevel *level, u32 numb
 
 void air_pressure_spans(Pressure *pressure, const AirGrid *grid)
 {
+    CHECK(pressure->levels >= 1 && grid->floats == pressure->level[0].grid.floats);
     pressure->level[0].grid = *grid;
     bool open = false;
     for (u32 l = 1; l < pressure->levels; l++) {

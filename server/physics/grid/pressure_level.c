@@ -2,6 +2,7 @@
  * interpolation, and on the coarsest level more sweeps. Sweeps down and up are each other's
  * mirror image, so that the cycle is a symmetric operator. */
 #include "server/physics/grid/pressure.h"
+#include "shared/base/check.h"
 
 #include <string.h>
 
@@ -197,6 +198,7 @@ static void clear_span(void *context, const AirSpan *span, u32 index)
 
 void air_pressure_cycle(Pressure *pressure, u32 levels)
 {
+    CHECK(levels >= 1 && levels <= pressure->levels);
     Jobs *jobs = pressure->jobs;
     PressureLevel *top = &pressure->level[0];
     air_each(&top->grid, jobs, clear_span, top);

@@ -301,6 +301,7 @@ const f32 *smoke_row(const Smoke *smoke, SmokeField field, u32 y, u32 z)
 
 void smoke_wake_brick(Smoke *smoke, u32 brick)
 {
+    CHECK(brick < air_grid_bricks(&smoke->grid));
     if (!smoke->grid.awake[brick]) {
         smoke->grid.awake[brick] = 1;
         air_grid_spans(&smoke->grid);

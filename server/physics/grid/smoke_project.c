@@ -1,5 +1,6 @@
 /* smoke_project.c: makes the velocity free of divergence, but for the growth of burning cells. */
 #include "server/physics/grid/smoke_internal.h"
+#include "shared/base/check.h"
 
 #include <math.h>
 
@@ -183,6 +184,7 @@ void smoke_project(Smoke *smoke)
                                                                    : PRESSURE_JACOBI;
     PressureResult result =
         air_pressure_solve(&smoke->pressure, method, least, options->iterations, smoke->jobs);
+    CHECK(result.iterations <= options->iterations && result.residual >= 0.0);
     smoke->iterations = result.iterations;
     smoke->residual = rms > 0.0 ? (f32)(result.residual / rms) : 0.0f;
     smoke_subtract(smoke, smoke->pressure.solution);

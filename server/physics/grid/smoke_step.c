@@ -1,5 +1,6 @@
 /* smoke_step.c: the order of a tick; sources; which bricks are awake. */
 #include "server/physics/grid/smoke_internal.h"
+#include "shared/base/check.h"
 
 #include <math.h>
 #include <string.h>
@@ -272,6 +273,8 @@ static void rescale(Smoke *smoke)
 
 void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u32 count, Jobs *jobs)
 {
+    CHECK(s > 0.0f && vec3_is_finite(gravity));
+    CHECK(count == 0 || colliders != NULL);
     smoke->tick_s = s;
     smoke_uncouple(smoke);
     smoke->gravity = gravity;

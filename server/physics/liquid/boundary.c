@@ -4,6 +4,7 @@
  * an item the thing receives with the opposite sign. Hard contact comes on top (contact.h). */
 #include "server/physics/liquid/kernel.h"
 #include "server/physics/liquid/liquid_internal.h"
+#include "shared/base/check.h"
 #include "shared/base/memory.h"
 #include "shared/base/sort.h"
 
@@ -249,6 +250,7 @@ f32 liquid_boundary_item(Liquid *liquid, u32 i)
 {
     u32 first = liquid->pair_first[i], count = liquid->pair_first[i + 1] - first, near = 0;
     LiquidPair *at[PAIRS_OF_ITEM];
+    CHECK_ITEM(i, liquid->pair_first[i] <= liquid->pair_first[i + 1]);
     f32 b[PAIRS_OF_ITEM], d = liquid->def.spacing, reach = WALL_FIND * d, sum = 0.0f;
     for (u32 k = 0; k < count; k++) {
         LiquidPair *pair = &liquid->pairs[first + k];

@@ -8,6 +8,7 @@
  */
 #include "server/physics/liquid/grid.h"
 #include "server/physics/liquid/near8.h"
+#include "shared/base/check.h"
 #include "shared/base/memory.h"
 
 #include <string.h>
@@ -259,6 +260,7 @@ void liquid_coarse_build(Liquid *liquid)
         liquid->coarse_count = 0;
         return;
     }
+    CHECK(liquid->coarse_count > 0 && liquid->coarse_count <= liquid->coarse_capacity);
     jobs_run(liquid->jobs, liquid->coarse_count, 8, mark_cells, liquid);
     jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, bin_items, liquid);
     jobs_run(liquid->jobs, liquid->coarse_count, 4, build_rows, liquid);
@@ -345,5 +347,6 @@ f32 liquid_coarse_pressure(const Liquid *liquid, u32 i)
     if (liquid->coarse_count == 0 || !(liquid->active[i] > 0.0f)) {
         return 0.0f;
     }
+    CHECK_ITEM(i, liquid->coarse_of[i] < liquid->coarse_count);
     return liquid->coarse[liquid->coarse_of[i]].solution;
 }

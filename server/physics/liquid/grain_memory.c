@@ -1,5 +1,6 @@
 /* grain_memory.c: impulses of contacts from tick to tick, by slots. */
 #include "server/physics/liquid/grain.h"
+#include "shared/base/check.h"
 #include "shared/base/memory.h"
 
 #include <string.h>
@@ -170,6 +171,7 @@ void liquid_grains_renumber(Liquid *liquid, const u32 *from, const u32 *to, u32 
     }
     for (u32 k = 0; k < grains->memory_count; k++) {
         GrainMemory entry = grains->memory[k];
+        CHECK_ITEM(k, entry.slot < liquid->slots);
         entry.slot = now[entry.slot];
         if ((entry.with & GRAIN_THING) == 0) {
             entry.with = now[entry.with];
@@ -211,6 +213,7 @@ void liquid_grains_forget(Liquid *liquid)
 
 void liquid_grains_remove(Liquid *liquid, u32 slot)
 {
+    CHECK(slot < liquid->slots);
     if (liquid->contacts != NULL) {
         liquid->contacts->spins[slot] = vec3_zero();
     }

@@ -1,6 +1,7 @@
 /* grain_search.c: which grains may touch in the coming steps, and a colour for each contact. The
  * grid repeats, as that of sort.c: distances decide, so aliases only cost time. */
 #include "server/physics/liquid/grain.h"
+#include "shared/base/check.h"
 
 #include <string.h>
 
@@ -290,6 +291,7 @@ void grains_search(Liquid *liquid)
     if (grains->count == 0) {
         return;
     }
+    CHECK(grains->count <= liquid->items);
     sort_grains(liquid, per_cell);
     jobs_run(liquid->jobs, grains->count, RANGE, find_partners, liquid);
     color_contacts(grains);

@@ -292,6 +292,7 @@ u32 liquid_first(const Liquid *liquid, u32 phase)
 
 u32 liquid_phase_of(const Liquid *liquid, u32 slot)
 {
+    CHECK(slot < liquid->slots);
     u32 p = 0;
     while (p + 1 < liquid->def.phase_count && slot >= liquid->first[p + 1]) {
         p++;
@@ -330,6 +331,7 @@ f32 liquid_particle_mass(const Liquid *liquid, u32 phase)
 
 f32 liquid_pressure(const Liquid *liquid, u32 slot)
 {
+    CHECK(slot < liquid->slots);
     return slot < liquid->slots ? liquid->pressures[slot] : 0.0f;
 }
 

@@ -1,6 +1,7 @@
 /* near.c: the neighbours of items (Ihmsen et al. 2011). */
 #include "server/physics/liquid/grid.h"
 #include "server/physics/liquid/near8.h"
+#include "shared/base/check.h"
 #include "shared/base/memory.h"
 
 #include <string.h>
@@ -251,6 +252,7 @@ void liquid_neighbours(Liquid *liquid)
     /* Fast liquid is searched in every step, and needs no slack. */
     liquid->search_slack = 4.0f * step < NEIGHBOUR_SLACK * d ? NEIGHBOUR_SLACK * d : 0.0f;
     liquid->search_reach = KERNEL_REACH * d + liquid->search_slack;
+    CHECK(liquid->search_reach <= 1.001f * liquid_cell_size(liquid));
     liquid->moved = 0.0f;
     liquid->search_stale = false;
     jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, find_neighbours, liquid);

@@ -7,6 +7,7 @@
 #include "server/physics/contact/bodies.h"
 #include "server/physics/liquid/kernel.h"
 #include "server/physics/liquid/liquid_internal.h"
+#include "shared/base/check.h"
 #include "shared/base/memory.h"
 
 #include <string.h>
@@ -69,6 +70,7 @@ static void wake_pool(Liquid *liquid, u32 pool)
 
 void liquid_wake_slot(Liquid *liquid, u32 slot)
 {
+    CHECK(slot < liquid->slots);
     if (liquid->grains) {
         liquid_wake(liquid);
     } else if (liquid->pool[slot] != 0) {

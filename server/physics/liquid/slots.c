@@ -1,6 +1,7 @@
 /* slots.c: from time to time, particles change slots within their phase, so that neighbours in
  * space lie in the same chunk of the stream: order of a Z curve (Morton 1966). */
 #include "server/physics/liquid/liquid_internal.h"
+#include "shared/base/check.h"
 
 #include <string.h>
 
@@ -121,6 +122,7 @@ void liquid_sort_slots(Liquid *liquid)
                 liquid->order[count++] = s;
             }
         }
+        CHECK(count == liquid->live[p]);
         sort_by_key(liquid, count);
         liquid_grains_renumber(liquid, liquid->order, live, count);
         permute(liquid, live, count);

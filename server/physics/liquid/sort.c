@@ -1,5 +1,6 @@
 /* sort.c: live particles as items in the order of a grid's cells (counting sort). */
 #include "server/physics/liquid/grid.h"
+#include "shared/base/check.h"
 #include "shared/base/memory.h"
 
 #include <string.h>
@@ -87,6 +88,7 @@ static void find_cells(Liquid *liquid, f32 per_cell, i32 least[3], i32 most[3])
             }
         }
     }
+    CHECK(n <= liquid->count);
     liquid->items = n;
     liquid->fastest = sqrtf(fastest);
 }
@@ -157,6 +159,7 @@ void liquid_sort(Liquid *liquid)
         liquid->cell_starts[c] = sum;
         sum += count;
     }
+    CHECK(sum == liquid->items); /* all cells lie in the table */
     for (u32 i = 0; i < liquid->items; i++) {
         liquid->slot_of[liquid->cell_starts[liquid->cell_of[i]]++] = liquid->order[i];
     }

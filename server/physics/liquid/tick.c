@@ -1,6 +1,7 @@
 /* tick.c: the phases of a tick. */
 #include "server/physics/liquid/liquid_internal.h"
 
+#include "shared/base/check.h"
 #include "shared/base/memory.h"
 
 #include <string.h>
@@ -21,6 +22,8 @@ static const f32 tension_least = 0.005f;
 
 void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_s, Jobs *jobs)
 {
+    CHECK(tick_s > 0.0f);
+    CHECK(!liquid->in_tick); /* liquid_finish has ended the last one */
     liquid->jobs = jobs;
     liquid->tick_s = tick_s;
     liquid->collider_count = 0;
@@ -93,6 +96,7 @@ void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity)
     if (!liquid->in_tick) {
         return;
     }
+    CHECK(h > 0.0f && vec3_is_finite(gravity));
     liquid->gravity = gravity;
     liquid->span = h;
     liquid->cohesive = tension_matters(liquid);

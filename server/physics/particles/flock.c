@@ -2,6 +2,7 @@
  * eight at a time. */
 #include "server/physics/particles/flock.h"
 
+#include "shared/base/check.h"
 #include "shared/math/simd.h"
 
 #include <stdlib.h>
@@ -174,6 +175,7 @@ static void steer_cells(void *context, u32 first, u32 end, u32 worker)
 
 void flock_accelerate(Flock *flock, u32 count, const FlockRules *rules, Jobs *jobs)
 {
+    CHECK(rules->sight > 0.0f);
     FlockPass pass = {flock, rules};
     cells_build(&flock->cells, flock->positions, sizeof(Vec3), count, cell_sights * rules->sight,
                 jobs);

@@ -1,6 +1,7 @@
 /* gravity.c: see gravity.h. */
 #include "server/physics/particles/gravity.h"
 
+#include "shared/base/check.h"
 #include "shared/base/memory.h"
 #include "shared/math/simd.h"
 
@@ -414,6 +415,7 @@ bool gravity_accelerate(Gravity *g, const Vec3 *positions, const f32 *masses, u3
         sort_particles(g, positions, masses);
         g->node_count = g->group_count = 0;
         build_node(g, 0, count, 0, false);
+        CHECK(g->node_count > 0 && g->group_count > 0);
         jobs_run(jobs, g->group_count, GROUP_GRAIN, walk_groups, &pass);
     }
     Vec3 mean = mean_pull(g);

@@ -1,5 +1,6 @@
 /* measure.c: energies, momenta, swarms; state. */
 #include "server/physics/particles/particles_internal.h"
+#include "shared/base/check.h"
 
 /* Half of the potential energy of a particle and all others that attract it. */
 static f64 mutual_potential(const Particles *p, u32 slot, f64 constant, f64 softening)
@@ -45,6 +46,7 @@ ParticleEnergy particles_energy(const Particles *p, u32 index)
 
 void particles_angular_momentum(const Particles *p, u32 index, f64 out[3])
 {
+    CHECK(index < p->system_count);
     const ParticleSystem *system = &p->systems[index];
     out[0] = out[1] = out[2] = 0.0;
     for (u32 i = system->first; i < system->first + system->high; i++) {
@@ -61,11 +63,13 @@ void particles_angular_momentum(const Particles *p, u32 index, f64 out[3])
 
 f64 particles_swarm_best(const Particles *p, u32 system)
 {
+    CHECK(system < p->system_count);
     return (f64)p->systems[system].swarm.leader_value;
 }
 
 u32 particles_swarm_iterations(const Particles *p, u32 system)
 {
+    CHECK(system < p->system_count);
     return p->systems[system].swarm.iterations;
 }
 

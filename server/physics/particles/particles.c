@@ -1,5 +1,6 @@
 /* particles.c: see particles.h. Systems, slots, life and death of particles. */
 #include "server/physics/particles/particles_internal.h"
+#include "shared/base/check.h"
 
 #include "shared/base/limits.h"
 #include "shared/base/memory.h"
@@ -285,6 +286,7 @@ void particles_tune(Particles *p, const ParticleTuning *tuning)
 
 void particles_set_hunter(Particles *p, u32 system, Vec3 position)
 {
+    CHECK(system < p->system_count);
     p->systems[system].hunter = position;
 }
 
@@ -326,6 +328,7 @@ static void emit(Particles *p, ParticleSystem *system, f32 tick_s)
 
 void particles_begin(Particles *p, const Collider *colliders, u32 count, f32 tick_s, Jobs *jobs)
 {
+    CHECK(tick_s > 0.0f && (count == 0 || colliders != NULL));
     p->jobs = jobs;
     p->tick_s = tick_s;
     p->elapsed_s = 0.0f;
@@ -350,6 +353,7 @@ static void shorten_newborn(Particles *p, f32 h)
 {
     for (u32 i = 0; i < p->newborn_count; i++) {
         const Newborn *born = &p->newborn[i];
+        CHECK_ITEM(i, born->slot < p->slots);
         f32 part = (p->elapsed_s + h - born->born_s) / h;
         if (part < 1.0f) {
             part = f32_max(part, 0.0f);
@@ -361,6 +365,7 @@ static void shorten_newborn(Particles *p, f32 h)
 
 void particles_substep(Particles *p, f32 h)
 {
+    CHECK(h > 0.0f && p->elapsed_s <= p->tick_s);
     particles_bounce_begin(p);
     particles_integrate(p, h);
     shorten_newborn(p, h);
@@ -462,6 +467,7 @@ void particles_end(Particles *p)
     for (u32 s = 0; s < p->system_count; s++) {
         ParticleSystem *system = &p->systems[s];
         u32 alive = 0;
+        CHECK_ITEM(s, system->first + system->high <= p->slots);
         if (system->state.asleep != 0 && system->def.lifetime_s < 0.0f) {
             continue; /* nor does it age */
         }
@@ -482,6 +488,7 @@ void particles_end(Particles *p)
 
 bool particles_asleep(const Particles *p, u32 system)
 {
+    CHECK(system < p->system_count);
     return p->systems[system].state.asleep != 0;
 }
 
@@ -497,51 +504,61 @@ u32 particles_slots(const Particles *p)
 
 u32 particles_first(const Particles *p, u32 system)
 {
+    CHECK(system < p->system_count);
     return p->systems[system].first;
 }
 
 u32 particles_range(const Particles *p, u32 system)
 {
+    CHECK(system < p->system_count);
     return p->systems[system].count;
 }
 
 u32 particles_alive(const Particles *p, u32 system)
 {
+    CHECK(system < p->system_count);
     return p->systems[system].state.alive;
 }
 
 bool particles_is_alive(const Particles *p, u32 slot)
 {
+    CHECK(slot < p->slots);
     return p->alive[slot] != 0;
 }
 
 u16 particles_generation(const Particles *p, u32 slot)
 {
+    CHECK(slot < p->slots);
     return p->alive[slot] ? p->generations[slot] : 0;
 }
 
 Vec3 particles_position(const Particles *p, u32 slot)
 {
+    CHECK(slot < p->slots);
     return p->positions[slot];
 }
 
 Vec3 particles_velocity(const Particles *p, u32 slot)
 {
+    CHECK(slot < p->slots);
     return p->velocities[slot];
 }
 
 f32 particles_radius(const Particles *p, u32 slot)
 {
+    CHECK(slot < p->slots);
     return particles_radius_of(p, &p->systems[p->system_of[slot]].def, slot);
 }
 
 f32 particles_mass(const Particles *p, u32 slot)
 {
+    CHECK(slot < p->slots);
     return p->masses[slot];
 }
 
 f32 particles_age(const Particles *p, u32 slot)
 {
+    CHECK(slot < p->slots);
     return p->lifetimes[slot] > 0.0f ? f32_clamp(p->ages[slot] / p->lifetimes[slot], 0.0f, 1.0f)
                                      : 0.0f;
 }

@@ -3,6 +3,7 @@
  * about it changes: which things that do not move are in its bounds, and where. Things that move
  * wake it when they come near a particle. */
 #include "server/physics/particles/particles_internal.h"
+#include "shared/base/check.h"
 
 #include "shared/base/hash.h"
 #include "shared/base/limits.h"
@@ -118,6 +119,7 @@ static bool look_about(Particles *p, ParticleSystem *system, u64 *hash)
 
 void particles_wake(Particles *p, u32 index)
 {
+    CHECK(index < p->system_count);
     ParticleSystem *system = &p->systems[index];
     system->state.asleep = 0;
     system->state.rest_s = 0.0f;

@@ -2,6 +2,7 @@
  * needs". */
 #include "server/physics/particles/swarm.h"
 
+#include "shared/base/check.h"
 #include "shared/math/random.h"
 #include "shared/math/trig.h"
 
@@ -118,6 +119,7 @@ static void advance(f32 *place, f32 *velocity, f32 domain)
 
 void swarm_iterate(Swarm *swarm, const SwarmWeights *w)
 {
+    CHECK(swarm->objective < SWARM_OBJECTIVE_COUNT);
     f32 domain = swarm_domain(swarm->objective);
     u64 counter = 4 * (u64)swarm->count * (swarm->iterations + 1ull);
     for (u32 i = 0; i < swarm->count; i++) {

@@ -4,6 +4,7 @@
  * neither the shape of the trees nor the order of threads affects it.
  */
 #include "server/physics/rigid/rigid_internal.h"
+#include "shared/base/check.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ static Tree *tree_of(Rigid *rigid, const Body *body)
 
 void broad_insert(Rigid *rigid, u32 slot)
 {
+    CHECK(slot < rigid->slots);
     Body *body = &rigid->bodies[slot];
     if (!is_plane(body)) {
         rigid->leaves[slot] = tree_insert(tree_of(rigid, body), body->fat, slot);
@@ -50,6 +52,7 @@ void broad_insert(Rigid *rigid, u32 slot)
 
 void broad_remove(Rigid *rigid, u32 slot)
 {
+    CHECK(slot < rigid->slots);
     Body *body = &rigid->bodies[slot];
     if (!is_plane(body)) {
         tree_remove(tree_of(rigid, body), rigid->leaves[slot]);
@@ -81,6 +84,7 @@ static Bounds swept(Bounds bounds, Vec3 way)
 
 void broad_rest(Rigid *rigid, u32 slot)
 {
+    CHECK(slot < rigid->slots);
     rigid->ways[slot] = bounds_grow(bounds_now(&rigid->bodies[slot]), RIGID_MARGIN_M * 0.5f);
 }
 
@@ -450,6 +454,7 @@ u8 body_traits(const Body *body)
 
 void pair_set(Pair *pair, PairKey key, u8 a, u8 b)
 {
+    CHECK(key.a < key.b); /* each pair once */
     pair->a = key.a;
     pair->b = key.b;
     pair->first = pair->output = 0;
@@ -659,12 +664,14 @@ void broad_rebuild(Rigid *rigid)
             rigid->planes[rigid->plane_count++] = i;
         }
     }
+    CHECK(rigid->plane_count <= rigid->slots);
     build_tree(rigid, &rigid->moving);
     build_tree(rigid, &rigid->fixed);
 }
 
 void broad_remove_pairs(Rigid *rigid, u32 slot)
 {
+    CHECK(slot < rigid->slots);
     u32 kept = 0;
     for (u32 i = 0; i < rigid->pair_count; i++) {
         if (rigid->pairs[i].a != slot && rigid->pairs[i].b != slot) {

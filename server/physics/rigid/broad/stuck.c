@@ -4,6 +4,7 @@
  * such that the bodies still separate within a second. Bodies with less overlap are not affected.
  */
 #include "server/physics/rigid/rigid_internal.h"
+#include "shared/base/check.h"
 
 #include <stdatomic.h>
 
@@ -29,6 +30,7 @@ void stuck_count(Rigid *rigid, u32 slot_a, u32 slot_b, f32 depth)
     if (depth < DEEP_M) {
         return;
     }
+    CHECK(slot_a < rigid->slots && slot_b < rigid->slots);
     const Body *a = &rigid->bodies[slot_a], *b = &rigid->bodies[slot_b];
     f32 least = INFINITY;
     if (a->motion == BODY_DYNAMIC) {

@@ -9,6 +9,7 @@
  */
 #include "server/physics/rigid/ccd/ccd_flight.h"
 #include "server/physics/rigid/ccd/ccd_sweep.h"
+#include "shared/base/check.h"
 #include "shared/math/trig.h"
 
 enum {
@@ -563,6 +564,7 @@ void flight_solve(Rigid *rigid)
     }
     while (rigid->meeting_count > 0) {
         Meeting meeting = meeting_pop(rigid);
+        CHECK(meeting.one < rigid->flyer_count && meeting.other < rigid->flyer_count);
         const Flyer *a = flyer_at(rigid, meeting.one), *b = flyer_at(rigid, meeting.other);
         if (a->version == meeting.version_one && b->version == meeting.version_other &&
             a->leader != b->leader) {
@@ -578,6 +580,7 @@ u32 flight_count(const Rigid *rigid)
 
 bool flight_end(const Rigid *rigid, u32 index, FlightEnd *end)
 {
+    CHECK(index < rigid->flyer_count);
     const Flyer *flyer = flyer_at(rigid, index);
     *end = (FlightEnd){.slot = flyer->placed.slot, .fast = flyer->fast, .held = flyer->held};
     if (flyer->version == 0) {
@@ -598,6 +601,7 @@ u32 flight_partner(const Rigid *rigid, u32 index)
 
 u32 flight_next(const Rigid *rigid, u32 index)
 {
+    CHECK(index < rigid->flyer_count);
     u32 next = flyer_at(rigid, index)->next;
     return next != NONE ? next : 0;
 }
@@ -609,6 +613,7 @@ u32 flight_group(const Rigid *rigid, u32 index)
     for (u32 i = index; i != 0 && flyer->leader == index && flyer->mass > 0.0f;
          i = flight_next(rigid, i)) {
         count++;
+        CHECK(count < rigid->flyer_count); /* the list ends */
     }
     return count > 2 ? count : 0;
 }
@@ -616,6 +621,7 @@ u32 flight_group(const Rigid *rigid, u32 index)
 void flight_clear(Rigid *rigid)
 {
     for (u32 i = 1; i < rigid->flyer_count; i++) {
+        CHECK_ITEM(i, rigid->flyers[i].placed.slot < rigid->slots);
         rigid->flights[rigid->flyers[i].placed.slot] = 0;
     }
     rigid->flyer_count = rigid->meeting_count = 0;

@@ -3,6 +3,7 @@
  * Normals point from the first body to the second.
  */
 #include "server/physics/rigid/narrow/manifold_solid.h"
+#include "shared/base/check.h"
 
 static void point_add(Manifold *manifold, Vec3 position, f32 separation, u32 feature)
 {
@@ -310,6 +311,7 @@ u32 manifold_collide(const ShapePose *a, const ShapePose *b, f32 margin, Manifol
             count = manifolds->count > 0 ? 1 : 0;
         }
     }
+    CHECK(count <= capacity);
     for (u32 i = 0; i < count && swap; i++) {
         manifolds[i].normal = vec3_neg(manifolds[i].normal);
     }

@@ -3,6 +3,7 @@
  * Method: Sutherland and Hodgman 1974; contact reduction after Gregorius, GDC 2015.
  */
 #include "server/physics/rigid/narrow/manifold_solid.h"
+#include "shared/base/check.h"
 
 /* A corner and the labels of its edges: below 64 the incident polygon's, from 64 on the
  * reference's. */
@@ -147,6 +148,7 @@ static u32 farthest_from(const ManifoldPoint *points, u32 count, Vec3 from, f32 
 
 void manifold_reduce(const ManifoldPoint *points, u32 count, Vec3 normal, Manifold *manifold)
 {
+    CHECK(manifold->count <= MANIFOLD_POINTS);
     if (manifold->count + count <= MANIFOLD_POINTS) {
         for (u32 i = 0; i < count; i++) {
             manifold->points[manifold->count++] = points[i];

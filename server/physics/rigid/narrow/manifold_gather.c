@@ -2,6 +2,7 @@
  * manifold_gather.c: reduces the points of many parts to few manifolds of four points.
  */
 #include "server/physics/rigid/narrow/manifold_solid.h"
+#include "shared/base/check.h"
 
 /* Normals within 5° are merged. */
 #define SAME_NORMAL_COSINE 0.9962f
@@ -143,6 +144,7 @@ static void make_unique(Manifold *manifolds, u32 count)
 u32 gather_end(Gather *gather, Manifold *manifolds, u32 capacity)
 {
     bool kept[MANIFOLDS_MAX];
+    CHECK(gather->count <= MANIFOLDS_MAX);
     for (u32 i = 0; i < gather->count; i++) {
         u32 deeper = 0;
         for (u32 j = 0; j < gather->count; j++) {

@@ -8,6 +8,7 @@
  * so that non-penetration of the ground has priority.
  */
 #include "server/physics/rigid/rigid_internal.h"
+#include "shared/base/check.h"
 
 enum {
     CLASSES = MANIFOLD_POINTS + 1, /* rows contain contacts with similar point counts */
@@ -151,6 +152,7 @@ static RowPlan *row_begin(Rigid *rigid, u32 order)
 
 void color_row(Rigid *rigid, u32 index)
 {
+    CHECK(index < rigid->row_count && rigid->plans[index].lanes <= SIMD_LANES);
     const RowPlan *plan = &rigid->plans[index];
     ContactWide *row = &rigid->rows[index];
     u32 spare = rigid->def.body_capacity;

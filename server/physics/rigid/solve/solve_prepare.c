@@ -4,6 +4,7 @@
  */
 #include "server/physics/rigid/body_wide.h"
 #include "server/physics/rigid/solve/heavy.h"
+#include "shared/base/check.h"
 
 #include <stdatomic.h>
 
@@ -427,6 +428,7 @@ u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h, u32 *missed)
         POINT_FIELDS = sizeof(PointWide) / sizeof(f32x8),
         EXTRA_FIELDS = sizeof(ExtraWide) / sizeof(f32x8)
     };
+    CHECK(row->points <= MANIFOLD_POINTS && row->first + row->points <= rigid->point_count);
     PointWide *points = &rigid->points[row->first], points_before[MANIFOLD_POINTS];
     ExtraWide extra_before;
     ContactWide before = *row;
@@ -473,6 +475,7 @@ u32 contact_meet(Rigid *rigid, ContactWide *row, u32 lanes, f32 h, u32 *missed)
 
 void contact_place(Rigid *rigid, const ContactWide *row, u32 lane, Vec3 moment)
 {
+    CHECK(lane < SIMD_LANES);
     u32 a = row->a[lane], b = row->b[lane];
     Vec3 by_a = vec3_scale(moment, rigid->states[a].inverse_mass);
     Vec3 by_b = vec3_scale(moment, -rigid->states[b].inverse_mass);

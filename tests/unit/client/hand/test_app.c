@@ -137,6 +137,13 @@ const Presence *connection_presences(const Connection *connection, u32 *count)
     *count = 1;
     return &presence;
 }
+const SaveInfo *connection_saves(const Connection *connection, u32 *count)
+{
+    static const SaveInfo save = {.name = "evening", .unix_s = 1700000000};
+    PL_UNUSED(connection);
+    *count = 1;
+    return &save;
+}
 const MessageStatus *connection_status(const Connection *connection)
 {
     PL_UNUSED(connection);

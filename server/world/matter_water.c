@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    /* It meets the kinds before this one: bodies. Those after are particles. */
-    KINDS_MET = 2
-};
 /* A hand reaches so far, and at least a few cells. */
 static const f32 hand_m = 0.3f, hand_cells = 2.0f;
 /* Codes of heights reach this far above the level, m, or as far as basins need. */
@@ -183,12 +179,12 @@ static void begin(Matter *matter)
     if (m->count == 0) {
         return;
     }
-    Collider colliders[KINDS_MET];
+    Collider colliders[MATTERS_MAX];
     u32 count = 0;
-    for (u32 k = 0; k < KINDS_MET; k++) {
-        Matter *other = world_matter_at(matter->world, k);
-        colliders[count] = other->ops->collider(other, matter->index);
-        count += colliders[count].ops != NULL;
+    for (u32 c = 0, all = world_colliders(matter, colliders); c < all; c++) {
+        if (colliders[c].ops->displaces) {
+            colliders[count++] = colliders[c];
+        }
     }
     matter_water_move_dams(m);
     f32 gravity = -world_vector(matter->world, WORLD_GRAVITY).y;

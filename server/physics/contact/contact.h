@@ -62,6 +62,9 @@ typedef struct ContactPlace {
  * body. All functions are required unless marked NULL. */
 typedef struct ColliderOps {
     const char *name;
+    /* Its things keep fluids out of where they are, and float in them; those that do not are fluids
+     * or drops themselves. */
+    bool displaces;
     /* ---- search ---- */
     /* Before the search of a tick: builds tables from current positions. */
     void (*begin)(void *of, Jobs *jobs, f32 tick_s);

@@ -327,6 +327,7 @@ static const ContactBodyOps body_ops = {
 
 const ColliderOps rigid_collider_ops = {
     .name = "rigid",
+    .displaces = true,
     .begin = begin,
     .overlaps = overlaps,
     .take = take,

@@ -589,6 +589,7 @@ static bool blown(const void *of, u32 thing)
 
 const ColliderOps soft_collider_ops = {
     .name = "soft",
+    .displaces = true,
     .begin = begin,
     .overlaps = overlaps,
     .take = take,

@@ -8,7 +8,7 @@
 #define LAG_FORGET_S  1.0 /* time constant in which an unneeded lag decays */
 #define LAG_STARVED_S 0.1 /* most of the lag for a stream that is late as a whole */
 #define CATCH_UP_S    0.3
-#define FRESH_S       0.1 /* first states within this time count as simultaneous */
+#define NEW_S         0.1 /* first states within this time count as simultaneous */
 
 /* A late chunk of a body is waited for, while others arrive, for this multiple of the gap
  * between its last two states, and at least GAP_S. */
@@ -38,7 +38,7 @@ void body_known_add(BodyKnown *known, const ChunkState *states, u32 count,
         return;
     }
     f64 rate = stream->tick_rate;
-    known->fresh = known->fresh && count == 1;
+    known->is_new = known->is_new && count == 1;
     u64 tick = states[0].tick;
     f64 gap = count > 1 ? (f64)(tick - states[1].tick) : GAP_S * rate;
     gap = gap > stream->rest_gap ? 0.0 : gap;
@@ -59,7 +59,7 @@ bool body_clock_step(BodyClock *clock, BodyKnown known, const BodyPace *pace)
         clock->tick = fmin(pace->shown, known.to);
         clock->lag = 0.0;
         /* Resting bodies need not wait until they are known to rest. */
-        bool soon = known.fresh && known.from - clock->tick <= FRESH_S * pace->rate;
+        bool soon = known.is_new && known.from - clock->tick <= NEW_S * pace->rate;
         clock->showing = clock->tick >= known.from || soon;
         return false;
     }

@@ -20,7 +20,7 @@
  * rest). */
 typedef struct BodyKnown {
     bool complete; /* each chunk has a state */
-    bool fresh;    /* each has only its first state: no motion is known */
+    bool is_new;   /* each has only its first state: no motion is known */
     f64 from, to;
 } BodyKnown;
 

@@ -32,7 +32,7 @@ typedef struct LinkThread {
 } LinkThread;
 
 /* Signals whether events wait. Called with the lock held. */
-static void tell(LinkThread *link, bool waits)
+static void notify(LinkThread *link, bool waits)
 {
     u64 count = 1;
     if (link->news >= 0) {
@@ -65,7 +65,7 @@ static void receive(LinkThread *link)
         link->end = &waiting->next;
     }
     if (!waited && link->first != NULL) {
-        tell(link, true);
+        notify(link, true);
     }
 }
 
@@ -113,7 +113,7 @@ static bool thread_poll(Link *base, u64 now_ms, LinkEvent *event)
         link->first = waiting->next;
         if (link->first == NULL) {
             link->end = &link->first;
-            tell(link, false);
+            notify(link, false);
         }
         link->bytes -= sizeof *waiting + waiting->event.bytes;
     }

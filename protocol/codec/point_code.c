@@ -243,9 +243,9 @@ SIMD_INLINE i32 code_axis(PointCodec *codec, bool decoding, u32 n, u32 axis, u32
     u32 a = ROW_MOVED + (n == 0) * SIZE_CLASSES + class;
     u32 b = ROW_MOVED_AXES + before * (SIZE_CLASSES / 2) + class / 2;
     value = decoding ? decode_number(codec, a, b, low) : encode_number(codec, a, b, low, value);
-    u32 told = 48 * u32_min(size_of(value), SIZE_MAX_48);
-    codec->axis_sum[axis] += told;
-    axes->made += told;
+    u32 cost = 48 * u32_min(size_of(value), SIZE_MAX_48);
+    codec->axis_sum[axis] += cost;
+    axes->made += cost;
     axes->expected += own;
     return value;
 }
@@ -526,12 +526,12 @@ PointCodec *point_codec_create(const PointTables *start)
     codec->model.places = aligned_alloc(32, POINT_SPAN_MAX / 8 * sizeof *codec->model.places);
     codec->model.points = calloc(POINT_SPAN_MAX, sizeof *codec->model.points);
     codec->model.grid.cells = calloc(GRID_CELLS_MAX + 1, sizeof *codec->model.grid.cells);
-    codec->model.grid.told = aligned_alloc(32, POINT_SPAN_MAX * sizeof *codec->model.grid.told);
+    codec->model.grid.hints = aligned_alloc(32, POINT_SPAN_MAX * sizeof *codec->model.grid.hints);
     point_grid_weights(codec->model.weights);
     if (codec->start == NULL || codec->model.moved == NULL || codec->model.going == NULL ||
         codec->model.equations == NULL || codec->model.found == NULL ||
         codec->model.places == NULL || codec->model.points == NULL ||
-        codec->model.grid.cells == NULL || codec->model.grid.told == NULL) {
+        codec->model.grid.cells == NULL || codec->model.grid.hints == NULL) {
         point_codec_destroy(codec);
         return NULL;
     }
@@ -550,7 +550,7 @@ void point_codec_destroy(PointCodec *codec)
         free(codec->model.places);
         free(codec->model.points);
         free(codec->model.grid.cells);
-        free(codec->model.grid.told);
+        free(codec->model.grid.hints);
         free(codec);
     }
 }

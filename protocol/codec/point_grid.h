@@ -43,7 +43,7 @@ enum {
 };
 
 typedef struct PointHint {
-    i16x8 told;
+    i16x8 hint;
     u16x8 at; /* low bits of the position; unused from lane 3 on */
 } PointHint;
 
@@ -51,7 +51,7 @@ typedef struct PointGrid {
     /* [(1 << bits) + 1] the two newest points + 1, 16 bits each, the newest in the low bits; the
      * last cell stays empty. */
     u32 *cells;
-    PointHint *told; /* [points] */
+    PointHint *hints; /* [points] */
     u32 bits;
     u32 shift; /* a cell has an edge of (1 << shift) / parts codes, 4 ≤ parts < 8 */
     i32 parts;
@@ -130,8 +130,8 @@ SIMD_INLINE i32x8 point_grid_motion(i32x4 motion)
 SIMD_INLINE void point_grid_add(PointGrid *grid, u32 i, i32x4 place, i32x4 off, i32 size,
                                 i32x4 motion)
 {
-    grid->told[i].at = point_grid_low(place);
-    grid->told[i].told = point_grid_lanes(off, size, motion);
+    grid->hints[i].at = point_grid_low(place);
+    grid->hints[i].hint = point_grid_lanes(off, size, motion);
     u32 *cell = &grid->cells[point_grid_cell(grid, place)];
     *cell = *cell << 16 | (i + 1);
     grid->usual += (size - grid->usual) >> 5;
@@ -203,9 +203,9 @@ SIMD_INLINE i32x8 point_grid_near(const PointGrid *grid, const i32 *weights, i32
     u16x8 at = point_grid_low(place);
     i32x8 sum = {0, 0, 0, grid->usual * GRID_PRIOR, 0, 0, 0, 0};
     for (u32 there = point_grid_about(grid, place, found); there != 0; there &= there - 1) {
-        const PointHint *told = &grid->told[found[__builtin_ctz(there)] - 1];
-        i32 weight = weights[point_grid_square(at, told->at)];
-        sum += __builtin_convertvector(told->told, i32x8) * weight;
+        const PointHint *near = &grid->hints[found[__builtin_ctz(there)] - 1];
+        i32 weight = weights[point_grid_square(at, near->at)];
+        sum += __builtin_convertvector(near->hint, i32x8) * weight;
     }
     i32 weight = sum[NEAR_WEIGHT];
     sum -= point_grid_motion(motion) * weight;

@@ -218,7 +218,7 @@ static u32 choose_edge(PointModel *model, const PointSpan *span)
 {
     u32 low = 0, high = (1 << GRID_EDGE_BITS) - 1, bits = 12;
     u32 most = span->count * 4 / CELL_POINTS;
-    u8 *seen = (u8 *)model->grid.told, stamp = 0;
+    u8 *seen = (u8 *)model->grid.hints, stamp = 0;
     while (bits < GRID_BITS_MAX + 1 && 1u << bits < 4 * span->count) {
         bits++;
     }

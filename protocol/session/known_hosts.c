@@ -104,8 +104,8 @@ bool known_hosts_accept(void *context, const u8 key[IDENTITY_PUBLIC_BYTES])
     identity_to_text(key, now);
     if (known->pinned) {
         bool same = memcmp(known->key, key, sizeof known->key) == 0;
-        if (!same && !known->told) {
-            known->told = true;
+        if (!same && !known->warned) {
+            known->warned = true;
             identity_to_text(known->key, before);
             log_error("%s: this is not the server that was expected: its key is %s, not %s",
                       known->host, now, before);
@@ -114,10 +114,10 @@ bool known_hosts_accept(void *context, const u8 key[IDENTITY_PUBLIC_BYTES])
     }
     u32 line = line_find(known, kept);
     if (line > 0 && memcmp(kept, key, sizeof kept) != 0) {
-        if (known->told) {
+        if (known->warned) {
             return false;
         }
-        known->told = true;
+        known->warned = true;
         identity_to_text(kept, before);
         log_error("%s: THE SERVER'S KEY HAS CHANGED. It was %s and is %s. Somebody may sit between "
                   "you and the server, or it was set up anew. If its operator confirms the new "

@@ -23,7 +23,7 @@ typedef struct KnownHosts {
     char host[HOST_TEXT_BYTES];        /* HOST:PORT, as in the file */
     char address[HOST_TEXT_BYTES];     /* for link_enet_connect */
     bool pinned;                       /* only `key` is accepted */
-    bool told;                         /* a refusal was logged */
+    bool warned;                       /* a refusal was logged */
     u8 key[IDENTITY_PUBLIC_BYTES];
 } KnownHosts;
 

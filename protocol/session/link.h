@@ -75,7 +75,7 @@ typedef struct LinkOps {
     bool (*binding)(Link *link, u32 peer, u8 out[BINDING_BYTES]);
     /* From now on the link answers questions about the world (inquiry.h) with this notice. May be
      * NULL: none are answered. */
-    void (*tell)(Link *link, const WorldNotice *notice);
+    void (*notify)(Link *link, const WorldNotice *notice);
     /* Such questions that were answered, and that came too often. May be NULL. */
     void (*asked)(const Link *link, u64 *answered, u64 *refused);
 } LinkOps;

@@ -82,8 +82,8 @@ typedef struct LinkEnet {
     u64 swept_ms;
     DoorPeer *doors; /* [host->peerCount]; server only, as the next two */
     DoorLimits limits;
-    u32 dropped; /* peers to be reported */
-    bool told;   /* there is a notice */
+    u32 dropped;     /* peers to be reported */
+    bool has_notice; /* there is a notice */
     WorldNotice notice;
     InquiryLimits inquiries;
     /* Client only. */
@@ -318,7 +318,7 @@ static void asked(LinkEnet *link, ProbeAddress from, const u8 *data, u32 bytes)
     u32 size = 0;
     if (!inquiry_is(data, bytes)) {
         size = tunnel_server_greet(&link->tunnels, from, data, bytes, link->now_ms, reply);
-    } else if (link->told && inquiry_allowed(&link->inquiries, from.host, link->now_ms)) {
+    } else if (link->has_notice && inquiry_allowed(&link->inquiries, from.host, link->now_ms)) {
         inquiry_answer(&link->notice, data, reply);
         size = INQUIRY_ANSWER_BYTES;
     }
@@ -728,14 +728,14 @@ static bool enet_binding(Link *base, u32 peer, u8 out[BINDING_BYTES])
     return true;
 }
 
-static void enet_tell(Link *base, const WorldNotice *notice)
+static void enet_notify(Link *base, const WorldNotice *notice)
 {
     LinkEnet *link = (LinkEnet *)base;
-    if (!link->told) {
+    if (!link->has_notice) {
         inquiry_limits_init(&link->inquiries, link->tunnels.probe.key, INQUIRY_SITE_S,
                             INQUIRY_ALL_S, link->now_ms);
     }
-    link->told = link->server;
+    link->has_notice = link->server;
     link->notice = *notice;
 }
 
@@ -774,7 +774,7 @@ static const LinkOps enet_ops = {.destroy = enet_destroy,
                                  .fd = enet_fd,
                                  .forged = enet_forged,
                                  .binding = enet_binding,
-                                 .tell = enet_tell,
+                                 .notify = enet_notify,
                                  .asked = enet_asked};
 
 /* ---- creation ---- */

@@ -55,8 +55,8 @@ bool presence_list_apply(PresenceList *list, const Message *message)
     }
     for (u32 i = 0; i < list->count; i++) {
         u32 user = list->items[i].user;
-        bool told = user >= message->presence.from && user <= message->presence.to;
-        if (!told && !is_named(message, user)) {
+        bool covered = user >= message->presence.from && user <= message->presence.to;
+        if (!covered && !is_named(message, user)) {
             list->items[kept++] = list->items[i];
         }
     }

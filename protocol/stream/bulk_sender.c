@@ -504,7 +504,7 @@ int bulk_sender_ack(BulkSender *sender, const u8 *data, u32 bytes, u64 now_us)
         return ERROR_RANGE;
     }
     u64 sent_us = packet_of(sender, newest)->stamp.sent_us;
-    bool fresh = packet_arrived(sender, newest, now_us), any = fresh;
+    bool newly = packet_arrived(sender, newest, now_us), any = newly;
     u32 bits = 8 * (bytes - BULK_ACK_HEAD_BYTES);
     for (u32 i = 0; i < bits && i < sender->capacity; i++) {
         if ((data[BULK_ACK_HEAD_BYTES + i / 8] >> (i % 8) & 1) != 0) {
@@ -518,7 +518,7 @@ int bulk_sender_ack(BulkSender *sender, const u8 *data, u32 bytes, u64 now_us)
         return 0;
     }
     u64 rtt_us = 0;
-    if (fresh && (!sender->any_acked || bulk_ahead(newest, sender->newest_acked) > 0)) {
+    if (newly && (!sender->any_acked || bulk_ahead(newest, sender->newest_acked) > 0)) {
         u64 waited_us = (u64)waited_ms * 1000;
         sender->newest_acked = newest;
         sender->any_acked = true;

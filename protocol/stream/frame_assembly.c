@@ -16,11 +16,11 @@ struct FrameAssembly {
     SnapshotReceiver *receiver;
     AppliedChunk *applied; /* [chunk_total], field after field */
     u8 *data;              /* [fields->frame_bytes], zeros between the fields */
-    u64 told_tick;         /* of the newest hash received */
-    u64 told_hash;         /* that hash; 0: none yet */
+    u64 notified_tick;     /* of the newest hash received */
+    u64 notified_hash;     /* that hash; 0: none yet */
     u64 taken_tick;
-    bool taken; /* any frame yet */
-    bool fresh; /* states were stored since the last comparison */
+    bool taken;   /* any frame yet */
+    bool changed; /* states were stored since the last comparison */
 };
 
 FrameAssembly *frame_assembly_create(FieldSet *fields, SpanCoder *coder)
@@ -74,14 +74,14 @@ int frame_assembly_push(FrameAssembly *assembly, const u8 *packet, u32 bytes,
     if (result != ERROR_OK) {
         return result;
     }
-    assembly->fresh = true;
+    assembly->changed = true;
     /* The newest tick is not before this one; the header has only its low bits. */
     u64 newest = snapshot_receiver_tick(receiver), behind = (u32)((u32)newest - header->tick);
     if (header->frame_hash != 0 && behind <= newest) {
         u64 tick = newest - behind;
-        if (assembly->told_hash == 0 || tick >= assembly->told_tick) {
-            assembly->told_tick = tick;
-            assembly->told_hash = header->frame_hash;
+        if (assembly->notified_hash == 0 || tick >= assembly->notified_tick) {
+            assembly->notified_tick = tick;
+            assembly->notified_hash = header->frame_hash;
         }
     }
     return ERROR_OK;
@@ -111,20 +111,20 @@ static void elements_update(FrameAssembly *assembly)
 bool frame_assembly_whole(FrameAssembly *assembly, u64 *tick)
 {
     /* The elements could contain states newer than the hash's tick. */
-    bool may = assembly->fresh && assembly->told_hash != 0 &&
-               assembly->told_tick == snapshot_receiver_tick(assembly->receiver) &&
-               (!assembly->taken || assembly->told_tick > assembly->taken_tick);
+    bool may = assembly->changed && assembly->notified_hash != 0 &&
+               assembly->notified_tick == snapshot_receiver_tick(assembly->receiver) &&
+               (!assembly->taken || assembly->notified_tick > assembly->taken_tick);
     if (!may) {
         return false;
     }
-    assembly->fresh = false;
+    assembly->changed = false;
     elements_update(assembly);
-    if (frame_hash_data(assembly->fields, assembly->told_tick, assembly->data) !=
-        assembly->told_hash) {
+    if (frame_hash_data(assembly->fields, assembly->notified_tick, assembly->data) !=
+        assembly->notified_hash) {
         return false;
     }
     assembly->taken = true;
-    *tick = assembly->taken_tick = assembly->told_tick;
+    *tick = assembly->taken_tick = assembly->notified_tick;
     return true;
 }
 

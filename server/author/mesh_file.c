@@ -40,12 +40,12 @@ static bool has_line(const MeshReader *reader, const char *text)
     size_t length = strlen(text);
     const u8 *end = (size_t)(reader->end - reader->begin) > LOOK_BYTES ? reader->begin + LOOK_BYTES
                                                                        : reader->end;
-    bool fresh = true;
+    bool at_start = true;
     for (const u8 *at = reader->begin; at < end && (size_t)(end - at) >= length; at++) {
-        if (fresh && memcmp(at, text, length) == 0) {
+        if (at_start && memcmp(at, text, length) == 0) {
             return true;
         }
-        fresh = mesh_is_line_end(*at);
+        at_start = mesh_is_line_end(*at);
     }
     return false;
 }

@@ -31,15 +31,15 @@ extern "C" bool schema_walk(const char *name,
     const flatbuffers::EnumDef *values = parser.enums_.Lookup(full);
     if (table != nullptr) {
         for (const flatbuffers::FieldDef *field : table->fields.vec) {
-            SchemaField told = {field->name.c_str(), type_name(field->value.type),
-                                field->value.constant.c_str()};
-            callback(context, &told);
+            SchemaField entry = {field->name.c_str(), type_name(field->value.type),
+                                 field->value.constant.c_str()};
+            callback(context, &entry);
         }
     } else if (values != nullptr) {
         for (const flatbuffers::EnumVal *value : values->Vals()) {
             std::string number = std::to_string(value->GetAsInt64());
-            SchemaField told = {value->name.c_str(), "enum", number.c_str()};
-            callback(context, &told);
+            SchemaField entry = {value->name.c_str(), "enum", number.c_str()};
+            callback(context, &entry);
         }
     }
     return table != nullptr || values != nullptr;

@@ -121,7 +121,7 @@ static int fail_reading(const Export *e, int result, ErrorText *error)
                      error_name((Error)result));
 }
 
-static void tell_progress(const Export *e, u64 tick, f64 from, f64 share)
+static void report_progress(const Export *e, u64 tick, f64 from, f64 share)
 {
     f64 range = (f64)(e->to_tick - e->from_tick) + 1.0;
     if (e->options->progress != NULL) {
@@ -211,7 +211,7 @@ static int survey(Export *e, ErrorText *error)
     int result = start_reading(e);
     while (result == ERROR_OK && (result = next_frame(e, &frame)) == ERROR_OK) {
         result = survey_frame(e, frame);
-        tell_progress(e, frame->tick, 0.0, FIRST_SHARE);
+        report_progress(e, frame->tick, 0.0, FIRST_SHARE);
         frame_release(frame);
     }
     if (result != ERROR_NOT_FOUND) {
@@ -472,7 +472,7 @@ static int write_pictures(Export *e, void *format, ErrorText *error)
             fill_picture(e, frame, &picture);
             result = ops->picture(format, &picture);
         }
-        tell_progress(e, frame->tick, FIRST_SHARE, 1.0 - FIRST_SHARE);
+        report_progress(e, frame->tick, FIRST_SHARE, 1.0 - FIRST_SHARE);
         frame_release(frame);
         picture.number++;
         if (result == ERROR_OK) {

@@ -28,10 +28,10 @@ u32 above_presences(Host *host, Presence *out, u32 max)
                : 0;
 }
 
-void above_tell(Host *host, const Message *message)
+void above_notify(Host *host, const Message *message)
 {
-    if (host->source->ops->tell != NULL) {
-        host->source->ops->tell(host->source, message);
+    if (host->source->ops->notify != NULL) {
+        host->source->ops->notify(host->source, message);
     }
 }
 
@@ -41,7 +41,7 @@ static int user_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void users_tell(Host *host)
+static void users_notify(Host *host)
 {
     u32 count = 0;
     for (u32 i = 0; i < host->session_capacity && count < GUESTS_MAX; i++) {
@@ -55,11 +55,11 @@ static void users_tell(Host *host)
         }
     }
     qsort(host->roster, count, sizeof *host->roster, user_order);
-    host->source->ops->tell_users(host->source, host->roster, count);
+    host->source->ops->notify_users(host->source, host->roster, count);
 }
 
 /* Includes users who point at nothing: a user's reach is measured from the eye. */
-static void presences_tell(Host *host)
+static void presences_notify(Host *host)
 {
     Presence hands[ABOVE_PRESENCES];
     Message message = {.kind = MESSAGE_PRESENCE};
@@ -82,12 +82,12 @@ static void presences_tell(Host *host)
         session->above_hash = hash;
         session->above_ms = host->now_ms + 1000;
         if (++message.presence.count == ABOVE_PRESENCES) {
-            above_tell(host, &message);
+            above_notify(host, &message);
             message.presence.count = 0;
         }
     }
     if (message.presence.count > 0) {
-        above_tell(host, &message);
+        above_notify(host, &message);
     }
 }
 
@@ -103,9 +103,9 @@ void above_run(Host *host)
         (void)ops->users(host->source, NULL, 0, &version);
     }
     host->roster_dirty = host->roster_dirty || version != host->above_version;
-    if (ops->tell_users != NULL && host->now_ms >= host->above_tell_ms) {
-        host->above_tell_ms = host->now_ms + ABOVE_MS;
-        users_tell(host);
-        presences_tell(host);
+    if (ops->notify_users != NULL && host->now_ms >= host->above_notify_ms) {
+        host->above_notify_ms = host->now_ms + ABOVE_MS;
+        users_notify(host);
+        presences_notify(host);
     }
 }

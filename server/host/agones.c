@@ -36,7 +36,7 @@ struct Agones {
     SdkCall call;
     bool pending[CALLS];
     bool ready, allocated, ended, failing;
-    u32 clients_told;
+    u32 clients_notified;
     u64 next_ms, health_ms, label_ms;
 };
 
@@ -73,7 +73,7 @@ Agones *agones_create(uv_loop_t *loop, ErrorText *error)
         error_set(error, ERROR_MEMORY, "out of memory for Agones");
         return NULL;
     }
-    agones->clients_told = UINT32_MAX;
+    agones->clients_notified = UINT32_MAX;
     agones->port = (u16)port;
     agones->line = http_call_create(loop, "127.0.0.1", (u16)port, on_done, agones);
     if (agones->line == NULL) {
@@ -115,7 +115,7 @@ static void request_write(const Host *host, Agones *agones)
     } else if (agones->call == CALL_CLIENTS) {
         snprintf(body, sizeof body, "{\"key\":\"plenum-clients\",\"value\":\"%u\"}",
                  host->stats.clients);
-        agones->clients_told = host->stats.clients;
+        agones->clients_notified = host->stats.clients;
     }
     bool put = agones->call == CALL_KEY || agones->call == CALL_CLIENTS;
     snprintf(agones->request, sizeof agones->request,
@@ -146,7 +146,7 @@ static void note_due(Host *host, Agones *agones)
         agones->health_ms = host->now_ms + HEALTH_MS;
         agones->pending[CALL_HEALTH] = true;
     }
-    if (host->now_ms >= agones->label_ms && agones->clients_told != host->stats.clients) {
+    if (host->now_ms >= agones->label_ms && agones->clients_notified != host->stats.clients) {
         agones->label_ms = host->now_ms + LABEL_MS;
         agones->pending[CALL_CLIENTS] = true;
     }

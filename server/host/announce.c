@@ -24,10 +24,10 @@ struct Announce {
     HttpCall *line;
     char server[SERVER_BYTES_MAX]; /* name of the lobby's host */
     u8 token[TOKEN_SIGNED_BYTES];
-    u32 told_host; /* told to clients, in network order; 0: as the lobby sees it */
-    u16 told_port;
-    WorldNotice told;   /* last */
-    bool ending, ended; /* the last request takes the world off the list */
+    u32 public_host; /* told to clients, in network order; 0: as the lobby sees it */
+    u16 public_port;
+    WorldNotice announced; /* last */
+    bool ending, ended;    /* the last request takes the world off the list */
     bool failing;
     u64 next_ms, news_ms;
     u32 again_ms;
@@ -114,8 +114,8 @@ static int address_take(Announce *announce, const char *text, ErrorText *error)
     u32 count;
     int result = endpoint_resolve(text, found, &count, error);
     for (u32 i = 0; i < count; i++) {
-        if (endpoint_v4(&found[i], &announce->told_host)) {
-            announce->told_port = found[i].port;
+        if (endpoint_v4(&found[i], &announce->public_host)) {
+            announce->public_port = found[i].port;
             return ERROR_OK;
         }
     }
@@ -178,9 +178,9 @@ static void say(Host *host, Announce *announce, const char *method)
 {
     char header[ANNOUNCEMENT_BYTES_MAX], request[HTTP_CALL_REQUEST_BYTES];
     WorldNotice notice = host->notice;
-    if (announce->told_host != 0) {
-        notice.host = announce->told_host;
-        notice.port = announce->told_port;
+    if (announce->public_host != 0) {
+        notice.host = announce->public_host;
+        notice.port = announce->public_port;
     }
     char *body = world_text(&notice);
     if (body == NULL) {
@@ -194,7 +194,7 @@ static void say(Host *host, Announce *announce, const char *method)
              "Content-Type: application/json\r\nContent-Length: %u\r\nConnection: close\r\n\r\n%s",
              method, announce->server, header, what.bytes, body);
     free(body);
-    announce->told = host->notice;
+    announce->announced = host->notice;
     (void)http_call_begin(announce->line, request, host->now_ms);
 }
 
@@ -216,7 +216,7 @@ void announce_run(Host *host)
         }
         return;
     }
-    bool news = memcmp(&announce->told, &host->notice, sizeof host->notice) != 0;
+    bool news = memcmp(&announce->announced, &host->notice, sizeof host->notice) != 0;
     u64 due_ms = announce->failing ? announce->next_ms
                  : news            ? u64_min(announce->news_ms, announce->next_ms)
                                    : announce->next_ms;

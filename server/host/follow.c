@@ -23,7 +23,7 @@ struct Follow {
     u32 scene_size;
     u64 made_tick;
     bool made;       /* a frame of this world */
-    EntityList told; /* entities after the frames made */
+    EntityList sent; /* entities after the frames made */
     EntityList now;  /* scratch: what the reader has */
     Scene *scene;    /* that shapes of both point into */
 
@@ -45,7 +45,7 @@ Follow *follow_create(const FollowHandler *handler)
 
 static void world_drop(Follow *f)
 {
-    entity_list_finish(&f->told);
+    entity_list_finish(&f->sent);
     entity_list_finish(&f->now);
     field_set_release(f->fields);
     scene_destroy(f->scene);
@@ -109,7 +109,7 @@ static int world_take(Follow *f, WorldCopy *world, const RecordingHead *head)
     f->scene_size = world->message.scene_bytes;
     memcpy(f->scene_bytes, world->scene_bytes, f->scene_size);
     f->fields = field_set_acquire(world->fields);
-    f->told.scene = f->now.scene = f->scene;
+    f->sent.scene = f->now.scene = f->scene;
     f->handler.world(f->handler.context, world, head);
     return ERROR_OK;
 }
@@ -179,16 +179,16 @@ static Frame *frame_restarted(Follow *f, u64 tick, bool anew)
         return NULL;
     }
     if (anew) {
-        entity_list_clear(&f->told);
-        f->told.scene = f->scene;
+        entity_list_clear(&f->sent);
+        f->sent.scene = f->scene;
     }
-    u32 count = anew ? 1 + f->now.count : entity_list_changes(&f->told, &f->now, NULL);
+    u32 count = anew ? 1 + f->now.count : entity_list_changes(&f->sent, &f->now, NULL);
     Frame *frame = frame_create(f->fields, tick, count);
     if (frame == NULL) {
         return NULL;
     }
     if (!anew) {
-        (void)entity_list_changes(&f->told, &f->now, frame->events);
+        (void)entity_list_changes(&f->sent, &f->now, frame->events);
     } else {
         frame->events[0].kind = EVENT_RESET;
         for (u32 i = 0; i < f->now.count; i++) {
@@ -196,7 +196,7 @@ static Frame *frame_restarted(Follow *f, u64 tick, bool anew)
             frame->events[1 + i].entity = f->now.items[i];
         }
     }
-    (void)entity_list_frame(&f->told, frame);
+    (void)entity_list_frame(&f->sent, frame);
     return frame;
 }
 
@@ -206,7 +206,7 @@ static Frame *frame_following(Follow *f, const Frame *read)
     Frame *frame = frame_create(f->fields, read->tick, read->event_count);
     u32 used = 0;
     for (u32 i = 0; frame != NULL && i < read->event_count; i++) {
-        if (entity_list_event(&f->told, f->fields, &read->events[i]) == 0) {
+        if (entity_list_event(&f->sent, f->fields, &read->events[i]) == 0) {
             frame->events[used++] = read->events[i];
         }
     }

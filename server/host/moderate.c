@@ -261,7 +261,7 @@ static u32 electorate(const Host *host, u32 user)
     return count;
 }
 
-static void tell_all(Host *host, const char *text)
+static void notify_all(Host *host, const char *text)
 {
     Message message = {.kind = MESSAGE_NOTICE};
     snprintf(message.notice.text, sizeof message.notice.text, "%s", text);
@@ -306,7 +306,7 @@ int moderate_vote(Host *host, Session *voter, Session *target)
         snprintf(text, sizeof text, "\"%s\" asks to remove \"%s\": /votekick #%u agrees; %u of %u",
                  voter->name, target->name, target->user, vote->count, needed);
     }
-    tell_all(host, text);
+    notify_all(host, text);
     return ERROR_OK;
 }
 
@@ -316,6 +316,6 @@ void moderate_run(Host *host)
     if (vote->user != 0 &&
         (host->now_ms >= vote->end_ms || session_of_user(host, vote->user) == NULL)) {
         *vote = (Vote){.next_ms = host->now_ms + VOTE_GAP_MS};
-        tell_all(host, "the vote is over: nobody was removed");
+        notify_all(host, "the vote is over: nobody was removed");
     }
 }

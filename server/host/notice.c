@@ -30,8 +30,8 @@ void notice_run(Host *host)
     if (host->options.port != 0 && host->now_ms >= host->notice_ms) {
         host->notice_ms = host->now_ms + NOTICE_MS;
         notice_make(host, &host->notice);
-        if (host->link->ops->tell != NULL) {
-            host->link->ops->tell(host->link, &host->notice);
+        if (host->link->ops->notify != NULL) {
+            host->link->ops->notify(host->link, &host->notice);
         }
     }
     announce_run(host);

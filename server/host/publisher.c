@@ -47,7 +47,7 @@ struct Publisher {
     Broker *broker;
     RecordingWriter *writer;
     WorldCopy *world;
-    EntityList told;   /* entities after the ticks encoded */
+    EntityList sent;   /* entities after the ticks encoded */
     u64 created_s;     /* when the run began */
     u64 head_tick;     /* of the last HEAD */
     u64 since_head;    /* bytes published since */
@@ -197,8 +197,8 @@ static int put_head(Publisher *p, const Frame *frame)
         .tick_rate = p->tick_rate, .created_unix_s = p->created_s, .world = p->world->message};
     snprintf(head.build, sizeof head.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
     head.world.tick = frame->tick;
-    head.world.entities = p->told.items;
-    head.world.entity_count = p->told.count;
+    head.world.entities = p->sent.items;
+    head.world.entity_count = p->sent.count;
     p->head_tick = frame->tick;
     p->begun = true;
     return recording_writer_head(p->writer, &head);
@@ -227,7 +227,7 @@ static int put_tick(Publisher *p, const WaitingTick *tick)
     if (result == 0) {
         result = recording_writer_tick(p->writer, tick->frame, tick->inputs, tick->input_count);
     }
-    (void)entity_list_frame(&p->told, tick->frame);
+    (void)entity_list_frame(&p->sent, tick->frame);
     return result;
 }
 
@@ -397,7 +397,7 @@ static int open_all(Publisher *p, const MessageWorld *world, ErrorText *error)
     p->writer = recording_writer_create_stream();
     p->world = world_copy_create(world, error);
     if (p->queue == NULL || p->writer == NULL || p->world == NULL ||
-        entity_list_set(&p->told, p->world->fields, world->entities, world->entity_count) != 0) {
+        entity_list_set(&p->sent, p->world->fields, world->entities, world->entity_count) != 0) {
         return error_set(error, ERROR_MEMORY, "out of memory for publishing");
     }
     p->broker = broker_create(&p->options.broker, error);
@@ -463,7 +463,7 @@ void publisher_destroy(Publisher *p)
     frame_release(p->lost);
     broker_destroy(p->broker);
     recording_writer_destroy(p->writer);
-    entity_list_finish(&p->told);
+    entity_list_finish(&p->sent);
     world_copy_destroy(p->world);
     pthread_cond_destroy(&p->work);
     pthread_mutex_destroy(&p->mutex);

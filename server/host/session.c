@@ -595,7 +595,7 @@ static void chat_receive(Host *host, Session *session, Message *message)
         message->chat.user = session->user;
         chronicle_note(host, session, RECORDING_NOTE_CHAT, message->chat.text);
         sessions_message(host, CHANNEL_CONTROL, message, NULL);
-        above_tell(host, message);
+        above_notify(host, message);
     }
 }
 

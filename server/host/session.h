@@ -220,9 +220,9 @@ struct Host {
     u32 tick_rate;
     SourceStatus status;
     MessageStatus status_sent;
-    u32 survey_version; /* sent to all clients */
-    u64 above_tell_ms;  /* when to compare what was told above */
-    u32 above_version;  /* of the users of the servers above, in the last roster */
+    u32 survey_version;  /* sent to all clients */
+    u64 above_notify_ms; /* when to compare what was told above */
+    u32 above_version;   /* of the users of the servers above, in the last roster */
 
     u64 now_ns, now_ms;
     u32 presence_serial;                   /* of the last message */
@@ -493,7 +493,7 @@ u32 above_presences(Host *host, Presence *out, u32 max);
 /* Passes on what was said above, notices when its users change, and tells it the host's own. */
 void above_run(Host *host);
 /* Passes up what a user of this host said. */
-void above_tell(Host *host, const Message *message);
+void above_notify(Host *host, const Message *message);
 
 /* ---- replicate.c ---- */
 

@@ -132,9 +132,9 @@ typedef struct SourceOps {
     u32 (*presences)(Source *source, Presence *out, u32 max);
     /* Passes up what users of this host say (MESSAGE_CHAT) and where they look
      * (MESSAGE_PRESENCE). */
-    void (*tell)(Source *source, const Message *message);
+    void (*notify)(Source *source, const Message *message);
     /* The users of this host, by id; padding zero. */
-    void (*tell_users)(Source *source, const UserInfo *users, u32 count);
+    void (*notify_users)(Source *source, const UserInfo *users, u32 count);
 } SourceOps;
 
 struct Source {

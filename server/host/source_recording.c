@@ -66,7 +66,7 @@ typedef struct RecordingSource {
     u64 played;
     u64 late_ticks;
 
-    EntityList told; /* thread's: what the stream's frames so far amount to */
+    EntityList sent; /* thread's: what the stream's frames so far amount to */
 
     char *path;
     Survey *survey;      /* host's */
@@ -189,21 +189,21 @@ static PlayMove wait_for_move(RecordingSource *s, u64 *base_ns, u64 *base_tick)
  * the stream has told to what there is. NULL: out of memory or unreadable. */
 static Frame *frame_elsewhere(RecordingSource *s, const Frame *recorded, u64 stream_tick)
 {
-    const EntityList *now = &s->told;
-    u64 from = s->begun ? s->at_tick : 0; /* `told` is then from before the first tick */
+    const EntityList *now = &s->sent;
+    u64 from = s->begun ? s->at_tick : 0; /* `sent` is then from before the first tick */
     if (tape_entities_change(s->tape, u64_min(from, recorded->tick),
                              u64_max(from, recorded->tick)) &&
         tape_entities(s->tape, recorded->tick, &now) != 0) {
         return NULL;
     }
-    u32 count = now != &s->told ? entity_list_changes(&s->told, now, NULL) : 0;
+    u32 count = now != &s->sent ? entity_list_changes(&s->sent, now, NULL) : 0;
     Frame *frame = frame_create(recorded->fields, stream_tick, count);
     if (frame != NULL) {
         memcpy(frame->data, recorded->data, recorded->fields->frame_bytes);
         frame->world_hash = recorded->world_hash;
         frame->world_time_s = recorded->world_time_s;
         if (count > 0) {
-            (void)entity_list_changes(&s->told, now, frame->events);
+            (void)entity_list_changes(&s->sent, now, frame->events);
         }
     }
     return frame;
@@ -273,7 +273,7 @@ static Frame *queue_supersede(RecordingSource *s, Frame *frame)
 /* at_tick: which recorded tick the frame is. */
 static int hand_over(RecordingSource *s, Frame *frame, u64 at_tick, const PlayMove *move)
 {
-    (void)entity_list_frame(&s->told, frame);
+    (void)entity_list_frame(&s->sent, frame);
     u64 tick = frame->tick;
     pthread_mutex_lock(&s->mutex);
     if (move->order == ORDER_SEEK) {
@@ -557,7 +557,7 @@ static void source_destroy(Source *source)
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->mutex);
     entity_list_finish(&s->entities);
-    entity_list_finish(&s->told);
+    entity_list_finish(&s->sent);
     field_set_release(s->fields);
     tape_destroy(s->tape);
     free(s->path);
@@ -628,7 +628,7 @@ Source *source_recording_create(const char *path, const SourceWorldOptions *opti
     }
     if (s->fields == NULL || s->path == NULL ||
         entity_list_set(&s->entities, s->fields, world->entities, world->entity_count) != 0 ||
-        entity_list_set(&s->told, s->fields, world->entities, world->entity_count) != 0) {
+        entity_list_set(&s->sent, s->fields, world->entities, world->entity_count) != 0) {
         error_set(error, ERROR_FORMAT, "%s: its entities do not fit its fields", path);
     } else if (options->probe == NULL || find_probe(s, error) == 0) {
         return &s->source;

@@ -118,15 +118,15 @@ static u32 source_input(Source *source, const Input *inputs, u32 count)
     return accepted;
 }
 
-static void source_tell(Source *source, const Message *message)
+static void source_notify(Source *source, const Message *message)
 {
-    relay_tell(from(source), message);
+    relay_notify(from(source), message);
     thread_wake(from(source));
 }
 
-static void source_tell_users(Source *source, const UserInfo *users, u32 count)
+static void source_notify_users(Source *source, const UserInfo *users, u32 count)
 {
-    relay_tell_users(from(source), users, count);
+    relay_notify_users(from(source), users, count);
 }
 
 static int source_control(Source *source, u32 user, u32 kind, f64 value)
@@ -237,7 +237,7 @@ static void source_destroy(Source *source)
     frame_assembly_destroy(s->assembly);
     span_coder_destroy(s->coder);
     entity_list_finish(&s->now);
-    entity_list_finish(&s->told);
+    entity_list_finish(&s->sent);
     entity_list_finish(&s->entities);
     while (s->taken != NULL) {
         WorldCopy *next = s->taken->next;
@@ -269,8 +269,8 @@ static const SourceOps operations = {
     .said = source_said,
     .users = source_users,
     .presences = source_presences,
-    .tell = source_tell,
-    .tell_users = source_tell_users,
+    .notify = source_notify,
+    .notify_users = source_notify_users,
 };
 
 Source *source_relay_create_polled(const RelayOptions *options, ErrorText *error)

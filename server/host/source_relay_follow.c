@@ -110,7 +110,7 @@ static bool world_replace(RelaySource *s, WorldCopy *world, const MessageWorld *
     s->diverged = false;
     s->begun = false;
     if (entities_copy(&s->now, world, &world->entities) != 0 ||
-        entities_copy(&s->told, world, &world->entities) != 0) {
+        entities_copy(&s->sent, world, &world->entities) != 0) {
         return false;
     }
     if (other) {
@@ -184,9 +184,9 @@ static Frame *frame_begin(RelaySource *s, u64 tick)
             s->event_count = 0;
         }
     } else if (s->diverged) {
-        frame = frame_create(s->world->fields, tick, entity_list_changes(&s->told, &s->now, NULL));
+        frame = frame_create(s->world->fields, tick, entity_list_changes(&s->sent, &s->now, NULL));
         if (frame != NULL) {
-            (void)entity_list_changes(&s->told, &s->now, frame->events);
+            (void)entity_list_changes(&s->sent, &s->now, frame->events);
             s->event_count = 0;
         }
     } else {
@@ -239,7 +239,7 @@ static void frame_make(RelaySource *s, u64 tick, bool whole)
     }
     memcpy(frame->data, frame_assembly_data(s->assembly), frame->fields->frame_bytes);
     frame->world_time_s = (f64)tick / s->world->scene->tick_rate;
-    (void)entity_list_frame(&s->told, frame);
+    (void)entity_list_frame(&s->sent, frame);
     s->anew = s->diverged = false;
     s->begun = true;
     s->made_tick = tick;

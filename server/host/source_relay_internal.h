@@ -52,12 +52,12 @@ typedef struct RelaySource {
     u8 epoch;         /* of the stream from above */
     FrameAssembly *assembly;
     EntityList now;            /* entities after all events received */
-    EntityList told;           /* entities after the frames made */
+    EntityList sent;           /* entities after the frames made */
     WaitingRelayEvent *events; /* [event_count] not yet in a frame, in order of arrival */
     u32 event_count, event_capacity;
     bool same;     /* the session continues the world of the previous one */
     bool anew;     /* the next frame starts a new stream epoch */
-    bool diverged; /* the next frame must list how `now` differs from `told` */
+    bool diverged; /* the next frame must list how `now` differs from `sent` */
     bool begun;    /* a frame of this world was made */
     u64 made_tick; /* of the last frame */
     u64 now_ns, made_ns, world_ns;
@@ -86,9 +86,9 @@ typedef struct RelaySource {
     u32 own_user;                /* the relay's own id above */
     UserInfo guests[GUESTS_MAX]; /* [guest_count] users of this host */
     u32 guest_count;
-    bool guests_changed;        /* since they were last sent up */
-    u32 told_users[GUESTS_MAX]; /* [told_count] as last sent up */
-    u32 told_count;
+    bool guests_changed;            /* since they were last sent up */
+    u32 notified_users[GUESTS_MAX]; /* [notified_count] as last sent up */
+    u32 notified_count;
     bool awaiting;                                       /* the answer to them */
     RelayGuest by_own[GUESTS_MAX], by_given[GUESTS_MAX]; /* [guest_ids] from the answer */
     u32 guest_ids;
@@ -117,8 +117,8 @@ void relay_guests_answer(RelaySource *s, const u32 *given, u32 count);
 /* Call when a session ends: the next one assigns new ids. */
 void relay_guests_forget(RelaySource *s);
 u32 relay_input(RelaySource *s, const Input *inputs, u32 count);
-void relay_tell(RelaySource *s, const Message *message);
-void relay_tell_users(RelaySource *s, const UserInfo *users, u32 count);
+void relay_notify(RelaySource *s, const Message *message);
+void relay_notify_users(RelaySource *s, const UserInfo *users, u32 count);
 /* Sends the queued payloads; called by the follower. */
 void relay_send(RelaySource *s);
 

@@ -56,9 +56,9 @@ static int given_order(const void *a, const void *b)
 void relay_guests_answer(RelaySource *s, const u32 *given, u32 count)
 {
     pthread_mutex_lock(&s->mutex);
-    if (s->awaiting && count == s->told_count) {
+    if (s->awaiting && count == s->notified_count) {
         for (u32 i = 0; i < count; i++) {
-            s->by_own[i] = s->by_given[i] = (RelayGuest){s->told_users[i], given[i]};
+            s->by_own[i] = s->by_given[i] = (RelayGuest){s->notified_users[i], given[i]};
         }
         s->guest_ids = count;
         qsort(s->by_given, count, sizeof s->by_given[0], given_order);
@@ -118,7 +118,7 @@ u32 relay_input(RelaySource *s, const Input *inputs, u32 count)
     return accepted;
 }
 
-void relay_tell(RelaySource *s, const Message *message)
+void relay_notify(RelaySource *s, const Message *message)
 {
     Presence hands[RELAY_PRESENCES_MAX];
     Message up = *message;
@@ -144,7 +144,7 @@ void relay_tell(RelaySource *s, const Message *message)
     pthread_mutex_unlock(&s->mutex);
 }
 
-void relay_tell_users(RelaySource *s, const UserInfo *users, u32 count)
+void relay_notify_users(RelaySource *s, const UserInfo *users, u32 count)
 {
     count = u32_min(count, GUESTS_MAX);
     pthread_mutex_lock(&s->mutex);
@@ -167,9 +167,9 @@ static void guests_send(RelaySource *s)
     if (due) {
         memcpy(users, s->guests, s->guest_count * sizeof users[0]);
         message.guests.users = users;
-        message.guests.count = s->told_count = s->guest_count;
+        message.guests.count = s->notified_count = s->guest_count;
         for (u32 i = 0; i < s->guest_count; i++) {
-            s->told_users[i] = users[i].id;
+            s->notified_users[i] = users[i].id;
         }
         s->guests_changed = false;
         s->awaiting = true;

@@ -121,23 +121,23 @@ static int lines_parse(LedgerList *list, const char *path, char *text, u64 now_u
 /* Replaces the list by the content of the file. */
 static int list_read(LedgerList *list, const char *path, u64 now_unix_s, ErrorText *error)
 {
-    LedgerList fresh = {0};
+    LedgerList loaded = {0};
     ErrorText why = {0};
     size_t bytes;
     char *text = file_read(path, LEDGER_FILE_BYTES_MAX, &bytes, &why);
     int result = ERROR_OK;
     if (text != NULL) {
-        result = lines_parse(&fresh, path, text, now_unix_s, error);
+        result = lines_parse(&loaded, path, text, now_unix_s, error);
     } else if (why.code != ERROR_NOT_FOUND) {
         result = error_set(error, why.code, "%s", why.text);
     }
     free(text);
     if (result != ERROR_OK) {
-        free(fresh.ids);
+        free(loaded.ids);
         return result;
     }
     free(list->ids);
-    *list = fresh;
+    *list = loaded;
     return ERROR_OK;
 }
 

@@ -167,15 +167,15 @@ static LobbyRefusal take(Lobby *lobby, const LobbyRequest *request, LobbyTime ti
             return LOBBY_FULL;
         }
     }
-    WorldNotice told = *notice;
-    told.host = told.host != 0 ? told.host : request->from;
-    bool moved = told.host != world->notice.host || told.port != world->notice.port;
+    WorldNotice seen = *notice;
+    seen.host = seen.host != 0 ? seen.host : request->from;
+    bool moved = seen.host != world->notice.host || seen.port != world->notice.port;
     if (moved || (!world->answers && world->ask_ms == UINT64_MAX)) {
         world->answers = false;
         world->asks = 0;
         world->ask_ms = time.now_ms;
     }
-    world->notice = told;
+    world->notice = seen;
     world->unix_ms = unix_ms;
     world->heard_ms = time.now_ms;
     world->from = request->from;

@@ -175,7 +175,7 @@ int world_rebuild(World *world, bool notify)
     if (result != ERROR_OK || !notify) {
         return result;
     }
-    world_tell_entities(world, 0);
+    world_notify_entities(world, 0);
     return ERROR_OK;
 }
 

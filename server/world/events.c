@@ -47,7 +47,7 @@ void world_let_go(World *world, Grab *grab, u32 sequence)
     *grab = (Grab){0};
 }
 
-void world_tell_entities(World *world, i32 code)
+void world_notify_entities(World *world, i32 code)
 {
     Event *reset = world_event(world, EVENT_RESET);
     if (reset != NULL) {
@@ -64,7 +64,7 @@ void world_tell_entities(World *world, i32 code)
 void world_retell(World *world, i32 code)
 {
     world->event_count = 0;
-    world_tell_entities(world, code);
+    world_notify_entities(world, code);
 }
 
 void world_empty_hands(World *world)

@@ -104,7 +104,7 @@ int world_build(World *world, const MatterList *kinds, ErrorText *error);
 /* Clears everything and fills it again from the scene; new entity ids; events if `notify`. */
 int world_rebuild(World *world, bool notify);
 /* An EVENT_RESET with that code, and each entity as an EVENT_SPAWN. */
-void world_tell_entities(World *world, i32 code);
+void world_notify_entities(World *world, i32 code);
 
 /* events.c: calls no other file of this folder. */
 /* Somebody holds an entity at an element and a point of it; entity 0: nothing any more. */

@@ -147,13 +147,13 @@ static bool folder_sync(const char *path)
 
 int file_replace(const char *path, const FilePart *parts, u32 count, u32 mode, ErrorText *error)
 {
-    char fresh[PATH_MAX];
-    int length = snprintf(fresh, sizeof fresh, "%s.new", path);
-    if (length < 0 || (size_t)length >= sizeof fresh) {
+    char temporary[PATH_MAX];
+    int length = snprintf(temporary, sizeof temporary, "%s.new", path);
+    if (length < 0 || (size_t)length >= sizeof temporary) {
         return error_set(error, ERROR_LIMIT, "%s: the name is too long", path);
     }
-    unlink(fresh);
-    int fd = file_create(fresh, mode, error);
+    unlink(temporary);
+    int fd = file_create(temporary, mode, error);
     if (fd < 0) {
         return fd;
     }
@@ -164,12 +164,12 @@ int file_replace(const char *path, const FilePart *parts, u32 count, u32 mode, E
     done = done && fsync(fd) == 0;
     int why = errno;
     done = close(fd) == 0 && done;
-    if (done && (rename(fresh, path) != 0 || !folder_sync(path))) {
+    if (done && (rename(temporary, path) != 0 || !folder_sync(path))) {
         why = errno;
         done = false;
     }
     if (!done) {
-        unlink(fresh);
+        unlink(temporary);
         return error_set(error, ERROR_IO, "%s: cannot write: %s", path, strerror(why));
     }
     return ERROR_OK;

@@ -14,9 +14,9 @@ static const f32 brace_play = 1e-4f;
 
 void figure_begin(FigureMaker *maker, SoftMesh *mesh)
 {
-    FigureMaker fresh = {.mesh = mesh};
+    FigureMaker empty = {.mesh = mesh};
     memset(mesh, 0, sizeof *mesh);
-    *maker = fresh;
+    *maker = empty;
 }
 
 int figure_end(FigureMaker *maker, ErrorText *error)

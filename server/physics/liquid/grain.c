@@ -45,8 +45,8 @@ static u64 lay_out(Grains *grains, u8 *at, u64 count, u64 slots)
     ARRAY(partner_count, count)
     ARRAY(color_of, count * GRAIN_PARTNERS)
     ARRAY(used, count)
-    ARRAY(spin, slots + LIQUID_PAD)
-    ARRAY(spins, slots)
+    ARRAY(surface_speed, slots + LIQUID_PAD)
+    ARRAY(surface_speeds, slots)
     ARRAY(slot_of, slots)
     ARRAY(memory_first, slots + 1)
     ARRAY(memory, memory)
@@ -146,29 +146,29 @@ static f32 fastest_of(const Liquid *liquid)
     return sqrtf(most);
 }
 
-static void load_spins(Liquid *liquid)
+static void load_surface_speeds(Liquid *liquid)
 {
     Grains *grains = liquid->contacts;
     for (u32 i = 0; i < liquid->items; i++) {
-        Vec3 spin = grains->spins[liquid->slot_of[i]];
-        grains->spin[i] = (Four){spin.x, spin.y, spin.z, 0.0f};
+        Vec3 spin = grains->surface_speeds[liquid->slot_of[i]];
+        grains->surface_speed[i] = (Four){spin.x, spin.y, spin.z, 0.0f};
     }
     for (u32 i = liquid->items; i < liquid->items + LIQUID_PAD; i++) {
-        grains->spin[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
+        grains->surface_speed[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
     }
 }
 
 /* Spins as far as the world allows speeds. */
-static void store_spins(Liquid *liquid)
+static void store_surface_speeds(Liquid *liquid)
 {
     Grains *grains = liquid->contacts;
     for (u32 k = 0; k < grains->count; k++) {
         u32 i = grains->items[k];
-        Vec3 spin = vec3_of(&grains->spin[i]);
+        Vec3 spin = vec3_of(&grains->surface_speed[i]);
         f32 size = vec3_length(spin);
         spin = size > SPEED_MAX_M_S ? vec3_scale(spin, SPEED_MAX_M_S / size) : spin;
         bool good = liquid_awake(liquid) && size - size == 0.0f;
-        grains->spins[grains->slot_of[i]] = good ? spin : vec3_zero();
+        grains->surface_speeds[grains->slot_of[i]] = good ? spin : vec3_zero();
     }
 }
 
@@ -179,7 +179,7 @@ void liquid_grains_step(Liquid *liquid, f32 h)
         return;
     }
     if (!grains->ready) { /* items are new */
-        load_spins(liquid);
+        load_surface_speeds(liquid);
         if (!grains_recall_things(liquid)) {
             return;
         }
@@ -210,12 +210,12 @@ void liquid_grains_finish(Liquid *liquid)
 {
     if (liquid->contacts != NULL && liquid->contacts->ready) {
         grains_remember(liquid);
-        store_spins(liquid);
+        store_surface_speeds(liquid);
         liquid->contacts->ready = false;
     }
 }
 
-Vec3 liquid_grains_spin(const Liquid *liquid, u32 slot)
+Vec3 liquid_grains_surface_speed(const Liquid *liquid, u32 slot)
 {
-    return liquid->contacts != NULL ? liquid->contacts->spins[slot] : vec3_zero();
+    return liquid->contacts != NULL ? liquid->contacts->surface_speeds[slot] : vec3_zero();
 }

@@ -81,8 +81,8 @@ typedef struct Grains {
     u32 color_first[GRAIN_COLORS + 1], color_count[GRAIN_COLORS], colors;
     GrainBlock *blocks;
     u32 block_count, blocks_most, dropped;
-    Four *spin;  /* m/s of an item's surface by its spin: radius times angular velocity */
-    Vec3 *spins; /* of a slot */
+    Four *surface_speed;  /* m/s, of items: radius times angular velocity */
+    Vec3 *surface_speeds; /* of slots */
     /* ---- memory ---- */
     u32 *slot_of; /* [items] of the last search */
     u32 *memory_first;

@@ -162,12 +162,13 @@ void liquid_grains_renumber(Liquid *liquid, const u32 *from, const u32 *to, u32 
     }
     for (u32 k = 0; k < count; k++) {
         now[from[k]] = to[k];
-        grains->spin[from[k]] =
-            (Four){grains->spins[from[k]].x, grains->spins[from[k]].y, grains->spins[from[k]].z, 0};
+        grains->surface_speed[from[k]] =
+            (Four){grains->surface_speeds[from[k]].x, grains->surface_speeds[from[k]].y,
+                   grains->surface_speeds[from[k]].z, 0};
     }
     for (u32 k = 0; k < count; k++) {
-        const Four *spin = &grains->spin[from[k]];
-        grains->spins[to[k]] = vec3(spin->x, spin->y, spin->z);
+        const Four *spin = &grains->surface_speed[from[k]];
+        grains->surface_speeds[to[k]] = vec3(spin->x, spin->y, spin->z);
     }
     for (u32 k = 0; k < grains->memory_count; k++) {
         GrainMemory entry = grains->memory[k];
@@ -207,7 +208,7 @@ void liquid_grains_forget(Liquid *liquid)
         grains->memory_count = grains->held_count = grains->block_count = 0;
         grains->h = 0.0f;
         grains->ready = false;
-        memset(grains->spins, 0, liquid->slots * sizeof *grains->spins);
+        memset(grains->surface_speeds, 0, liquid->slots * sizeof *grains->surface_speeds);
     }
 }
 
@@ -215,7 +216,7 @@ void liquid_grains_remove(Liquid *liquid, u32 slot)
 {
     CHECK(slot < liquid->slots);
     if (liquid->contacts != NULL) {
-        liquid->contacts->spins[slot] = vec3_zero();
+        liquid->contacts->surface_speeds[slot] = vec3_zero();
     }
 }
 
@@ -228,7 +229,7 @@ static bool is_good(const Liquid *liquid, const GrainMemory *entry, u32 before)
            vec3_length(entry->roll) < force_max;
 }
 
-static void serialize_spins(Liquid *liquid, State *state)
+static void serialize_surface_speeds(Liquid *liquid, State *state)
 {
     Grains *grains = liquid->contacts;
     for (u32 p = 0; p < liquid->def.phase_count; p++) {
@@ -239,10 +240,11 @@ static void serialize_spins(Liquid *liquid, State *state)
         if (liquid->def.phases[p].kind != LIQUID_GRAINS || state->failed) {
             continue;
         }
-        state_bytes(state, grains->spins + first, (end - first) * sizeof *grains->spins);
+        state_bytes(state, grains->surface_speeds + first,
+                    (end - first) * sizeof *grains->surface_speeds);
         for (u32 s = first; s < end && state->mode == STATE_LOAD && !state->failed; s++) {
             f32 most = liquid->generations[s] != 0 ? 2.0f * SPEED_MAX_M_S : 0.0f;
-            state->failed = !(vec3_length(grains->spins[s]) <= most);
+            state->failed = !(vec3_length(grains->surface_speeds[s]) <= most);
         }
     }
 }
@@ -257,9 +259,9 @@ void liquid_grains_serialize(Liquid *liquid, State *state)
         grains->memory_count = 0;
         grains->ready = false;
         grains->held_count = grains->block_count = 0;
-        memset(grains->spins, 0, liquid->slots * sizeof *grains->spins);
+        memset(grains->surface_speeds, 0, liquid->slots * sizeof *grains->surface_speeds);
     }
-    serialize_spins(liquid, state);
+    serialize_surface_speeds(liquid, state);
     state_bytes(state, &grains->h, sizeof grains->h);
     state_count(state, &grains->memory_count, grains->memory_most);
     u32 count = state->failed ? 0 : grains->memory_count, before = 0;

@@ -53,7 +53,7 @@ SIMD_INLINE GrainSide side_of(const Liquid *liquid, const u32 *item)
 {
     GrainSide side = {{f32x8_set(0.0f)}, {f32x8_set(0.0f)}};
     gather_fours(liquid->motion, item, side.v);
-    gather_fours(liquid->contacts->spin, item, side.s);
+    gather_fours(liquid->contacts->surface_speed, item, side.s);
     return side;
 }
 
@@ -69,7 +69,7 @@ SIMD_INLINE void add_impulse(Liquid *liquid, const u32 *item, GrainSide *side, V
     side->s[1] += spins * moment.y;
     side->s[2] += spins * moment.z;
     scatter_fours(liquid->motion, item, side->v);
-    scatter_fours(liquid->contacts->spin, item, side->s);
+    scatter_fours(liquid->contacts->surface_speed, item, side->s);
 }
 
 SIMD_INLINE Vec3x8 cross_wide(Vec3x8 a, Vec3x8 b)

@@ -112,7 +112,7 @@ static Change lacking(GrainWall *wall, Vec3 against, Vec3 spin, f32 light)
 
 static void add_change(Liquid *liquid, const GrainWall *wall, const Change *change)
 {
-    Four *v = &liquid->motion[wall->item], *s = &liquid->contacts->spin[wall->item];
+    Four *v = &liquid->motion[wall->item], *s = &liquid->contacts->surface_speed[wall->item];
     Vec3 now = vec3_add_scaled(vec3_of(v), wall->light, change->impulse);
     Vec3 moment = vec3_add(vec3_cross(change->rub, wall->normal), change->roll);
     Vec3 spin = vec3_add_scaled(vec3_of(s), GRAIN_SPINS * wall->light, moment);
@@ -125,7 +125,7 @@ static void sweep_wall(void *context, void *item)
     Liquid *liquid = context;
     GrainWall *wall = item;
     Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), wall->speed);
-    Vec3 spin = vec3_of(&liquid->contacts->spin[wall->item]);
+    Vec3 spin = vec3_of(&liquid->contacts->surface_speed[wall->item]);
     Change change = lacking(wall, against, spin, wall->light);
     add_change(liquid, wall, &change);
 }
@@ -243,7 +243,7 @@ void grains_sweep_movers(Liquid *liquid)
         }
         f32 light = wall->light + collider->ops->inverse_mass(collider->of, &place, wall->normal);
         Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), place.velocity);
-        Vec3 spin = vec3_of(&grains->spin[wall->item]);
+        Vec3 spin = vec3_of(&grains->surface_speed[wall->item]);
         Change change = lacking(wall, against, spin, light);
         exchange(liquid, wall, &place, &change);
     }

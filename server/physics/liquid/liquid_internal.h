@@ -213,7 +213,7 @@ void liquid_grains_finish(Liquid *liquid);
 void liquid_grains_renumber(Liquid *liquid, const u32 *from, const u32 *to, u32 count);
 void liquid_grains_renumbered(Liquid *liquid);
 /* m/s of the surface of a grain by its spin; 0 for liquids. */
-Vec3 liquid_grains_spin(const Liquid *liquid, u32 slot);
+Vec3 liquid_grains_surface_speed(const Liquid *liquid, u32 slot);
 void liquid_grains_serialize(Liquid *liquid, State *state);
 /* hand.c: drags items in a step of h s. */
 void liquid_hands_step(Liquid *liquid, f32 h);

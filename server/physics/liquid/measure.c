@@ -14,8 +14,8 @@ LiquidSums liquid_sums(const Liquid *liquid, Vec3 gravity)
                               (f64)liquid->positions[s].z};
             const f64 v[3] = {(f64)liquid->velocities[s].x, (f64)liquid->velocities[s].y,
                               (f64)liquid->velocities[s].z};
-            Vec3 turn =
-                liquid_grains_spin(liquid, s); /* of a ball: radius times angular velocity */
+            Vec3 turn = liquid_grains_surface_speed(
+                liquid, s); /* of a ball: radius times angular velocity */
             f64 inertia = 0.2 * (f64)liquid->def.spacing * m; /* over the radius */
             const f64 spin[3] = {(f64)turn.x, (f64)turn.y, (f64)turn.z};
             sums.kinetic += 0.2 * m * (spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2]);

@@ -317,9 +317,10 @@ static GroupMotion group_motion(const Rigid *rigid, u32 leader, bool after)
         Vec3 u = vec3_sub(rigid->states[slot].velocity, group.velocity);
         Vec3 w = rigid->states[slot].angular_velocity;
         Symmetric3 own = inertia_of(&rigid->bodies[slot]);
-        Vec3 spin = symmetric_mul(&own, w);
-        group.momentum = vec3_add(group.momentum, vec3_add_scaled(spin, m, vec3_cross(r, u)));
-        group.energy += m * vec3_length_squared(u) + vec3_dot(w, spin);
+        Vec3 angular_momentum = symmetric_mul(&own, w);
+        group.momentum =
+            vec3_add(group.momentum, vec3_add_scaled(angular_momentum, m, vec3_cross(r, u)));
+        group.energy += m * vec3_length_squared(u) + vec3_dot(w, angular_momentum);
         add_inertia(&group.inertia, &own, m, r);
     }
     return group;

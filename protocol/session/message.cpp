@@ -1,6 +1,5 @@
 // message.cpp: plain C structs to FlatBuffers and back. Decoding trusts nothing: the verifier
-// checks the structure, the functions below check every number and text before anyone else sees
-// them.
+// checks the structure, the functions below every number and text before anyone sees them.
 #include "protocol/session/message.h"
 
 #include "message_generated.h"
@@ -768,11 +767,12 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
         m.chat.user = w.body_as_Chat()->user();
         return c.text(w.body_as_Chat()->text(), m.chat.text, sizeof m.chat.text, false, "chat");
     case MESSAGE_NOTICE:
-        m.notice.kind = static_cast<NoticeKind>(w.body_as_Notice()->answer());
-        m.notice.code = w.body_as_Notice()->code();
-        return c.whole(m.notice.kind, 0, NOTICE_KIND_COUNT - 1, "notice kind") &&
-               c.text(w.body_as_Notice()->text(), m.notice.text, sizeof m.notice.text, false,
-                      "notice");
+        if (auto n = w.body_as_Notice(); c.whole(n->answer(), 0, NOTICE_KIND_COUNT - 1, "notice")) {
+            m.notice.kind = static_cast<NoticeKind>(n->answer());
+            m.notice.code = n->code();
+            return c.text(n->text(), m.notice.text, sizeof m.notice.text, false, "notice");
+        }
+        return false;
     case MESSAGE_ROSTER:
         return only_list_from_wire(c, w.body_as_Roster()->users(), CLIENTS_MAX, storage,
                                    m.roster.users, m.roster.count, "users");

@@ -16,22 +16,23 @@ enum {
 
 u32 above_users(Host *host, UserInfo *out, u32 max)
 {
-    return host->source->ops->users != NULL
-               ? host->source->ops->users(host->source, out, max, &host->above_version)
+    return host->common.source->ops->users != NULL
+               ? host->common.source->ops->users(host->common.source, out, max,
+                                                 &host->above_version)
                : 0;
 }
 
 u32 above_presences(Host *host, Presence *out, u32 max)
 {
-    return host->source->ops->presences != NULL
-               ? host->source->ops->presences(host->source, out, max)
+    return host->common.source->ops->presences != NULL
+               ? host->common.source->ops->presences(host->common.source, out, max)
                : 0;
 }
 
 void above_notify(Host *host, const Message *message)
 {
-    if (host->source->ops->notify != NULL) {
-        host->source->ops->notify(host->source, message);
+    if (host->common.source->ops->notify != NULL) {
+        host->common.source->ops->notify(host->common.source, message);
     }
 }
 
@@ -55,7 +56,7 @@ static void users_notify(Host *host)
         }
     }
     qsort(host->roster, count, sizeof *host->roster, user_order);
-    host->source->ops->notify_users(host->source, host->roster, count);
+    host->common.source->ops->notify_users(host->common.source, host->roster, count);
 }
 
 /* Includes users who point at nothing: a user's reach is measured from the eye. */
@@ -93,14 +94,14 @@ static void presences_notify(Host *host)
 
 void above_run(Host *host)
 {
-    const SourceOps *ops = host->source->ops;
+    const SourceOps *ops = host->common.source->ops;
     Message message;
     u32 version = host->above_version;
-    while (ops->said != NULL && ops->said(host->source, &message)) {
+    while (ops->said != NULL && ops->said(host->common.source, &message)) {
         sessions_message(host, CHANNEL_CONTROL, &message, NULL);
     }
     if (ops->users != NULL) {
-        (void)ops->users(host->source, NULL, 0, &version);
+        (void)ops->users(host->common.source, NULL, 0, &version);
     }
     host->roster_dirty = host->roster_dirty || version != host->above_version;
     if (ops->notify_users != NULL && host->now_ms >= host->above_notify_ms) {

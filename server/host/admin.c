@@ -375,10 +375,10 @@ static int run_back(Call *call)
         return refuse(call, ERROR_USAGE, "back SECONDS");
     }
     Host *host = call->host;
-    int result = host->source->ops->control(host->source, 0, CONTROL_BACK, seconds);
+    int result = host->common.source->ops->control(host->common.source, 0, CONTROL_BACK, seconds);
     if (result == ERROR_RANGE) {
         say(call, "refused: the world can be taken back by at most %.0f s",
-            (f64)host->status.status.back_s);
+            (f64)host->common.status.status.back_s);
         return result;
     }
     if (result != ERROR_OK) {

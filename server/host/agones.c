@@ -133,7 +133,7 @@ static void note_due(Host *host, Agones *agones)
         agones->pending[CALL_SHUTDOWN] = !agones->ended;
         return;
     }
-    if (!agones->ready && host->history.newest != NULL) {
+    if (!agones->ready && host->common.history.newest != NULL) {
         agones->ready = true;
         agones->pending[CALL_READY] = agones->pending[CALL_KEY] = true;
     }

@@ -220,7 +220,7 @@ void announce_run(Host *host)
     u64 due_ms = announce->failing ? announce->next_ms
                  : news            ? u64_min(announce->news_ms, announce->next_ms)
                                    : announce->next_ms;
-    if (host->history.newest != NULL && host->notice.port != 0 && host->now_ms >= due_ms) {
+    if (host->common.history.newest != NULL && host->notice.port != 0 && host->now_ms >= due_ms) {
         announce->next_ms =
             host->now_ms + (announce->failing ? announce->again_ms : (u32)ANNOUNCE_MS);
         announce->news_ms = host->now_ms + ANNOUNCE_NEWS_MS;

@@ -9,18 +9,19 @@
 static int note_put(Host *host, const Session *session, u64 tick, u32 kind, const char *text,
                     ErrorText *error)
 {
-    if (host->source->ops->note == NULL) {
+    if (host->common.source->ops->note == NULL) {
         return error_set(error, ERROR_UNSUPPORTED, "notes are not supported");
     }
     RecordingNote note = {.tick = tick, .kind = kind, .user = session->user};
     snprintf(note.name, sizeof note.name, "%s", session->name);
     snprintf(note.text, sizeof note.text, "%s", text);
-    return host->source->ops->note(host->source, &note, error);
+    return host->common.source->ops->note(host->common.source, &note, error);
 }
 
 void chronicle_note(Host *host, const Session *session, u32 kind, const char *text)
 {
-    if (!host->status.status.replay) { /* what the audience of a recording does is no part of it */
+    if (!host->common.status.status
+             .replay) { /* what the audience of a recording does is no part of it */
         (void)note_put(host, session, 0, kind, text, NULL);
     }
 }
@@ -43,8 +44,8 @@ void chronicle_bookmark(Host *host, Session *session, u64 tick, const char *text
 void chronicle_send(Host *host, Session *session)
 {
     Message message = {.kind = MESSAGE_SURVEY};
-    if (host->source->ops->survey != NULL &&
-        host->source->ops->survey(host->source, &message.survey) != 0) {
+    if (host->common.source->ops->survey != NULL &&
+        host->common.source->ops->survey(host->common.source, &message.survey) != 0) {
         (void)session_message(host, session, CHANNEL_BULK, &message);
     }
 }
@@ -52,10 +53,10 @@ void chronicle_send(Host *host, Session *session)
 void chronicle_check(Host *host)
 {
     Message message = {.kind = MESSAGE_SURVEY};
-    if (host->source->ops->survey == NULL) {
+    if (host->common.source->ops->survey == NULL) {
         return;
     }
-    u32 version = host->source->ops->survey(host->source, &message.survey);
+    u32 version = host->common.source->ops->survey(host->common.source, &message.survey);
     if (version != host->survey_version) {
         host->survey_version = version;
         sessions_message(host, CHANNEL_BULK, &message, NULL);

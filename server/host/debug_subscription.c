@@ -10,15 +10,15 @@ void debug_subscription_update(Host *host)
     for (u32 i = 0; i < host->session_capacity; i++) {
         mask |= host->sessions[i].state == SESSION_LIVE ? host->sessions[i].debug_mask : 0;
     }
-    if (host->source->ops->debug_subscribe != NULL && mask != host->debug_mask) {
-        host->source->ops->debug_subscribe(host->source, mask);
+    if (host->common.source->ops->debug_subscribe != NULL && mask != host->debug_mask) {
+        host->common.source->ops->debug_subscribe(host->common.source, mask);
     }
     host->debug_mask = mask;
 }
 
 void debug_subscription_receive(Host *host, Session *session, u32 mask)
 {
-    if (host->source->ops->debug_subscribe == NULL && mask != 0) {
+    if (host->common.source->ops->debug_subscribe == NULL && mask != 0) {
         session_notice(host, session, "a recording contains no debug data");
         return;
     }
@@ -102,10 +102,10 @@ static void debug_subscription_send_one(Host *host, Session *session, const Debu
 
 void debug_subscription_send(Host *host)
 {
-    if (host->debug_mask == 0 || host->source->ops->debug == NULL) {
+    if (host->debug_mask == 0 || host->common.source->ops->debug == NULL) {
         return;
     }
-    DebugPicture *picture = host->source->ops->debug(host->source);
+    DebugPicture *picture = host->common.source->ops->debug(host->common.source);
     if (picture == NULL) {
         return;
     }

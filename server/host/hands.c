@@ -29,7 +29,7 @@ void releases_run(Host *host)
                          .user = host->releases[done].user,
                          .sequence = host->releases[done].sequence,
                          .rotation = quat_identity()};
-        if (host->source->ops->input(host->source, &release, 1) != 1) {
+        if (host->common.source->ops->input(host->common.source, &release, 1) != 1) {
             break;
         }
         done++;

@@ -81,7 +81,7 @@ void health_check(Host *host)
         memory_check(host);
         descriptors_check(host);
         writes_retry(host);
-        health->dropped_s[health->samples % HEALTH_SAMPLES] = host->status.dropped_s;
+        health->dropped_s[health->samples % HEALTH_SAMPLES] = host->common.status.dropped_s;
         health->samples++;
     }
 }
@@ -117,7 +117,7 @@ static bool falls_behind(Host *host)
 
 const char *health_text(Host *host)
 {
-    const SourceStatus *status = &host->status;
+    const SourceStatus *status = &host->common.status;
     if (status->error != ERROR_OK) {
         return error_name(status->error);
     }

@@ -121,10 +121,10 @@ void host_iterate(Host *host, u64 now_ns)
         spawns_run(host);
         releases_run(host);
         keep_run(host);
-        if (host->status.finished) {
-            bool bad = host->status.error != ERROR_OK;
+        if (host->common.status.finished) {
+            bool bad = host->common.status.error != ERROR_OK;
             drain_begin(host, bad ? EXIT_INPUT : EXIT_OK,
-                        bad ? error_name(host->status.error) : "the source has ended");
+                        bad ? error_name(host->common.status.error) : "the source has ended");
         }
     }
     host->link->ops->flush(host->link);
@@ -220,7 +220,7 @@ static const char *why_unhealthy(void *context)
 static bool is_ready(void *context)
 {
     const Host *host = context;
-    return !host->draining && !host->memory_short && host->history.newest != NULL;
+    return !host->draining && !host->memory_short && host->common.history.newest != NULL;
 }
 
 /* ---- life ---- */
@@ -252,18 +252,15 @@ static bool state_create(Host *host, ErrorText *error)
     host->session_capacity = host->peer_capacity + guests_capacity(&host->options);
     host->admit = admit_create(&host->options.limits);
     host->roster_capacity = host->session_capacity;
-    host->roster_capacity += host->source->ops->users != NULL ? ABOVE_USERS_MAX : 0;
+    host->roster_capacity += host->common.source->ops->users != NULL ? ABOVE_USERS_MAX : 0;
     host->sessions = calloc(host->session_capacity, sizeof *host->sessions);
     host->roster = calloc(host->roster_capacity, sizeof *host->roster);
     host->hands = calloc(host->roster_capacity, sizeof *host->hands);
-    host->cache = chunk_cache_create();
     host->loop = calloc(1, sizeof *host->loop);
-    host->world_tail = calloc(WORLD_TAIL_MAX, sizeof *host->world_tail);
     host->accounts = calloc(ACCOUNTS, sizeof *host->accounts);
-    history_init(&host->history);
-    if (host->world_tail == NULL || host->accounts == NULL || host->sessions == NULL ||
-        host->roster == NULL || host->hands == NULL || host->cache == NULL || host->loop == NULL ||
-        host->admit == NULL || !scratch_reserve(host, 64 << 10)) {
+    if (host->accounts == NULL || host->sessions == NULL || host->roster == NULL ||
+        host->hands == NULL || host->loop == NULL || host->admit == NULL ||
+        !scratch_reserve(host, 64 << 10)) {
         error_set(error, ERROR_MEMORY, "out of memory for %u clients", host->options.clients_max);
         return false;
     }
@@ -271,14 +268,14 @@ static bool state_create(Host *host, ErrorText *error)
     if (host->names == NULL || !files_open(host, error)) {
         return false;
     }
-    host->source->ops->describe(host->source, &world);
+    host->common.source->ops->describe(host->common.source, &world);
     Scene *scene = scene_from_bytes(world.scene, world.scene_bytes, error);
     if (scene == NULL) {
         return false;
     }
     host->tick_rate = scene->tick_rate;
     host->scene = scene;
-    host->entities.scene = scene;
+    host->common.entities.scene = scene;
     return true;
 }
 
@@ -350,17 +347,22 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
         free(host);
         return NULL;
     }
+    if (!stream_init(&host->common, source, NULL)) {
+        error_set(error, ERROR_MEMORY, "out of memory for the host");
+        link->ops->destroy(link);
+        free(host);
+        return NULL;
+    }
     host->options = *options;
     host->options.clients_max = u32_min(u32_max(options->clients_max, 1), CLIENTS_MAX);
     host->options.queue_max = u32_min(options->queue_max, CLIENTS_MAX);
     host->options.reserved = u32_min(options->reserved, host->options.clients_max / 4);
     host->options.snapshot_rate = u32_min(u32_max(options->snapshot_rate, 1), (u32)TICK_RATE_MAX);
     host->link = link;
-    host->source = source;
     host->spare_fd = -1;
     host->audit.fd = -1;
     clock_read(host);
-    host->snapshot_ns = host->now_ns;
+    host->common.snapshot_ns = host->now_ns;
     host->measures.started_unix_s = clock_unix_s();
     if (options->identity != NULL) {
         host->identity = *options->identity;
@@ -405,7 +407,7 @@ void host_destroy(Host *host)
         return;
     }
     /* First: its thread may still wake the loop. */
-    host->source->ops->destroy(host->source);
+    stream_finish(&host->common);
     if (host->loop != NULL && host->loop->running) {
         console_destroy(host->console);
         agones_stop(host->agones);
@@ -423,11 +425,7 @@ void host_destroy(Host *host)
         transfer_end(&host->sessions[i]);
     }
     host->link->ops->destroy(host->link);
-    chunk_cache_destroy(host->cache);
-    history_finish(&host->history);
-    entity_list_finish(&host->entities);
     scene_destroy(host->scene);
-    transfer_world_drop(host);
     token_ledger_finish(&host->ledger);
     identity_finish(&host->identity);
     if (host->sessions != NULL) {
@@ -446,7 +444,6 @@ void host_destroy(Host *host)
     }
     free(host->spawns.items);
     free(host->accounts);
-    free(host->world_tail);
     free(host->releases);
     free(host->admit);
     free(host->loop);

@@ -60,7 +60,7 @@ static u32 users_of(const Host *host, KeptUser users[FORMERS_MAX])
 
 void keep_run(Host *host)
 {
-    if (host->source->ops->keep == NULL || host->now_ms < host->keep_ms) {
+    if (host->common.source->ops->keep == NULL || host->now_ms < host->keep_ms) {
         return;
     }
     host->keep_ms = host->now_ms + KEEP_MS;
@@ -85,7 +85,7 @@ void keep_run(Host *host)
     u64 hash = hash_bytes(note, bytes, 0);
     if (hash != host->kept_hash) {
         host->kept_hash = hash;
-        host->source->ops->keep(host->source, note, (u32)bytes);
+        host->common.source->ops->keep(host->common.source, note, (u32)bytes);
     }
     free(note);
 }
@@ -128,8 +128,9 @@ static bool users_are_valid(const KeptHead *head, const u8 *users)
 void keep_restore(Host *host)
 {
     u32 bytes = 0;
-    const u8 *note =
-        host->source->ops->kept != NULL ? host->source->ops->kept(host->source, &bytes) : NULL;
+    const u8 *note = host->common.source->ops->kept != NULL
+                         ? host->common.source->ops->kept(host->common.source, &bytes)
+                         : NULL;
     KeptHead head;
     if (note == NULL || bytes == 0) {
         return;

@@ -104,7 +104,7 @@ static void rows_write(Page *page, const Single *rows, u32 count)
 
 static void write_world(Page *page, Host *host)
 {
-    const SourceStatus *s = &host->status;
+    const SourceStatus *s = &host->common.status;
     const Single rows[] = {
         {"plenum_world_tick", "gauge", "Number of the newest world tick.", (f64)s->tick},
         {"plenum_tick_budget_seconds", "gauge", "Real time that a tick has at speed 1.",
@@ -119,7 +119,7 @@ static void write_world(Page *page, Host *host)
         {"plenum_world_paused", "gauge", "1 if world time stands still.", s->status.paused != 0},
         {"plenum_world_speed_ratio", "gauge", "World seconds per real second, as asked for.",
          (f64)s->status.speed},
-        {"plenum_entities", "gauge", "Entities in the world.", host->entities.count},
+        {"plenum_entities", "gauge", "Entities in the world.", host->common.entities.count},
     };
     rows_write(page, rows, PL_COUNT(rows));
 }
@@ -135,8 +135,8 @@ static void write_times(Page *page, Host *host)
 {
     const HostMeasures *m = &host->measures;
     SourceTimes times = {0};
-    if (host->source->ops->times != NULL) {
-        host->source->ops->times(host->source, &times);
+    if (host->common.source->ops->times != NULL) {
+        host->common.source->ops->times(host->common.source, &times);
         const char *name = "plenum_tick_phase_seconds";
         family(page, "plenum_tick_seconds", "histogram", "Cost of a tick.");
         series(page, "plenum_tick_seconds", "", &BOUNDS_SECONDS, &times.tick);
@@ -249,7 +249,7 @@ static void write_stream(Page *page, Host *host)
 {
     const HostStats *s = &host->stats;
     u64 encoded = 0, served = 0;
-    chunk_cache_stats(host->cache, &encoded, &served);
+    chunk_cache_stats(host->common.cache, &encoded, &served);
     const Single rows[] = {
         {"plenum_sent_bytes_total", "counter", "Bytes of payloads sent.", (f64)s->bytes_out},
         {"plenum_snapshots_total", "counter", "Snapshots sent.", (f64)s->snapshots},
@@ -311,7 +311,7 @@ static void write_disks(Page *page, const Host *host)
 
 static void write_files(Page *page, Host *host)
 {
-    const SourceStatus *s = &host->status;
+    const SourceStatus *s = &host->common.status;
     const char *failing = "plenum_write_failing";
     const Single rows[] = {
         {"plenum_recording", "gauge", "1 if the session is being recorded.",
@@ -343,7 +343,7 @@ static void write_files(Page *page, Host *host)
 /* Of a world that is published to a broker, or followed from one. */
 static void write_broker(Page *page, Host *host)
 {
-    const SourceBrokerStatus *b = &host->status.broker;
+    const SourceBrokerStatus *b = &host->common.status.broker;
     const Single rows[] = {
         {"plenum_broker", "gauge", "1 if the world is published to a broker or followed from one.",
          b->publishing || b->following},

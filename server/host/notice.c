@@ -18,8 +18,8 @@ static void notice_make(const Host *host, WorldNotice *out)
     out->places = (u16)options->clients_max;
     out->flags = (options->password != NULL ? WORLD_PASSWORD : 0) |
                  (options->tokens ? WORLD_TOKEN : 0) |
-                 (host->status.status.replay ? WORLD_REPLAY : 0) |
-                 (host->status.forwarded ? WORLD_RELAY : 0);
+                 (host->common.status.status.replay ? WORLD_REPLAY : 0) |
+                 (host->common.status.forwarded ? WORLD_RELAY : 0);
     (void)notice_text(out->name, sizeof out->name, named ? options->name : host->scene->name);
     (void)notice_text(out->scene, sizeof out->scene, host->scene->name);
     (void)notice_text(out->version, sizeof out->version, PLENUM_VERSION);

@@ -35,7 +35,7 @@ static void grabs_clear(Host *host)
 }
 
 /* The server above a relay may go on with another world. */
-static void scene_follow(Host *host, const MessageWorld *world)
+static void scene_follow(Host *host, Stream *stream, const MessageWorld *world)
 {
     ErrorText error = {0};
     if (world->scene_bytes == host->scene->byte_count &&
@@ -50,21 +50,22 @@ static void scene_follow(Host *host, const MessageWorld *world)
     scene_destroy(host->scene);
     host->scene = scene;
     host->tick_rate = scene->tick_rate;
-    host->entities.scene = scene;
+    stream->entities.scene = scene;
 }
 
 /* After a seek, a reset or a change of world all clients start with a new description. */
-static void epoch_begin(Host *host, const Frame *frame)
+static void epoch_begin(Host *host, Stream *stream, const Frame *frame)
 {
     MessageWorld world = {0};
-    host->epoch = (u8)(host->epoch % 15 + 1);
-    history_finish(&host->history);
-    history_init(&host->history);
-    host->cache_begun = false;
-    host->source->ops->describe(host->source, &world);
-    entity_list_clear(&host->entities);
-    scene_follow(host, &world);
-    if (entity_list_set(&host->entities, frame->fields, world.entities, world.entity_count) != 0) {
+    stream->epoch = (u8)(stream->epoch % 15 + 1);
+    history_finish(&stream->history);
+    history_init(&stream->history);
+    stream->cache_begun = false;
+    stream->source->ops->describe(stream->source, &world);
+    entity_list_clear(&stream->entities);
+    scene_follow(host, stream, &world);
+    if (entity_list_set(&stream->entities, frame->fields, world.entities, world.entity_count) !=
+        0) {
         log_error("the source describes entities that do not fit its fields");
     }
     grabs_clear(host);
@@ -76,9 +77,9 @@ static void epoch_begin(Host *host, const Frame *frame)
     }
 }
 
-static bool frame_starts_epoch(const Host *host, const Frame *frame)
+static bool frame_starts_epoch(const Stream *stream, const Frame *frame)
 {
-    const Frame *newest = host->history.newest;
+    const Frame *newest = stream->history.newest;
     if (newest == NULL || frame->tick <= newest->tick ||
         !fields_same(frame->fields, newest->fields)) {
         return true;
@@ -158,40 +159,40 @@ static void events_notify(Host *host, const Frame *frame, bool epoch)
     }
 }
 
-static void frame_apply(Host *host, Frame *frame)
+static void frame_apply(Host *host, Stream *stream, Frame *frame)
 {
-    bool epoch = frame_starts_epoch(host, frame);
+    bool epoch = frame_starts_epoch(stream, frame);
     if (epoch) {
-        epoch_begin(host, frame);
+        epoch_begin(host, stream, frame);
     } else {
-        (void)entity_list_frame(&host->entities, frame);
+        (void)entity_list_frame(&stream->entities, frame);
         for (u32 i = 0; i < frame->event_count; i++) {
-            transfer_world_event(host, &frame->events[i]);
+            transfer_world_event(stream, &frame->events[i]);
         }
     }
-    history_push(&host->history, frame);
+    history_push(&stream->history, frame);
     events_notify(host, frame, epoch);
 }
 
 /* The world and what changed its entities since it was packed. */
-static int world_transfer(Host *host, Session *session)
+static int world_transfer(Host *host, const Stream *stream, Session *session)
 {
-    int result = transfer_world(host, session);
-    if (result == 0 && host->world_tail_count > 0) {
+    int result = transfer_world(host, stream, session);
+    if (result == 0 && stream->world_tail_count > 0) {
         Message tail = {.kind = MESSAGE_EVENTS};
-        tail.events.tick = host->history.newest->tick;
-        tail.events.events = host->world_tail;
-        tail.events.count = host->world_tail_count;
+        tail.events.tick = stream->history.newest->tick;
+        tail.events.events = stream->world_tail;
+        tail.events.count = stream->world_tail_count;
         result = session_message(host, session, CHANNEL_BULK, &tail);
     }
     return result;
 }
 
-static void world_send(Host *host, Session *session)
+static void world_send(Host *host, const Stream *stream, Session *session)
 {
     Message message = {.kind = MESSAGE_STATUS};
-    session->sender = snapshot_sender_create(host->history.newest->fields);
-    if (session->sender == NULL || world_transfer(host, session) != 0) {
+    session->sender = snapshot_sender_create(stream->history.newest->fields);
+    if (session->sender == NULL || world_transfer(host, stream, session) != 0) {
         session_close(host, session, REFUSE_KICKED, "the world cannot be sent");
         return;
     }
@@ -199,22 +200,22 @@ static void world_send(Host *host, Session *session)
     session->world_sent = true;
     session->world_here = false;
     session->early_bytes = 0;
-    message.status = host->status.status;
+    message.status = stream->status.status;
     session_message(host, session, CHANNEL_CONTROL, &message);
     chronicle_send(host, session);
     saves_send(host, session);
 }
 
-static void worlds_send(Host *host)
+static void worlds_send(Host *host, Stream *stream)
 {
     bool ready = false;
-    for (u32 i = 0; i < host->peer_capacity && host->history.newest != NULL; i++) {
+    for (u32 i = 0; i < host->peer_capacity && stream->history.newest != NULL; i++) {
         Session *session = &host->sessions[i];
         if (session->state == SESSION_LIVE && !session->world_sent) {
-            if (!ready && !(ready = transfer_world_ready(host))) {
+            if (!ready && !(ready = transfer_world_ready(host, stream))) {
                 return;
             }
-            world_send(host, session);
+            world_send(host, stream, session);
             host->roster_dirty = true;
         }
     }
@@ -238,27 +239,27 @@ static void packet_emit(void *context, const u8 *packet, u32 bytes)
     emit->session->early_bytes += emit->session->world_here ? 0 : bytes + BUDGET_HEAD_BYTES;
 }
 
-static void snapshot_send(Host *host, Session *session)
+static void snapshot_send(Host *host, Stream *stream, Session *session)
 {
-    const MessageStatus *status = &host->status.status;
+    const MessageStatus *status = &stream->status.status;
     u32 allowed = budget_take(&session->budget, host->now_ms);
     if (allowed == 0) {
         return;
     }
     f32 speed = status->paused ? 0.0f : f32_clamp(fabsf(status->speed), 0.0f, 60.0f);
     SnapshotHeader header = {
-        .tick = (u32)host->history.newest->tick,
+        .tick = (u32)stream->history.newest->tick,
         .input_ack = session->input_newest,
         .send_ms = (u16)host->now_ms,
         .speed = (u16)(speed * 1024.0f),
         .flags =
-            (u8)(host->epoch << 4 | (session->limited ? SNAPSHOT_LIMITED : 0) |
+            (u8)(stream->epoch << 4 | (session->limited ? SNAPSHOT_LIMITED : 0) |
                  (status->slowed ? SNAPSHOT_SLOWED : 0) | (status->replay ? SNAPSHOT_REPLAY : 0)),
     };
     if (session->relay) {
-        host->frame_hash =
-            host->frame_hash != 0 ? host->frame_hash : frame_hash(host->history.newest);
-        header.frame_hash = host->frame_hash;
+        stream->frame_hash =
+            stream->frame_hash != 0 ? stream->frame_hash : frame_hash(stream->history.newest);
+        header.frame_hash = stream->frame_hash;
     }
     if (session->echo_at_ms != 0) {
         u64 held_ms = u64_min(host->now_ms - session->echo_at_ms, 30000);
@@ -267,10 +268,10 @@ static void snapshot_send(Host *host, Session *session)
     Emit emit = {host, session, 0};
     u64 began_ns = clock_now_ns();
     u32 rtt_ms = session->rtt_ms > 0.0 ? (u32)session->rtt_ms : 100;
-    snapshot_sender_build(session->sender, host->cache, &session->view, &header,
+    snapshot_sender_build(session->sender, stream->cache, &session->view, &header,
                           (SnapshotLine){allowed, host->now_ms, rtt_ms}, packet_emit, &emit);
     u64 cost_ns = clock_now_ns() - began_ns;
-    TRACE_PROBE3(snapshot, session->user, host->history.newest->tick, cost_ns);
+    TRACE_PROBE3(snapshot, session->user, stream->history.newest->tick, cost_ns);
     trace_span(host->options.trace,
                &(TraceSpan){"snapshot", TRACE_HOST, began_ns, began_ns + cost_ns, session->user});
     buckets_add(&host->measures.encode, &BOUNDS_SECONDS, (f64)(cost_ns - emit.send_ns) * 1e-9);
@@ -317,69 +318,79 @@ static bool states_wanted(Host *host, Session *session)
 
 /* Points of liquids, grains, billboards and clouds may be decimated; cloth, ropes and soft bodies
  * keep theirs. */
-static void points_decimate(Host *host)
+static void points_decimate(Stream *stream)
 {
-    chunk_cache_decimate_none(host->cache);
-    for (u32 i = 0; i < host->entities.count; i++) {
-        const Entity *entity = &host->entities.items[i];
+    chunk_cache_decimate_none(stream->cache);
+    for (u32 i = 0; i < stream->entities.count; i++) {
+        const Entity *entity = &stream->entities.items[i];
         if (appearance_is_loose(&entity->appearance)) {
-            chunk_cache_decimate(host->cache, entity->field, entity->first, entity->count);
+            chunk_cache_decimate(stream->cache, entity->field, entity->first, entity->count);
         }
     }
 }
 
-static void snapshots_send(Host *host)
+static void snapshots_send(Host *host, Stream *stream)
 {
     u64 interval_ns = 1000000000ull / host->options.snapshot_rate;
-    host->snapshot_ns += interval_ns;
-    if (host->snapshot_ns < host->now_ns) {
-        host->snapshot_ns = host->now_ns + interval_ns;
+    stream->snapshot_ns += interval_ns;
+    if (stream->snapshot_ns < host->now_ns) {
+        stream->snapshot_ns = host->now_ns + interval_ns;
     }
-    if (host->history.newest == NULL || host->stats.clients == 0) {
+    if (stream->history.newest == NULL || host->stats.clients == 0) {
         return;
     }
-    if (!host->cache_begun || host->cache_tick != host->history.newest->tick) {
-        bool anew = !host->cache_begun || host->decimate_version != host->entities.version;
-        if (chunk_cache_begin(host->cache, &host->history) && anew) {
-            points_decimate(host);
-            host->decimate_version = host->entities.version;
+    if (!stream->cache_begun || stream->cache_tick != stream->history.newest->tick) {
+        bool anew = !stream->cache_begun || stream->decimate_version != stream->entities.version;
+        if (chunk_cache_begin(stream->cache, &stream->history) && anew) {
+            points_decimate(stream);
+            stream->decimate_version = stream->entities.version;
         }
-        host->cache_tick = host->history.newest->tick;
-        host->cache_begun = true;
-        host->frame_hash = 0;
+        stream->cache_tick = stream->history.newest->tick;
+        stream->cache_begun = true;
+        stream->frame_hash = 0;
     }
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         if (states_wanted(host, session)) {
-            snapshot_send(host, session);
+            snapshot_send(host, stream, session);
         }
     }
     host->link->ops->flush(host->link);
 }
 
-void replicate_frames(Host *host)
+/* Takes the stream's frames; true: there were some. */
+static bool frames_take(Host *host, Stream *stream)
 {
     Frame *frame;
     bool any = false;
-    while ((frame = host->source->ops->take(host->source)) != NULL) {
-        frame_apply(host, frame);
+    while ((frame = stream->source->ops->take(stream->source)) != NULL) {
+        frame_apply(host, stream, frame);
         frame_release(frame);
         host->measures.frames++;
         any = true;
-        VALIDATE_STORE(stream_validate(host));
+        VALIDATE_STORE(stream_validate(stream));
     }
-    host->source->ops->status(host->source, &host->status);
-    worlds_send(host);
+    stream->source->ops->status(stream->source, &stream->status);
+    worlds_send(host, stream);
+    return any;
+}
+
+/* A snapshot is sent with the frame that makes it due: newer data than by a timer. Those of a
+ * relay come when they are due above; only if that is more often than here some are left out. */
+static void snapshots_due(Host *host, Stream *stream)
+{
+    u64 early_ns = stream->status.forwarded ? 500000000ull / host->options.snapshot_rate : 2000000;
+    if (host->now_ns + early_ns >= stream->snapshot_ns) {
+        snapshots_send(host, stream);
+    }
+}
+
+void replicate_frames(Host *host)
+{
+    bool any = frames_take(host, &host->common);
     debug_subscription_send(host);
-    if (!any) {
-        return;
-    }
-    /* A snapshot is sent with the frame that makes it due: newer data than by a timer. Those of a
-     * relay come when they are due above; only if that is more often than here some are left
-     * out. */
-    u64 early_ns = host->status.forwarded ? 500000000ull / host->options.snapshot_rate : 2000000;
-    if (host->now_ns + early_ns >= host->snapshot_ns) {
-        snapshots_send(host);
+    if (any) {
+        snapshots_due(host, &host->common);
     }
 }
 
@@ -411,35 +422,40 @@ static void roster_send(Host *host)
     host->roster_ms = host->now_ms + ROSTER_MS;
 }
 
-static void status_send(Host *host)
+static void status_send(Host *host, Stream *stream)
 {
-    const MessageStatus *now = &host->status.status;
-    const MessageStatus *sent = &host->status_sent;
+    const MessageStatus *now = &stream->status.status;
+    const MessageStatus *sent = &stream->status_sent;
     bool changed = now->paused != sent->paused || now->slowed != sent->slowed ||
                    now->speed != sent->speed || now->last_tick != sent->last_tick ||
                    now->loop_first != sent->loop_first || now->loop_last != sent->loop_last ||
                    memcmp(&now->play, &sent->play, sizeof now->play) != 0;
-    if (!changed && host->now_ms < host->status_ms) {
+    if (!changed && host->now_ms < stream->status_ms) {
         return;
     }
     Message message = {.kind = MESSAGE_STATUS};
     message.status = *now;
     sessions_message(host, CHANNEL_CONTROL, &message, NULL);
-    host->status_sent = *now;
-    host->status_ms = host->now_ms + STATUS_MS;
+    stream->status_sent = *now;
+    stream->status_ms = host->now_ms + STATUS_MS;
+}
+
+/* No frame made it due: the source is paused or slower than the snapshot rate. */
+static void snapshots_late(Host *host, Stream *stream)
+{
+    u64 interval_ns = 1000000000ull / host->options.snapshot_rate;
+    if (host->now_ns > stream->snapshot_ns + interval_ns / 2) {
+        snapshots_send(host, stream);
+    }
 }
 
 void replicate_clock(Host *host)
 {
-    u64 interval_ns = 1000000000ull / host->options.snapshot_rate;
-    /* No frame made it due: the source is paused or slower than the snapshot rate. */
-    if (host->now_ns > host->snapshot_ns + interval_ns / 2) {
-        snapshots_send(host);
-    }
+    snapshots_late(host, &host->common);
     if (host->stats.clients == 0) {
         return;
     }
-    status_send(host);
+    status_send(host, &host->common);
     chronicle_check(host);
     if (host->roster_dirty || host->now_ms >= host->roster_ms) {
         roster_send(host);

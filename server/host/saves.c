@@ -25,7 +25,7 @@ enum {
 
 static bool is_supported(const Host *host)
 {
-    return host->options.saves != NULL && host->source->ops->save != NULL;
+    return host->options.saves != NULL && host->common.source->ops->save != NULL;
 }
 
 static bool name_is_good(Host *host, const char *name)
@@ -154,7 +154,7 @@ int saves_begin(Host *host, const Saving *saving, ErrorText *error)
         return error_set(error, ERROR_IO, "the folder for saved worlds cannot be created: %s",
                          strerror(errno));
     }
-    result = host->source->ops->save(host->source, saving->kind, path, error);
+    result = host->common.source->ops->save(host->common.source, saving->kind, path, error);
     if (result == ERROR_OK) {
         host->saving = *saving;
     }
@@ -228,15 +228,16 @@ static void note_load(Host *host, const Saving *saving, u64 tick)
     RecordingNote note = {.tick = tick, .kind = RECORDING_NOTE_BOOKMARK, .user = saving->user};
     snprintf(note.name, sizeof note.name, "%s", saving->by);
     snprintf(note.text, sizeof note.text, "loaded \"%s\"", saving->name);
-    if (host->source->ops->note != NULL) {
-        (void)host->source->ops->note(host->source, &note, NULL);
+    if (host->common.source->ops->note != NULL) {
+        (void)host->common.source->ops->note(host->common.source, &note, NULL);
     }
 }
 
 void saves_run(Host *host)
 {
     SourceSaved saved;
-    if (host->saving.kind == SAVE_NONE || !host->source->ops->saved(host->source, &saved)) {
+    if (host->saving.kind == SAVE_NONE ||
+        !host->common.source->ops->saved(host->common.source, &saved)) {
         return;
     }
     Saving saving = host->saving;

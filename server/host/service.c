@@ -24,7 +24,7 @@ static void begin(Service *service)
 
 bool service_is_alive(Host *host)
 {
-    const SourceStatus *status = &host->status;
+    const SourceStatus *status = &host->common.status;
     Service *service = &host->service;
     if (status->tick != service->tick || status->status.paused || status->status.replay ||
         status->finished || host->draining) {
@@ -45,7 +45,7 @@ void service_run(Host *host)
         /* The last checkpoint takes as long as the disk needs. */
         sd_notify(0, "STOPPING=1\nWATCHDOG_USEC=120000000\nSTATUS=saying good-bye");
     }
-    if (!service->ready && host->history.newest != NULL) {
+    if (!service->ready && host->common.history.newest != NULL) {
         service->ready = true;
         sd_notify(0, "READY=1");
     }
@@ -56,9 +56,9 @@ void service_run(Host *host)
     if (service->ready && !service->stopping && host->now_ms >= service->status_ms) {
         const char *ill = health_text(host);
         service->status_ms = host->now_ms + STATUS_LINE_MS;
-        sd_notifyf(0, "STATUS=tick %" PRIu64 ", %u of %u places taken%s%s", host->status.tick,
-                   host->stats.clients, host->options.clients_max, ill != NULL ? "; " : "",
-                   ill != NULL ? ill : "");
+        sd_notifyf(0, "STATUS=tick %" PRIu64 ", %u of %u places taken%s%s",
+                   host->common.status.tick, host->stats.clients, host->options.clients_max,
+                   ill != NULL ? "; " : "", ill != NULL ? ill : "");
     }
 }
 

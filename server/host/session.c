@@ -433,10 +433,10 @@ static int input_check_rights(Host *host, Session *session, Input *input)
         !entry_spawn_allowed(host, session)) {
         return ERROR_LIMIT;
     }
-    if (host->status.forwarded) {
+    if (host->common.status.forwarded) {
         return 0; /* the server above has the frames of all ticks */
     }
-    LagWorld world = {&host->history, &host->entities, host->tick_rate};
+    LagWorld world = {&host->common.history, &host->common.entities, host->tick_rate};
     return lag_compensate(&world, input, reach_m);
 }
 
@@ -451,8 +451,8 @@ static void input_receive(Host *host, Session *session, Input *input)
     if (code == 0) {
         input->user = session->user;
         /* A relay may be one that only watches. */
-        int full = host->status.forwarded ? ERROR_DENIED : ERROR_LIMIT;
-        code = host->source->ops->input(host->source, input, 1) == 1 ? 0 : full;
+        int full = host->common.status.forwarded ? ERROR_DENIED : ERROR_LIMIT;
+        code = host->common.source->ops->input(host->common.source, input, 1) == 1 ? 0 : full;
     }
     if (code == ERROR_LIMIT && input->kind == INPUT_RELEASE && input->user == session->user) {
         release_later(host, session->user, input->sequence);
@@ -531,7 +531,7 @@ static void control_receive(Host *host, Session *session, u32 kind, f64 value)
     if (code == 0 && kind == CONTROL_UNDO) {
         code = undo_run(host, session);
     } else if (code == 0) {
-        code = host->source->ops->control(host->source, session->user, kind, value);
+        code = host->common.source->ops->control(host->common.source, session->user, kind, value);
     }
     if (code != 0) {
         snprintf(text, sizeof text, "refused: %s", error_name((Error)code));
@@ -539,7 +539,7 @@ static void control_receive(Host *host, Session *session, u32 kind, f64 value)
         host->stats.inputs_refused++;
         return;
     }
-    host->status_ms = host->now_ms;
+    host->common.status_ms = host->now_ms;
     if (kind == CONTROL_BACK) {
         world_taken_back(host, session->name, value);
     }

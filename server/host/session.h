@@ -20,6 +20,7 @@
 #include "server/host/names.h"
 #include "server/host/service.h"
 #include "server/host/spawns.h"
+#include "server/host/stream.h"
 #include "server/host/token_ledger.h"
 #include "shared/base/stats.h"
 
@@ -41,8 +42,6 @@ enum {
 
 enum {
     WELCOME_BYTES_MAX = 256,
-    /* After so many spawns and removals the world is packed again, if somebody joins. */
-    WORLD_TAIL_MAX = 256,
 };
 
 typedef enum SessionState {
@@ -161,7 +160,6 @@ typedef struct Saving {
 struct Host {
     HostOptions options;
     Link *link;
-    Source *source;
     Session *sessions; /* [session_capacity]: [peer_capacity] by peer handle, then guests */
     u32 session_capacity, peer_capacity;
     UserInfo *roster; /* [roster_capacity], scratch for rosters; a relay's has those above */
@@ -199,37 +197,19 @@ struct Host {
     bool descriptors_short;
     int spare_fd; /* kept for /healthz; −1: none */
 
-    /* The world as replicated to clients. */
-    History history;
-    ChunkCache *cache;
-    u64 cache_tick;
-    bool cache_begun;
-    u64 frame_hash;       /* of the cache's frame, for relays; 0: not computed */
-    u64 decimate_version; /* version of the entities marked for decimation in the cache */
-    EntityList entities;
+    Stream common;  /* what all watch together */
     u32 debug_mask; /* union of all subscriptions */
     Scene *scene;   /* own copy, for the shapes of entities */
-    u8 epoch;
-    BulkContent *world; /* the description of `world_epoch`, packed for all joining clients; NULL:
-                           none */
-    u8 world_epoch;
-    BulkPacker *packer; /* while it is packed, of world_clear; else NULL */
-    u8 *world_clear;
-    Event *world_tail; /* [WORLD_TAIL_MAX] spawns and removals since it was described */
-    u32 world_tail_count;
     u32 tick_rate;
-    SourceStatus status;
-    MessageStatus status_sent;
     u32 survey_version;  /* sent to all clients */
     u64 above_notify_ms; /* when to compare what was told above */
     u32 above_version;   /* of the users of the servers above, in the last roster */
 
     u64 now_ns, now_ms;
-    u32 presence_serial;                   /* of the last message */
-    u64 snapshot_ns, status_ms, roster_ms; /* when the next is due */
-    Presence *hands;                       /* [roster_capacity], scratch for collecting
-                                              presences */
-    u8 *scratch;                           /* encoded payloads */
+    u32 presence_serial; /* of the last message */
+    u64 roster_ms;       /* when the next is due */
+    Presence *hands;     /* [roster_capacity], scratch for collecting presences */
+    u8 *scratch;         /* encoded payloads */
     u32 scratch_bytes;
     HostStats stats;
     HostMeasures measures;
@@ -442,7 +422,7 @@ void saves_run(Host *host);
 /* Aborts (check.h) if the sessions or their totals violate these invariants. */
 void sessions_validate(Host *host);
 /* The same for the replicated world. */
-void stream_validate(const Host *host);
+void stream_validate(const Stream *stream);
 
 /* ---- transfer.c ---- */
 
@@ -454,12 +434,11 @@ u32 transfers_waiting(const Session *session);
 int transfer_send(Host *host, Session *session, BulkContent *content);
 /* Packs the world of this epoch, once for many joining clients; a large one in parts, so that those
  * who play do not wait. Call in each iteration until true: it can be sent. */
-bool transfer_world_ready(Host *host);
-/* Sends it: host->world_tail must follow. Voids transfers of a former epoch. */
-int transfer_world(Host *host, Session *session);
-void transfer_world_drop(Host *host);
+bool transfer_world_ready(Host *host, Stream *stream);
+/* Sends it: stream->world_tail must follow. Voids transfers of a former epoch. */
+int transfer_world(Host *host, const Stream *stream, Session *session);
 /* Notes what changed the entities since the world was packed. */
-void transfer_world_event(Host *host, const Event *event);
+void transfer_world_event(Stream *stream, const Event *event);
 /* Sends the blocks that are due, to all clients. */
 void transfers_pump(Host *host);
 /* False while blocks of the world wait to be sent: states would only arrive before it. */

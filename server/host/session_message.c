@@ -80,7 +80,8 @@ void session_refused(Host *host, Session *session, u32 sequence, int code)
     if (!session->world_sent || !token_bucket_take(&session->refusals, 1.0, host->now_ms)) {
         return;
     }
-    message.events.tick = host->history.newest != NULL ? host->history.newest->tick : 0;
+    message.events.tick =
+        host->common.history.newest != NULL ? host->common.history.newest->tick : 0;
     message.events.events = &event;
     message.events.count = 1;
     session_message(host, session, CHANNEL_BULK, &message);

@@ -99,13 +99,13 @@ void sessions_validate(Host *host)
     validate_formers(host);
 }
 
-void stream_validate(const Host *host)
+void stream_validate(const Stream *stream)
 {
-    history_validate(&host->history);
-    chunk_cache_validate(host->cache);
-    CHECK(host->epoch <= 15);
-    if (host->history.newest != NULL) {
-        entity_list_validate(&host->entities, host->history.newest->fields);
-        CHECK(!host->cache_begun || host->cache_tick <= host->history.newest->tick);
+    history_validate(&stream->history);
+    chunk_cache_validate(stream->cache);
+    CHECK(stream->epoch <= 15);
+    if (stream->history.newest != NULL) {
+        entity_list_validate(&stream->entities, stream->history.newest->fields);
+        CHECK(!stream->cache_begun || stream->cache_tick <= stream->history.newest->tick);
     }
 }

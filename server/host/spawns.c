@@ -46,11 +46,11 @@ static void forget_gone(Host *host)
 {
     Spawns *spawns = &host->spawns;
     u32 kept = 0;
-    if (host->history.newest == NULL) {
+    if (host->common.history.newest == NULL) {
         return; /* the world is not here yet */
     }
     for (u32 i = 0; i < spawns->count; i++) {
-        if (entity_list_find(&host->entities, spawns->items[i].entity) != NULL) {
+        if (entity_list_find(&host->common.entities, spawns->items[i].entity) != NULL) {
             spawns->items[kept++] = spawns->items[i];
         }
     }
@@ -104,7 +104,7 @@ void spawns_event(Host *host, const Event *event)
         spawns->due_ms = 0;
     }
     spawns->stale = spawns->stale || event->kind == EVENT_DESPAWN;
-    if (event->kind != EVENT_SPAWN || event->user == 0 || host->status.status.replay ||
+    if (event->kind != EVENT_SPAWN || event->user == 0 || host->common.status.status.replay ||
         !reserve(host)) {
         return;
     }
@@ -216,7 +216,7 @@ void spawns_run(Host *host)
                             .sequence = ++spawns->sequence,
                             .entity = spawn->entity,
                             .rotation = quat_identity()};
-            (void)host->source->ops->input(host->source, &remove, 1);
+            (void)host->common.source->ops->input(host->common.source, &remove, 1);
             spawn->remove_ms = host->now_ms + REMOVAL_MS;
             asked++;
         }

@@ -50,14 +50,14 @@ int transfer_send(Host *host, Session *session, BulkContent *content)
 
 /* ---- the world ---- */
 
-void transfer_world_drop(Host *host)
+static void world_drop(Stream *stream)
 {
-    bulk_packer_destroy(host->packer);
-    bulk_content_release(host->world);
-    message_free(host->world_clear);
-    host->packer = NULL;
-    host->world = NULL;
-    host->world_clear = NULL;
+    bulk_packer_destroy(stream->packer);
+    bulk_content_release(stream->world);
+    message_free(stream->world_clear);
+    stream->packer = NULL;
+    stream->world = NULL;
+    stream->world_clear = NULL;
 }
 
 /* While others play, a large world is packed in parts; else all wait for it. */
@@ -71,66 +71,67 @@ static bool others_play(const Host *host)
     return false;
 }
 
-static void world_begin(Host *host)
+static void world_begin(Host *host, Stream *stream)
 {
     Message message = {.kind = MESSAGE_WORLD};
     u32 bytes = 0;
-    transfer_world_drop(host);
-    host->source->ops->describe(host->source, &message.world);
-    message.world.epoch = host->epoch;
-    message.world.tick = host->history.newest->tick;
-    host->world_clear = message_encode(&message, &bytes);
-    host->packer = host->world_clear != NULL ? bulk_packer_create(host->world_clear, bytes) : NULL;
-    host->world_epoch = host->epoch;
-    host->world_tail_count = 0;
+    world_drop(stream);
+    stream->source->ops->describe(stream->source, &message.world);
+    message.world.epoch = stream->epoch;
+    message.world.tick = stream->history.newest->tick;
+    stream->world_clear = message_encode(&message, &bytes);
+    stream->packer =
+        stream->world_clear != NULL ? bulk_packer_create(stream->world_clear, bytes) : NULL;
+    stream->world_epoch = stream->epoch;
+    stream->world_tail_count = 0;
     host->stats.worlds_packed++;
 }
 
 /* False: there is more to pack. */
-static bool world_pack(Host *host)
+static bool world_pack(const Host *host, Stream *stream)
 {
     u32 part = others_play(host) ? PART_BYTES : MESSAGE_BYTES_MAX;
-    if (host->packer == NULL || !bulk_packer_step(host->packer, part)) {
-        return host->packer == NULL; /* out of memory: transfer_world says so */
+    if (stream->packer == NULL || !bulk_packer_step(stream->packer, part)) {
+        return stream->packer == NULL; /* out of memory: transfer_world says so */
     }
-    host->world = bulk_packer_finish(host->packer);
-    host->packer = NULL;
-    message_free(host->world_clear);
-    host->world_clear = NULL;
+    stream->world = bulk_packer_finish(stream->packer);
+    stream->packer = NULL;
+    message_free(stream->world_clear);
+    stream->world_clear = NULL;
     return true;
 }
 
-bool transfer_world_ready(Host *host)
+bool transfer_world_ready(Host *host, Stream *stream)
 {
-    if (host->world_epoch != host->epoch || (host->world == NULL && host->packer == NULL)) {
-        world_begin(host);
+    if (stream->world_epoch != stream->epoch || (stream->world == NULL && stream->packer == NULL)) {
+        world_begin(host, stream);
     }
-    return host->world != NULL || world_pack(host);
+    return stream->world != NULL || world_pack(host, stream);
 }
 
-void transfer_world_event(Host *host, const Event *event)
+void transfer_world_event(Stream *stream, const Event *event)
 {
     if ((event->kind != EVENT_SPAWN && event->kind != EVENT_DESPAWN) ||
-        (host->world == NULL && host->packer == NULL)) {
+        (stream->world == NULL && stream->packer == NULL)) {
         return;
     }
-    if (host->world_tail_count == WORLD_TAIL_MAX) {
-        transfer_world_drop(host);
+    if (stream->world_tail_count == WORLD_TAIL_MAX) {
+        world_drop(stream);
         return;
     }
-    host->world_tail[host->world_tail_count++] = *event;
+    stream->world_tail[stream->world_tail_count++] = *event;
 }
 
-int transfer_world(Host *host, Session *session)
+int transfer_world(Host *host, const Stream *stream, Session *session)
 {
-    if (host->world == NULL) {
+    if (stream->world == NULL) {
         return ERROR_LIMIT;
     }
     if (session->bulk != NULL) {
         session->bulk_first = bulk_sender_void(session->bulk);
     }
     session->world_transfer = session->bulk_first;
-    return transfer_send(host, session, host->world);
+    return transfer_send(host, session, stream->world);
 }
 
 bool transfer_world_out(const Session *session)

@@ -34,8 +34,8 @@ static void drop(UndoList *list, u32 number)
 static bool value_before(Host *host, u32 parameter, f32 values[4])
 {
     MessageWorld world = {0};
-    const Frame *frame = host->history.newest;
-    host->source->ops->describe(host->source, &world);
+    const Frame *frame = host->common.history.newest;
+    host->common.source->ops->describe(host->common.source, &world);
     if (frame == NULL || parameter >= world.parameter_count) {
         return false;
     }
@@ -53,8 +53,8 @@ static bool value_before(Host *host, u32 parameter, f32 values[4])
 /* Position of an entity: of its body, or the mean of its points. */
 static bool place_of(const Host *host, u32 id, UndoAction *action)
 {
-    const Entity *entity = entity_list_find(&host->entities, id);
-    const Frame *frame = host->history.newest;
+    const Entity *entity = entity_list_find(&host->common.entities, id);
+    const Frame *frame = host->common.history.newest;
     if (entity == NULL || frame == NULL || entity->count == 0) {
         return false;
     }
@@ -163,8 +163,8 @@ static int reverse(Host *host, const Session *session, const UndoAction *action,
     case INPUT_SPAWN:
         input->kind = INPUT_REMOVE;
         input->entity = action->entity;
-        return entity_list_find(&host->entities, action->entity) != NULL ? ERROR_OK
-                                                                         : ERROR_NOT_FOUND;
+        return entity_list_find(&host->common.entities, action->entity) != NULL ? ERROR_OK
+                                                                                : ERROR_NOT_FOUND;
     case INPUT_REMOVE:
         input->kind = INPUT_SPAWN;
         input->index = action->index;
@@ -201,7 +201,7 @@ int undo_run(Host *host, Session *session)
             result = ERROR_RANGE;
         }
         if (result == ERROR_OK) {
-            bool taken = host->source->ops->input(host->source, &input, 1) == 1;
+            bool taken = host->common.source->ops->input(host->common.source, &input, 1) == 1;
             result = taken ? ERROR_OK : ERROR_LIMIT;
         }
         if (result == ERROR_OK && action.kind == INPUT_REMOVE) {

@@ -111,7 +111,7 @@ static void turn(Stage *s)
 {
     host_iterate(s->host, s->clock.now_ns);
     sessions_validate(s->host);
-    stream_validate(s->host);
+    stream_validate(&s->host->common);
 }
 
 static void send_message(Stage *s, u32 peer, const Message *message)
@@ -205,7 +205,7 @@ static void step_inputs(Stage *s, u32 peer, Feed *feed)
         input->index = feed_u8(feed) % 3;
         input->rotation = quat_identity();
         input->ray = (Ray){vec3(0, 1, 5), vec3(0, 0, -1)};
-        input->seen_base = (u32)s->host->status.tick - feed_u8(feed) % 4;
+        input->seen_base = (u32)s->host->common.status.tick - feed_u8(feed) % 4;
         input->local = feed_vec3(feed);
         input->target = feed_vec3(feed);
         input->vector = feed_vec3(feed);
@@ -255,7 +255,8 @@ static void step(Stage *s, Feed *feed)
         break;
     default: /* the world stands still meanwhile */
         s->clock.now_ns += JUMP_MS * 1000000ull * (1 + feed_u8(feed));
-        s->clock.start_ns = s->clock.now_ns - (s->host->status.tick + 1) * 1000000000ull / 60;
+        s->clock.start_ns =
+            s->clock.now_ns - (s->host->common.status.tick + 1) * 1000000000ull / 60;
         break;
     }
     turn(s);

@@ -23,7 +23,7 @@ static void pass(Host *host, f64 seconds, f64 share)
 {
     for (f64 s = 0.0; s < seconds; s += 0.5) {
         host->now_ms += 500;
-        host->status.dropped_s += 0.5 * share;
+        host->common.status.dropped_s += 0.5 * share;
         health_check(host);
     }
 }
@@ -44,7 +44,7 @@ static void test_slow_world(void **state)
     pass(host, 10.0, 0.0);
     assert_null(health_text(host));
     /* A stall of a moment is told as well, for as long as it is one of the last seconds. */
-    host->status.dropped_s += 2.0;
+    host->common.status.dropped_s += 2.0;
     pass(host, 1.0, 0.0);
     assert_non_null(health_text(host));
     pass(host, 10.0, 0.0);
@@ -57,21 +57,21 @@ static void test_files(void **state)
 {
     PL_UNUSED(state);
     Host *host = host_new();
-    host->status.recording = true;
+    host->common.status.recording = true;
     assert_null(health_text(host));
-    host->status.recording_lost = true;
+    host->common.status.recording_lost = true;
     assert_non_null(strstr(health_text(host), "waits for room"));
-    host->status.recording_lost = false;
+    host->common.status.recording_lost = false;
     assert_null(health_text(host));
-    host->status.checkpoint_failing = true;
+    host->common.status.checkpoint_failing = true;
     assert_non_null(strstr(health_text(host), "checkpoint"));
-    host->status.checkpoint_failing = false;
+    host->common.status.checkpoint_failing = false;
     host->audit.failing = true;
     assert_non_null(strstr(health_text(host), "audit log"));
     host->audit.failing = false;
     host->stats.write_failures = host->audit.failures = 3; /* long ago */
     assert_null(health_text(host));
-    host->status.recording_ended = true;
+    host->common.status.recording_ended = true;
     assert_non_null(strstr(health_text(host), "has ended"));
     free(host);
 }

@@ -66,7 +66,7 @@ static void validate(void *host)
 
 static void validate_stream(void *host)
 {
-    stream_validate(host);
+    stream_validate(&((Host *)host)->common);
 }
 
 /* The session of the second client. */
@@ -124,10 +124,10 @@ static void damaged_stream_is_found(void **state)
 {
     Host *h = ((Fixture *)*state)->rig.host;
     assert_lives(validate_stream, h);
-    STREAM_FOUND(h->history.newest, NULL, "newest != NULL");
-    STREAM_FOUND(h->entities.items[3].field, 9, "entity_fits");
-    STREAM_FOUND(h->cache_tick, h->cache_tick + 100, "host->cache_tick <= ");
-    STREAM_FOUND(h->epoch, 16, "host->epoch <= 15");
+    STREAM_FOUND(h->common.history.newest, NULL, "newest != NULL");
+    STREAM_FOUND(h->common.entities.items[3].field, 9, "entity_fits");
+    STREAM_FOUND(h->common.cache_tick, h->common.cache_tick + 100, "stream->cache_tick <= ");
+    STREAM_FOUND(h->common.epoch, 16, "stream->epoch <= 15");
 }
 
 /* The table of users has USER_SLOTS slots: ids that differ by that number share one. */

@@ -58,6 +58,15 @@ typedef struct ContactPlace {
     Vec3 couple[CONTACT_POINTS_MAX], lever;
 } ContactPlace;
 
+/* Points of which the distances to a thing are asked at once. */
+typedef struct ContactPoints {
+    const Vec3 *points; /* [count] m */
+    const f32 *reach;   /* [count] m */
+    u32 count;
+    f32 *distances; /* [count] m, output */
+    Vec3 *normals;  /* [count] output */
+} ContactPoints;
+
 /* Interface of a kind of matter. `of` is its own data; a thing is its own number: a slot, a
  * body. All functions are required unless marked NULL. */
 typedef struct ColliderOps {
@@ -84,6 +93,8 @@ typedef struct ColliderOps {
     /* m, signed distance from a point to a thing at its current position, and the outward
      * normal; beyond `reach` (m) only a lower bound. */
     f32 (*distance)(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *normal);
+    /* The same for each of several points, with the same bits. NULL: they are asked one by one. */
+    void (*distances)(const void *of, u32 thing, const ContactPoints *points);
     /* m/s of the actual motion of the thing at its point nearest to `point`. */
     Vec3 (*velocity)(const void *of, u32 thing, Vec3 point);
     f32 (*friction)(const void *of, u32 thing);
@@ -128,6 +139,20 @@ static inline void collider_step_begin(const Collider *collider, f32 h)
 {
     if (collider->ops->step_begin != NULL) {
         collider->ops->step_begin(collider->of, h);
+    }
+}
+
+/* Asks a collider for the distances of several points to a thing. */
+static inline void collider_distances(const Collider *collider, u32 thing,
+                                      const ContactPoints *points)
+{
+    if (collider->ops->distances != NULL) {
+        collider->ops->distances(collider->of, thing, points);
+        return;
+    }
+    for (u32 i = 0; i < points->count; i++) {
+        points->distances[i] = collider->ops->distance(collider->of, thing, points->points[i],
+                                                       points->reach[i], &points->normals[i]);
     }
 }
 

@@ -259,9 +259,42 @@ static f32 distance_from(const ShapePose *pose, Vec3 point, Vec3 from, f32 reach
     return distance;
 }
 
+/* The same of a point that has not moved. */
+static inline f32 distance_at(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal)
+{
+    Vec3 p = quat_rotate_inverse(pose->orientation, vec3_sub(point, pose->position));
+    Vec3 n = vec3(0.0f, 1.0f, 0.0f);
+    f32 distance = pose->shape->kind == SHAPE_COMPOUND
+                       ? compound_distance(&pose->shape->geometry->compound, p, reach, &n)
+                       : local_distance(pose->shape, p, p, reach, &n);
+    *normal = quat_rotate(pose->orientation, n);
+    return distance;
+}
+
 f32 contact_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal)
 {
-    return distance_from(pose, point, point, reach, normal);
+    return distance_at(pose, point, reach, normal);
+}
+
+/* Planes and boxes, which most things are near, without a choice for each point. */
+void contact_distances(const ShapePose *pose, const ContactPoints *points)
+{
+    const Quat turn = pose->orientation;
+    const Vec3 up = quat_rotate(turn, vec3(0.0f, 1.0f, 0.0f));
+    const Vec3 *x = points->points;
+    for (u32 i = 0; i < points->count && pose->shape->kind == SHAPE_PLANE; i++) {
+        points->distances[i] = quat_rotate_inverse(turn, vec3_sub(x[i], pose->position)).y;
+        points->normals[i] = up;
+    }
+    for (u32 i = 0; i < points->count && pose->shape->kind == SHAPE_BOX; i++) {
+        Vec3 n, at = quat_rotate_inverse(turn, vec3_sub(x[i], pose->position));
+        points->distances[i] = box_distance(pose->shape->half, at, &n);
+        points->normals[i] = quat_rotate(turn, n);
+    }
+    bool other = pose->shape->kind != SHAPE_PLANE && pose->shape->kind != SHAPE_BOX;
+    for (u32 i = 0; i < points->count && other; i++) {
+        points->distances[i] = distance_at(pose, x[i], points->reach[i], &points->normals[i]);
+    }
 }
 
 /* The nearest exit from a convex body may be on its far side: a fast particle leaves where it

@@ -5,12 +5,15 @@
 #ifndef PLENUM_SERVER_PHYSICS_CONTACT_DISTANCE_H
 #define PLENUM_SERVER_PHYSICS_CONTACT_DISTANCE_H
 
+#include "server/physics/contact/contact.h"
 #include "shared/geometry/geometry.h"
 
 /* Signed distance (m, negative inside) from a world point to a shape at a pose, and the outward
  * unit normal at the nearest surface point. Meshes have two sides and no inside; terrains are
  * solid below. Beyond `reach` (m, ≥ 0) any larger distance may be returned. */
 f32 contact_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal);
+/* The same, bit for bit, of several points (contact.h). */
+void contact_distances(const ShapePose *pose, const ContactPoints *points);
 
 /* The same for a point that moved from `from` in this step: it stays on its side of a mesh, and
  * deep penetration of a convex shape is measured from the point of entry. swept: also after it

@@ -23,6 +23,11 @@ enum {
  * within cells: the half step in time would take the bed's slope for the water's, and a ripple on a
  * lake over rough ground grew without end. */
 #define SHALLOW_SMOOTH       0.5f
+/* Less than this does not flow (m²/s), and is no motion (m/s): a film that thins out for ever would
+ * fill dry land with numbers too small for the processor's fast path (half the time of a dam
+ * break). Both sides of a face see the same, so no volume is lost. */
+#define SHALLOW_TRICKLE      1e-12f
+#define SHALLOW_CREEP_M_S    1e-10f
 /* Courant numbers of waves, and of the water itself (a cell loses at most a quarter of its water
  * through each of its faces). */
 #define SHALLOW_COURANT      0.45f
@@ -44,7 +49,10 @@ typedef enum ShallowRow {
     ROW_Z_NEXT = ROW_Z + 4, /* and of this one */
     ROW_BED = ROW_Z_NEXT + 4, /* pressure of the bed along x and z, of the row before */
     ROW_BED_NEXT = ROW_BED + 2,
-    ROW_COUNT = ROW_BED_NEXT + 2
+    ROW_DRY = ROW_BED_NEXT + 2, /* at the first of eight cells: they and those about are dry, of the
+                                   row before */
+    ROW_DRY_NEXT,
+    ROW_COUNT
 } ShallowRow;
 
 struct Shallow {

@@ -35,9 +35,9 @@ SIMD_INLINE f32x8 load_any(const f32 *at)
 SIMD_INLINE f32x8 half_slope(f32x8 before, f32x8 after)
 {
     f32x8 mean = (before + after) * f32x8_set(0.25f), zero = f32x8_set(0.0f);
-    f32x8 low = f32x8_min(f32x8_min(before, after), mean);
-    f32x8 high = f32x8_max(f32x8_max(before, after), mean);
-    return f32x8_max(low, zero) + f32x8_min(high, zero);
+    f32x8 most = f32x8_max(f32x8_min(before, after), zero);
+    f32x8 least = f32x8_min(f32x8_max(before, after), zero);
+    return f32x8_max(f32x8_min(mean, most), least);
 }
 
 /* Half the slope of the bed, as that of level less depth: no face lies beyond the bed of a
@@ -69,6 +69,7 @@ SIMD_INLINE WaterFlux face_flux(FaceSide a, FaceSide b, f32x8 content_a, f32x8 c
     f32x8 carried = qa * a.across;
     f32x8 across = carried - share * (qb * b.across - carried + (pb - pa) - fast * (qb - qa));
     volume = f32x8_max(f32x8_min(volume, content_a), -content_b);
+    volume = f32x8_and(f32x8_abs(volume) > f32x8_set(SHALLOW_TRICKLE), volume);
     return (WaterFlux){volume, across, across + (pa - pb),
                        volume * f32x8_select(volume > zero, a.along, b.along)};
 }
@@ -95,6 +96,18 @@ SIMD_INLINE void store_flux(f32 *const rows[4], size_t at, WaterFlux flux)
     f32x8_store(rows[3] + at, flux.along);
 }
 
+/* Eight cells of a row that are dry, as are those about them: nothing passes through their faces,
+ * whatever the levels there. */
+static void faces_of_dry(const RowPass *pass, size_t c)
+{
+    static const u32 empty[] = {ROW_EAST + 1,   ROW_WEST + 1,     ROW_NORTH + 1,
+                                ROW_BED_NEXT,   ROW_BED_NEXT + 1, ROW_Z_NEXT,
+                                ROW_Z_NEXT + 1, ROW_Z_NEXT + 2,   ROW_Z_NEXT + 3};
+    for (u32 n = 0; n < PL_COUNT(empty); n++) {
+        f32x8_store(pass->rows[empty[n]] + c, f32x8_set(0.0f));
+    }
+}
+
 /* Values at the four faces of the cells of a row, half a step ahead; the fluxes through the faces
  * towards the row before, of which the values are in ROW_NORTH. */
 static void faces_of_row(const RowPass *pass, i32 k, size_t from, size_t to)
@@ -110,6 +123,12 @@ static void faces_of_row(const RowPass *pass, i32 k, size_t from, size_t to)
         f32x8 hc = f32x8_load(h + c), uc = f32x8_load(u + c), wc = f32x8_load(w + c);
         f32x8 he = load_any(h + c + 1), hw = load_any(h + c - 1);
         f32x8 hn = f32x8_load(h + c + stride), hs = f32x8_load(h + c - stride);
+        bool dry = !i32x8_any(hc + (he + hw) + (hn + hs) > zero);
+        rows[ROW_DRY_NEXT][c] = dry ? 1.0f : 0.0f;
+        if (dry) {
+            faces_of_dry(pass, c);
+            continue;
+        }
         f32x8 bc = f32x8_load(b + c), lc = hc + bc;
         f32x8 bw = bc - load_any(b + c - 1), be = load_any(b + c + 1) - bc;
         f32x8 bs = bc - f32x8_load(b + c - stride), bn = f32x8_load(b + c + stride) - bc;
@@ -154,6 +173,10 @@ static void fluxes_of_row(const RowPass *pass, i32 k, size_t from, size_t to)
     const f32 *h = of->now.depth + shallow_at(of, 0, k) - SHALLOW_MARGIN;
     f32x8 g = f32x8_set(of->gravity), rate = f32x8_set(SHALLOW_COURANT_FLOW / pass->ratio);
     for (size_t c = from; c <= to; c += SIMD_LANES) {
+        if (pass->rows[ROW_DRY_NEXT][c] != 0.0f) {
+            store_flux(pass->rows + ROW_X, c, (WaterFlux){0});
+            continue;
+        }
         FaceSide a = load_side(pass->rows + ROW_EAST, c - 1);
         FaceSide b = load_side(pass->rows + ROW_WEST, c);
         store_flux(pass->rows + ROW_X, c,
@@ -184,10 +207,17 @@ static void change_of_row(const RowPass *pass, i32 k, size_t from, size_t to, Mo
     f32 *h2 = of->next.depth + row, *u2 = of->next.u + row, *w2 = of->next.w + row;
     f32x8 ratio = f32x8_set(pass->ratio), zero = f32x8_set(0.0f);
     f32x8 thin2 = f32x8_set(of->thin * of->thin), limit = f32x8_set(of->speed_limit);
+    f32x8 creep = f32x8_set(SHALLOW_CREEP_M_S);
     bool slows = of->def.friction > 0.0f || of->def.damping > 0.0f;
     const i32x8 lanes = {0, 1, 2, 3, 4, 5, 6, 7};
     i32 last = (i32)of->def.size[0] + SHALLOW_MARGIN; /* ghosts do not count */
     for (size_t c = from; c < to; c += SIMD_LANES) {
+        if (r[ROW_DRY][c] != 0.0f) {
+            f32x8_store(h2 + c, zero);
+            f32x8_store(u2 + c, zero);
+            f32x8_store(w2 + c, zero);
+            continue;
+        }
         f32x8 hc = f32x8_load(h + c);
         f32x8 out = (load_any(r[ROW_X] + c + 1) - f32x8_load(r[ROW_X] + c)) +
                     (f32x8_load(r[ROW_Z_NEXT] + c) - f32x8_load(r[ROW_Z] + c));
@@ -208,6 +238,8 @@ static void change_of_row(const RowPass *pass, i32 k, size_t from, size_t to, Mo
         }
         un = f32x8_max(f32x8_min(un, limit), -limit);
         wn = f32x8_max(f32x8_min(wn, limit), -limit);
+        un = f32x8_and(f32x8_abs(un) > creep, un);
+        wn = f32x8_and(f32x8_abs(wn) > creep, wn);
         f32x8_store(h2 + c, hn);
         f32x8_store(u2 + c, un);
         f32x8_store(w2 + c, wn);
@@ -307,6 +339,7 @@ static void step_run(RowPass *pass, Run run)
         }
         swap_rows(pass, ROW_Z, ROW_Z_NEXT, 4);
         swap_rows(pass, ROW_BED, ROW_BED_NEXT, 2);
+        swap_rows(pass, ROW_DRY, ROW_DRY_NEXT, 1);
     }
     for (u32 t = run.first_tile; t < run.end_tile; t++) {
         size_t tile = (size_t)run.tile_z * of->tiles[0] + t;

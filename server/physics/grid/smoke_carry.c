@@ -6,6 +6,9 @@ enum {
 };
 /* Cells per step of fluxes. */
 static const f32 courant_most = 0.9f;
+/* Less smoke or warmth than this is none: what interpolation leaves far about a plume becomes too
+ * small for the processor's fast path. */
+static const f32 trace_least = 1e-15f;
 
 static Advect advect_of(const Smoke *smoke, u32 place)
 {
@@ -115,6 +118,7 @@ static void burn_span(void *context, const AirSpan *span, u32 index)
     f32x8 fainter = f32x8_set(1.0f / (1.0f + o->fading * s));
     f32x8 part = f32x8_set(f32_min(o->burn_rate * s, 1.0f));
     f32x8 warmest = f32x8_set(SMOKE_WARMTH_MAX), fullest = f32x8_set(SMOKE_FILL_MAX);
+    f32x8 least = f32x8_set(trace_least);
     f32x8 grows = f32x8_set(o->expansion * smoke->def.spacing / s);
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
@@ -132,6 +136,8 @@ static void burn_span(void *context, const AirSpan *span, u32 index)
                     f32x8_store(smoke->growth + at, grows * burnt);
                 }
                 warm = f32x8_max(f32x8_min(warm, warmest), -warmest);
+                warm = f32x8_and(f32x8_abs(warm) > least, warm);
+                dust = f32x8_and(f32x8_abs(dust) > least, dust);
                 f32x8_store(smoke->field[SMOKE_TEMPERATURE] + at, warm);
                 f32x8_store(smoke->field[SMOKE_SMOKE] + at, f32x8_min(dust, fullest));
             }

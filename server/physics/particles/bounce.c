@@ -4,7 +4,6 @@
  * the integrator's end point and velocities define, so a bounce in a uniform field is exact. */
 #include "server/physics/particles/particles_internal.h"
 
-#include "shared/base/limits.h"
 #include "shared/base/memory.h"
 
 enum {
@@ -15,6 +14,8 @@ enum {
     BUNCH_GRAIN = 8,
     PER_CELL = 10,
     TOUCHED_MAX = 64, /* things that a particle may touch in a step */
+    BLOCK_SIDE = 4,   /* cells along each axis that are searched together */
+    MEASURED = 32,    /* particles of which the distances are asked at once */
 };
 
 /* Speed that forces may add in a tick. */
@@ -45,6 +46,16 @@ typedef struct BinGrid {
     f32 inverse_side;
     u32 dims[3], count;
 } BinGrid;
+
+/* Blocks of cells of a grid. */
+static u32 block_of(const BinGrid *grid, u32 bin)
+{
+    u32 x = bin % grid->dims[0], y = bin / grid->dims[0] % grid->dims[1];
+    u32 z = bin / grid->dims[0] / grid->dims[1];
+    u32 wide = (grid->dims[0] + BLOCK_SIDE - 1) / BLOCK_SIDE;
+    u32 high = (grid->dims[1] + BLOCK_SIDE - 1) / BLOCK_SIDE;
+    return (z / BLOCK_SIDE * high + y / BLOCK_SIDE) * wide + x / BLOCK_SIDE;
+}
 
 /* The next contact of a flight. */
 typedef struct FirstContact {
@@ -124,23 +135,17 @@ static u32 bin_at(const BinGrid *grid, Vec3 place)
     return (z * grid->dims[1] + y) * grid->dims[0] + x;
 }
 
-/* Counts, bounds and highest speeds of the cells. */
+/* Counts and highest speeds of the cells. */
 static void fill_bins(Particles *p, const ParticleSystem *system, const BinGrid *grid)
 {
-    f32 far = 2.0f * WORLD_EXTENT_MAX_M;
-    for (u32 b = 0; b < grid->count; b++) {
-        p->bins[b] = (Bin){.low = {far, far, far}, .high = {-far, -far, -far}};
-    }
+    memset(p->bins, 0, grid->count * sizeof *p->bins);
     for (u32 i = system->first; i < system->first + system->high; i++) {
         if (!p->alive[i]) {
             continue;
         }
-        Vec3 x = p->positions[i];
-        u32 at = bin_at(grid, x);
+        u32 at = bin_at(grid, p->positions[i]);
         Bin *bin = &p->bins[at];
         p->bin_of[i] = at;
-        bin->low = vec3_min(bin->low, x);
-        bin->high = vec3_max(bin->high, x);
         bin->fastest2 = f32_max(bin->fastest2, vec3_length_squared(p->velocities[i]));
         bin->count++;
     }
@@ -154,59 +159,136 @@ static f32 way_of(const Particles *p, const ParticlesDef *def, f32 speed)
     return (speed + gain) * p->tick_s + f32_max(def->radius + def->radius_spread, avoids);
 }
 
-/* The same about a cell's middle. */
-static f32 reach_of(const Particles *p, const ParticlesDef *def, const Bin *bin)
+/* Where the particles of a cell, or of a block of cells, may meet things within the tick. */
+typedef struct NearBall {
+    Vec3 centre;
+    f32 reach;
+} NearBall;
+
+/* About a cell or block of cells: the first cell, how many along each axis, and its particles. */
+static NearBall ball_of(const Particles *p, const ParticlesDef *def, const BinGrid *grid, u32 first,
+                        u32 side, const Bin *bin)
 {
-    return 0.5f * vec3_distance(bin->low, bin->high) + way_of(p, def, sqrtf(bin->fastest2));
+    f32 cell = 1.0f / grid->inverse_side, half = 0.5f * cell * (f32)side;
+    u32 x = first % grid->dims[0], y = first / grid->dims[0] % grid->dims[1];
+    u32 z = first / grid->dims[0] / grid->dims[1];
+    Vec3 corner = vec3_add_scaled(grid->low, cell, vec3((f32)x, (f32)y, (f32)z));
+    f32 way = way_of(p, def, sqrtf(bin->fastest2));
+    return (NearBall){vec3_add(corner, vec3(half, half, half)), 1.7321f * half + way};
 }
 
-/* Adds the things that particles about `centre` may touch within the tick. */
-static bool add_things(Particles *p, const ParticlesDef *def, Vec3 centre, f32 reach,
-                       NearBunch *bunch)
+/* Writes the speed of the thing if it is within reach. */
+static bool is_within(const Particles *p, const NearThing *thing, const NearBall *ball, f32 *speed)
+{
+    const Collider *other = &p->colliders[thing->collider];
+    Vec3 normal;
+    *speed = vec3_length(other->ops->velocity(other->of, thing->thing, ball->centre));
+    f32 reach = ball->reach + *speed * p->tick_s;
+    return other->ops->distance(other->of, thing->thing, ball->centre, reach, &normal) <= reach;
+}
+
+/* Lists the things of all colliders that are within reach. False: there are more than are taken at
+ * once, or there is no memory. */
+static bool find_things(Particles *p, const ParticlesDef *def, const NearBall *ball)
 {
     u32 found[THINGS_MAX];
-    Vec3 r = vec3(reach, reach, reach);
-    Bounds box = {vec3_sub(centre, r), vec3_add(centre, r)};
+    Vec3 r = vec3(ball->reach, ball->reach, ball->reach);
+    Bounds box = {vec3_sub(ball->centre, r), vec3_add(ball->centre, r)};
+    bool all = true;
     for (u32 c = 0; c < p->collider_count; c++) {
         const Collider *other = &p->colliders[c];
-        u32 count =
-            u32_min(other->ops->overlaps(other->of, box, def->group, def->mask, found, THINGS_MAX),
-                    THINGS_MAX);
-        if (!memory_grow((void **)&p->things, &p->thing_capacity, p->thing_count + count,
-                         sizeof *p->things)) {
+        u32 count = other->ops->overlaps(other->of, box, def->group, def->mask, found, THINGS_MAX);
+        all = all && count < THINGS_MAX;
+        count = u32_min(count, THINGS_MAX);
+        if (!memory_grow((void **)&p->found, &p->found_capacity, p->found_count + count,
+                         sizeof *p->found)) {
             return false;
         }
         for (u32 t = 0; t < count; t++) {
-            Vec3 normal;
-            f32 speed = vec3_length(other->ops->velocity(other->of, found[t], centre));
-            f32 way = speed * p->tick_s;
-            f32 apart = other->ops->distance(other->of, found[t], centre, reach + way, &normal);
-            if (apart > reach + way) {
-                continue;
+            NearThing thing = {c, found[t], false};
+            f32 speed;
+            if (is_within(p, &thing, ball, &speed)) {
+                p->found[p->found_count++] = thing;
             }
-            bool moving = other->ops->take(other->of, found[t]);
-            bunch->moves = bunch->moves || moving;
-            if (moving) { /* it may gain speed within the tick */
-                bunch->fastest_m_s = f32_max(bunch->fastest_m_s, 1.25f * speed + margin_m_s);
-            }
-            p->things[p->thing_count++] = (NearThing){c, found[t], moving};
         }
+    }
+    return all;
+}
+
+/* Searches for the things of each block: most of a cloud is near nothing, and cells of the same
+ * block are near the same things. */
+static bool search_blocks(Particles *p, const ParticlesDef *def, const BinGrid *grid)
+{
+    u32 count = block_of(grid, grid->count - 1) + 1;
+    if (!memory_grow((void **)&p->blocks, &p->block_capacity, count, sizeof *p->blocks)) {
+        return false;
+    }
+    for (u32 k = 0; k < count; k++) {
+        p->blocks[k] = (NearBlock){.first_bin = UINT32_MAX};
+    }
+    for (u32 b = 0; b < grid->count; b++) {
+        const Bin *bin = &p->bins[b];
+        NearBlock *block = &p->blocks[block_of(grid, b)];
+        block->first_bin = u32_min(block->first_bin, b); /* its cells lie after its corner */
+        block->all.fastest2 = f32_max(block->all.fastest2, bin->fastest2);
+        block->all.count += bin->count;
+    }
+    p->found_count = 0;
+    for (u32 k = 0; k < count; k++) {
+        NearBlock *block = &p->blocks[k];
+        block->first = p->found_count;
+        if (block->all.count != 0) {
+            NearBall ball = ball_of(p, def, grid, block->first_bin, BLOCK_SIDE, &block->all);
+            block->crowded = !find_things(p, def, &ball);
+        }
+        block->count = p->found_count - block->first;
+    }
+    return true;
+}
+
+/* Adds the things of a list that particles in the ball may touch within the tick. */
+static bool add_things(Particles *p, const NearThing *list, u32 count, const NearBall *ball,
+                       NearBunch *bunch)
+{
+    if (!memory_grow((void **)&p->things, &p->thing_capacity, p->thing_count + count,
+                     sizeof *p->things)) {
+        return false;
+    }
+    for (u32 t = 0; t < count; t++) {
+        NearThing thing = list[t];
+        const Collider *other = &p->colliders[thing.collider];
+        f32 speed;
+        if (!is_within(p, &thing, ball, &speed)) {
+            continue;
+        }
+        thing.moves = other->ops->take(other->of, thing.thing);
+        bunch->moves = bunch->moves || thing.moves;
+        if (thing.moves) { /* it may gain speed within the tick */
+            bunch->fastest_m_s = f32_max(bunch->fastest_m_s, 1.25f * speed + margin_m_s);
+        }
+        p->things[p->thing_count++] = thing;
     }
     return true;
 }
 
 /* Particles of a cell that may touch something become a bunch. */
-static bool add_bunch(Particles *p, const ParticlesDef *def, Bin *bin)
+static bool add_bunch(Particles *p, const ParticlesDef *def, const BinGrid *grid, u32 b)
 {
+    const NearBlock *block = &p->blocks[block_of(grid, b)];
+    Bin *bin = &p->bins[b];
     NearBunch bunch = {.first = p->near_count, .count = bin->count, .first_thing = p->thing_count};
-    Vec3 centre = vec3_scale(vec3_add(bin->low, bin->high), 0.5f);
-    bin->next = UINT32_MAX;
-    if (!add_things(p, def, centre, reach_of(p, def, bin), &bunch)) {
-        return false;
+    NearBall ball = ball_of(p, def, grid, b, 1, bin);
+    u32 first = block->first, count = block->count, before = p->found_count;
+    if (block->crowded) {
+        (void)find_things(p, def, &ball); /* as many as are taken at once */
+        first = before;
+        count = p->found_count - before;
     }
+    bool added = add_things(p, p->found + first, count, &ball, &bunch);
+    p->found_count = before;
     bunch.thing_count = p->thing_count - bunch.first_thing;
-    if (bunch.thing_count == 0) {
-        return true;
+    if (!added || bunch.thing_count == 0) {
+        return added;
     }
     if (!memory_grow((void **)&p->bunches, &p->bunch_capacity, p->bunch_count + 1,
                      sizeof *p->bunches)) {
@@ -224,8 +306,38 @@ static f32 rest_gap(Vec3 position)
     return place_m + 1e-6f * vec3_length(position);
 }
 
-/* Measures the way that is clear for each particle of a bunch; -1: it meets nothing in this
- * tick. */
+/* Measures the way that is clear for particles of a bunch; -1: it meets nothing in this tick. */
+static void measure_some(Particles *p, const NearBunch *bunch, NearParticle *near, u32 count)
+{
+    const ParticlesDef *def = &p->systems[p->system_of[near->slot]].def;
+    Vec3 places[MEASURED], normals[MEASURED];
+    f32 ways[MEASURED], gaps[MEASURED], found[MEASURED];
+    for (u32 k = 0; k < count; k++) {
+        u32 slot = near[k].slot;
+        places[k] = p->positions[slot];
+        ways[k] = way_of(p, def, vec3_length(p->velocities[slot]));
+        ways[k] += bunch->fastest_m_s * p->tick_s;
+        gaps[k] = 2.0f * ways[k];
+    }
+    for (u32 t = 0; t < bunch->thing_count; t++) {
+        const NearThing *thing = &p->things[bunch->first_thing + t];
+        ContactPoints points = {places, ways, count, found, normals};
+        collider_distances(&p->colliders[thing->collider], thing->thing, &points);
+        for (u32 k = 0; k < count; k++) {
+            if (found[k] < gaps[k]) {
+                gaps[k] = found[k];
+                near[k].normal = normals[k];
+            }
+        }
+    }
+    for (u32 k = 0; k < count; k++) {
+        f32 radius = particles_radius_of(p, def, near[k].slot);
+        near[k].clear_m = gaps[k] <= ways[k] ? f32_max(gaps[k] - radius, 0.0f) : -1.0f;
+        bool touches = fabsf(gaps[k] - radius) <= 4.0f * rest_gap(places[k]);
+        near[k].rests = touches && !bunch->moves && particle_is_still(p->velocities[near[k].slot]);
+    }
+}
+
 static void measure_bunches(void *context, u32 first, u32 end, u32 worker)
 {
     const BouncePass *pass = context;
@@ -233,27 +345,9 @@ static void measure_bunches(void *context, u32 first, u32 end, u32 worker)
     PL_UNUSED(worker);
     for (u32 b = pass->first_bunch + first; b < pass->first_bunch + end; b++) {
         const NearBunch *bunch = &p->bunches[b];
-        const ParticlesDef *def = &p->systems[p->system_of[p->near[bunch->first].slot]].def;
-        for (u32 i = bunch->first; i < bunch->first + bunch->count; i++) {
-            u32 slot = p->near[i].slot;
-            f32 way = way_of(p, def, vec3_length(p->velocities[slot]));
-            way += bunch->fastest_m_s * p->tick_s;
-            f32 gap = 2.0f * way;
-            for (u32 t = 0; t < bunch->thing_count; t++) {
-                const NearThing *thing = &p->things[bunch->first_thing + t];
-                const Collider *other = &p->colliders[thing->collider];
-                Vec3 normal;
-                f32 here =
-                    other->ops->distance(other->of, thing->thing, p->positions[slot], way, &normal);
-                if (here < gap) {
-                    gap = here;
-                    p->near[i].normal = normal;
-                }
-            }
-            f32 radius = particles_radius_of(p, def, slot);
-            p->near[i].clear_m = gap <= way ? f32_max(gap - radius, 0.0f) : -1.0f;
-            bool touches = fabsf(gap - radius) <= 4.0f * rest_gap(p->positions[slot]);
-            p->near[i].rests = touches && !bunch->moves && particle_is_still(p->velocities[slot]);
+        for (u32 i = 0; i < bunch->count; i += MEASURED) {
+            u32 count = u32_min(MEASURED, bunch->count - i);
+            measure_some(p, bunch, &p->near[bunch->first + i], count);
         }
     }
 }
@@ -287,9 +381,10 @@ static void find_near_system(Particles *p, const ParticleSystem *system)
     for (u32 b = 0; b < grid.count; b++) {
         p->bins[b].next = UINT32_MAX;
     }
-    for (u32 b = 0; b < grid.count; b++) {
-        if (p->bins[b].count != 0 && !add_bunch(p, &system->def, &p->bins[b])) {
-            break; /* out of memory: the rest meets nothing in this tick */
+    bool searched = search_blocks(p, &system->def, &grid);
+    for (u32 b = 0; b < grid.count && searched; b++) {
+        if (p->bins[b].count != 0) { /* out of memory: the rest meets nothing in this tick */
+            searched = add_bunch(p, &system->def, &grid, b);
         }
     }
     for (u32 i = system->first; i < system->first + system->high; i++) {

@@ -87,7 +87,8 @@ u64 particles_memory(const Particles *p)
         swarms += p->systems[s].swarm.count * (4 * sizeof(SwarmPlace) + sizeof(f32));
     }
     return p->capacity * (slot + found) + p->bunch_capacity * sizeof(NearBunch) + swarms +
-           p->thing_capacity * sizeof(NearThing) + p->system_capacity * sizeof(ParticleSystem) +
+           (p->thing_capacity + p->found_capacity) * sizeof(NearThing) +
+           p->block_capacity * sizeof(NearBlock) + p->system_capacity * sizeof(ParticleSystem) +
            p->mutual_capacity * (3 * sizeof(Vec3) + 8) + gravity_bytes(&p->gravity_tree) +
            PARTICLE_GRABS_MAX * sizeof(ParticleGrab);
 }

@@ -56,13 +56,14 @@ void particles_destroy(Particles *p)
     for (u32 s = 0; s < p->system_count; s++) {
         finish_system(&p->systems[s]);
     }
-    void *arrays[] = {p->positions,     p->velocities,   p->ages,          p->lifetimes,
-                      p->masses,        p->generations,  p->alive,         p->system_of,
-                      p->systems,       p->grabs,        p->newborn,       p->live_places,
-                      p->live_slots,    p->bunches,      p->things,        p->near,
-                      p->mutual_places, p->mutual_pulls, p->mutual_second, p->mutual_masses,
-                      p->mutual_slots,  p->extra,        p->middle,        p->live_velocities,
-                      p->gusts,         p->blown,        p->bins,          p->bin_of};
+    void *arrays[] = {p->positions,     p->velocities,      p->ages,          p->lifetimes,
+                      p->masses,        p->generations,     p->alive,         p->system_of,
+                      p->systems,       p->grabs,           p->newborn,       p->live_places,
+                      p->live_slots,    p->bunches,         p->things,        p->near,
+                      p->blocks,        p->found,           p->mutual_places, p->mutual_pulls,
+                      p->mutual_second, p->mutual_masses,   p->mutual_slots,  p->extra,
+                      p->middle,        p->live_velocities, p->gusts,         p->blown,
+                      p->bins,          p->bin_of};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         free(arrays[i]);
     }
@@ -105,7 +106,10 @@ static bool grow_slots(Particles *p, u32 slots)
            memory_grow((void **)&p->bins, &p->bin_capacity, slots / 4 + 64, sizeof *p->bins) &&
            memory_grow((void **)&p->bunches, &p->bunch_capacity, slots / 4 + 64,
                        sizeof *p->bunches) &&
-           memory_grow((void **)&p->things, &p->thing_capacity, slots + 256, sizeof *p->things);
+           memory_grow((void **)&p->things, &p->thing_capacity, slots + 256, sizeof *p->things) &&
+           memory_grow((void **)&p->blocks, &p->block_capacity, slots / 4 + 64,
+                       sizeof *p->blocks) &&
+           memory_grow((void **)&p->found, &p->found_capacity, slots + 256, sizeof *p->found);
 }
 
 static EmitterDef emitter_def(const ParticlesDef *def)

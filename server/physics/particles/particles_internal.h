@@ -60,8 +60,7 @@ typedef struct NearBunch {
 
 /* A cell of particles of one system. */
 typedef struct Bin {
-    Vec3 low, high; /* m */
-    f32 fastest2;   /* m²/s² */
+    f32 fastest2; /* m²/s² */
     u32 count;
     u32 next; /* place in `near` of its next particle; UINT32_MAX: none is near anything */
 } Bin;
@@ -70,6 +69,14 @@ typedef struct NearThing {
     u32 collider, thing;
     bool moves;
 } NearThing;
+
+/* A block of cells with what is near it. */
+typedef struct NearBlock {
+    Bin all;          /* greatest speed and number of its particles */
+    u32 first_bin;    /* at its lower corner */
+    u32 first, count; /* in `found` */
+    bool crowded;     /* near more than is listed: its cells search alone */
+} NearBlock;
 
 /* A particle of a bunch and where its substep began. */
 typedef struct NearParticle {
@@ -116,6 +123,10 @@ struct Particles {
     u32 bunch_count, bunch_capacity;
     NearThing *things;
     u32 thing_count, thing_capacity;
+    NearBlock *blocks;
+    u32 block_capacity;
+    NearThing *found; /* of blocks */
+    u32 found_count, found_capacity;
     NearParticle *near;
     u32 near_count, near_capacity;
     ParticleContacts sleepers; /* search for what is to wake */
@@ -170,6 +181,9 @@ void particles_bounce(Particles *particles, f32 h); /* after it */
 /* m; the largest of a system: radius + radius_spread. */
 static inline f32 particles_radius_of(const Particles *p, const ParticlesDef *def, u32 slot)
 {
+    if (!(def->radius_spread > 0.0f)) {
+        return def->radius;
+    }
     f32 spread = def->radius_spread / def->radius;
     return def->radius * random_point_size(p->generations[slot], slot, spread);
 }

@@ -78,6 +78,12 @@ static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *norm
     return contact_distance(&pose, point, reach, normal);
 }
 
+static void distances(const void *of, u32 thing, const ContactPoints *points)
+{
+    ShapePose pose = pose_of(((const RigidCollider *)of)->rigid, thing);
+    contact_distances(&pose, points);
+}
+
 static Vec3 moving_at(const RigidCollider *bodies, u32 slot, u32 mover, Vec3 arm)
 {
     Vec3 v = rigid_velocity_at(bodies->rigid, slot, arm);
@@ -336,6 +342,7 @@ const ColliderOps rigid_collider_ops = {
     .step_end = step_end,
     .substep_end = substep_end,
     .distance = distance,
+    .distances = distances,
     .velocity = velocity,
     .friction = friction,
     .ray = ray_hits,

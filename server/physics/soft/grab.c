@@ -74,7 +74,9 @@ void grab_solve(Soft *soft, SoftGrab *grab, f32 h)
     Vec3 force = vec3_add_scaled(lambda, -1.0f / ((1.0f + gamma) * w + alpha), wrong);
     force = vec3_scale(force, 1.0f / (h * h));
     f32 size = vec3_length(force);
-    if (size > grab->force_max) {
+    if (!(size < INFINITY)) { /* a point as fast as no hand holds it */
+        force = vec3_zero();
+    } else if (size > grab->force_max) {
         force = vec3_scale(force, grab->force_max / size);
     }
     *v = vec3_add_scaled(*v, w * h, vec3_sub(force, grab->force));

@@ -325,6 +325,35 @@ static void momentum_goes_both_ways(void **state)
     }
 }
 
+/* Asked at once, distances and normals are what they are one by one, bit for bit. */
+static void many_points_are_measured_as_one(void **state)
+{
+    PL_UNUSED(state);
+    const ShapeKind kinds[] = {SHAPE_PLANE,   SHAPE_BOX,      SHAPE_SPHERE,
+                               SHAPE_CAPSULE, SHAPE_CYLINDER, SHAPE_CONE};
+    for (u32 i = 0; i < 300; i++) {
+        Shape shape = {.kind = kinds[i % PL_COUNT(kinds)],
+                       .half = {any_between(&any, 0.1f, 1.0f), any_between(&any, 0.1f, 1.0f),
+                                any_between(&any, 0.1f, 1.0f)},
+                       .radius = any_between(&any, 0.1f, 1.0f),
+                       .half_height = any_between(&any, 0.1f, 1.0f)};
+        ShapePose pose = pose_any(&shape);
+        Vec3 at[20], normals[20];
+        f32 reach[20], found[20];
+        for (u32 k = 0; k < 20; k++) {
+            at[k] = vec3_add(pose.position, any_vec(&any, -2.0f, 2.0f));
+            reach[k] = any_between(&any, 0.1f, 3.0f);
+        }
+        contact_distances(&pose, &(ContactPoints){at, reach, 20, found, normals});
+        for (u32 k = 0; k < 20; k++) {
+            Vec3 normal;
+            f32 distance = contact_distance(&pose, at[k], reach[k], &normal);
+            assert_memory_equal(&found[k], &distance, sizeof distance);
+            assert_memory_equal(&normals[k], &normal, sizeof normal);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +363,7 @@ int main(void)
         cmocka_unit_test(particles_stay_on_their_side),
         cmocka_unit_test(swept_particles_stop_at_thin_plates),
         cmocka_unit_test(momentum_goes_both_ways),
+        cmocka_unit_test(many_points_are_measured_as_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

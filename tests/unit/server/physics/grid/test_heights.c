@@ -208,6 +208,50 @@ static void friction_slows_streams(void **state)
     }
 }
 
+static u32 subnormals(const f32 *values, u32 stride)
+{
+    u32 count = 0;
+    for (u32 c = 0; c < N * N; c++) {
+        count += fpclassify(values[(size_t)(c / N) * stride + c % N]) == FP_SUBNORMAL;
+    }
+    return count;
+}
+
+/* A film that thins out for ever fills dry land with numbers that a processor computes a hundred
+ * times as slowly. None is left, and no water lost, on hills of different height and grain. */
+static void films_end(void **state)
+{
+    PL_UNUSED(state);
+    for (u32 i = 0; i < 6; i++) {
+        const f32 height = 0.1f + 0.2f * (f32)(i % 3), wave = 0.03f + 0.02f * (f32)i;
+        ShallowDef def = shallow_def_default();
+        def.size[0] = def.size[1] = N;
+        def.cell_m = i % 2 ? 0.05f : 0.4f;
+        def.friction = i < 3 ? 0.0f : 0.02f;
+        Shallow *shallow = shallow_create(&def, NULL);
+        f32 *bed = malloc(N * N * sizeof *bed);
+        for (u32 c = 0; c < N * N; c++) {
+            bed[c] = height * sinf((f32)(c % N) * wave) * sinf((f32)(c / N) * 1.4f * wave);
+        }
+        assert_true(shallow_set_bed(shallow, bed));
+        for (u32 c = 0; c < N * N; c++) {
+            f32 level = c % N < N / 2 ? 0.5f : -1.0f;
+            shallow_set(shallow, c % N, c / N, f32_max(level - bed[c], 0.0f), 0.0f, 0.0f);
+        }
+        f64 before = shallow_sums(shallow).volume;
+        for (u32 t = 0; t < 10; t++) {
+            run(shallow, 12);
+            ShallowCells cells = shallow_cells(shallow);
+            assert_int_equal(subnormals(cells.depth, cells.stride), 0);
+            assert_int_equal(subnormals(cells.u, cells.stride), 0);
+            assert_int_equal(subnormals(cells.w, cells.stride), 0);
+        }
+        assert_true(fabs(shallow_sums(shallow).volume / before - 1.0) < 2e-6);
+        free(bed);
+        shallow_destroy(shallow);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +262,7 @@ int main(void)
         cmocka_unit_test(absurd_waves_stay_bounded),
         cmocka_unit_test(bad_definitions_are_refused_by_name),
         cmocka_unit_test(friction_slows_streams),
+        cmocka_unit_test(films_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

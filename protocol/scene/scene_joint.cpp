@@ -17,7 +17,7 @@ constexpr u32 bit(JointKind kind)
     return 1u << kind;
 }
 
-constexpr u32 HINGE = bit(JOINT_HINGE), SLIDER = bit(JOINT_SLIDER);
+constexpr u32 BALL = bit(JOINT_BALL), HINGE = bit(JOINT_HINGE), SLIDER = bit(JOINT_SLIDER);
 constexpr u32 DISTANCE = bit(JOINT_DISTANCE), CONE_TWIST = bit(JOINT_CONE_TWIST);
 constexpr u32 UNIVERSAL = bit(JOINT_UNIVERSAL), MOTOR = bit(JOINT_MOTOR);
 constexpr u32 SPRING = bit(JOINT_SPRING);
@@ -422,9 +422,9 @@ const RagdollJoint links[RAGDOLL_JOINTS] = {
     {"knee-right", 9, 10, JOINT_HINGE, {-0.052f, 0.280f, 0.0f}, 0.0f, 0.0f, 140.0f},
 };
 
-// N m of dry friction in a knee or elbow for each metre and kilogram of the figure: 1e-4 of its
-// weight times its height, a twentieth of what a forearm weighs there.
-const f32 HINGE_FRICTION = 1e-3f;
+// N m of dry friction in a joint for each metre and kilogram of a figure: 1e-4 of its weight times
+// its height, a twentieth of what a forearm weighs there, a sixtieth of what a head does.
+const f32 JOINT_FRICTION = 1e-3f;
 
 SceneJoint link_joint(const RagdollJoint &link, const std::vector<SceneBody> &bodies, u32 first,
                       const Pose &figure, f32 size, f32 mass)
@@ -438,11 +438,14 @@ SceneJoint link_joint(const RagdollJoint &link, const std::vector<SceneBody> &bo
     made.swing = link.swing * RADIANS;
     made.lower = link.lower * RADIANS;
     made.upper = link.upper * RADIANS;
+    // Torque goes with weight times length. Without friction a forearm that hangs on an upright
+    // axis creeps like a gate for half a minute, and a head that hangs free swings as long.
+    f32 friction = JOINT_FRICTION * size * mass;
     if (link.kind == JOINT_HINGE) {
-        // Dry friction, as a motor that holds still: a forearm that hangs free on an upright axis
-        // creeps like a gate for half a minute without. Torque goes with weight times length.
-        made.driven = true;
-        made.force_max = HINGE_FRICTION * size * mass;
+        made.driven = true; // a motor that holds still
+        made.force_max = friction;
+    } else {
+        made.friction = friction;
     }
     Vec3 anchor = to_world(figure, vec3_scale(link.anchor, size));
     bool hinge = link.kind == JOINT_HINGE;

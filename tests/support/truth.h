@@ -53,6 +53,7 @@ u32 truth_check(const TruthLaw *table);
 /* The tables, by area; each ends with a law without name. */
 extern const TruthLaw truth_contact[];   /* truth_contact.c: bodies upon bodies */
 extern const TruthLaw truth_motion[];    /* truth_motion.c: free flight, joints */
+extern const TruthLaw truth_dry[];       /* truth_dry.c: dry friction in joints */
 extern const TruthLaw truth_ring[];      /* truth_ring.c: joints that make loops */
 extern const TruthLaw truth_wall[];      /* truth_wall.c: nothing passes */
 extern const TruthLaw truth_rest[];      /* truth_rest.c: rest and sleep */

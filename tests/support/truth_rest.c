@@ -379,8 +379,7 @@ static u32 world_awake(World *world)
     return stats.awake;
 }
 
-/* s until a limp figure that falls in any pose is asleep. 2 of 150 take 18: all else is still after
- * 4, but a head that hangs free swings on its neck, a pendulum that loses half in 2 s. */
+/* s until a limp figure that falls in any pose is asleep. */
 static f64 figure_sleeps(TruthCase *c)
 {
     char text[1024];

@@ -384,8 +384,9 @@ bool joint_is_bounded(const Joint *joint)
     return state_vector_is_bounded(load->linear) && state_vector_is_bounded(load->angular) &&
            state_value_is_bounded(load->spring) && state_value_is_bounded(load->motor) &&
            state_value_is_bounded(load->lower) && state_value_is_bounded(load->upper) &&
-           state_value_is_bounded(load->swing) && state_vector_is_bounded(joint->force) &&
-           state_vector_is_bounded(joint->torque) && state_value_is_bounded(joint->error);
+           state_value_is_bounded(load->swing) && state_vector_is_bounded(load->friction) &&
+           state_vector_is_bounded(joint->force) && state_vector_is_bounded(joint->torque) &&
+           state_value_is_bounded(joint->error);
 }
 
 /* In a free slot all but the generation is 0. */

@@ -8,7 +8,8 @@
  * Method: soft constraints of Catto (GDC 2011), TGS-soft (Solver2D, 2024); ball joints and hinges
  * eight at a time; trees of ball, hinge, slider, distance, universal and fixed joints without
  * limits, motors and springs by a direct factorization (Baraff 1996), so that chains carry any
- * load; clusters with loops too, if they are small or narrow.
+ * load; clusters with loops too, if they are small or narrow. Dry friction about a point is one
+ * block.
  * Layer: server/physics/rigid/joint.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_H

@@ -26,6 +26,7 @@ typedef struct JointLoad {
     Vec3 angular; /* on b: fixed, slider, motor: world; hinge: about a's y, z; universal, x */
     f32 spring, motor, lower, upper; /* of the free motion: angle, translation or distance */
     f32 swing;
+    Vec3 friction; /* N m, on b: world; universal: x, about a's x, and y, about b's y */
 } JointLoad;
 
 /* Saved and hashed: no padding. */
@@ -38,6 +39,7 @@ typedef struct Joint {
 } Joint;
 
 typedef struct JointRow JointRow;
+typedef struct DryRow DryRow;
 typedef struct BallWide BallWide;
 typedef struct HingeWide HingeWide;
 typedef struct TreeJoint TreeJoint;
@@ -50,6 +52,11 @@ typedef struct TreeKeep TreeKeep;
 typedef struct JointColor {
     u32 ball, ball_count, hinge, hinge_count, row, row_count;
 } JointColor;
+
+/* Likewise, of dry friction: of all joints that have it, also those of trees. */
+typedef struct DryColor {
+    u32 row, row_count;
+} DryColor;
 
 /* Pairs excluded from collision by joints: open addressing, linear probing. */
 typedef struct JointPair {
@@ -69,6 +76,7 @@ typedef struct JointTree {
     bool taut;  /* held by more than one joint */
     bool exact; /* its masses differ so much that it is solved in doubles */
     bool flies; /* not held, and without springs */
+    bool dry;   /* a joint has dry friction */
     bool ring;  /* it has loops: see solve_joint_ring.c; also in doubles */
     u32 fill;   /* of a ring: number of blocks of its matrix */
 } JointTree;
@@ -109,7 +117,11 @@ typedef struct JointStore {
     u32 *ball_order, *hinge_order; /* [wide_capacity][SIMD_LANES], JOINT_NO_SLOT: empty lane */
     u8 *color_of;                  /* [capacity] */
     JointColor colors[JOINT_PGS + 1];
-    u32 color_count;        /* without those of PGS bodies */
+    u32 color_count;  /* without those of PGS bodies */
+    DryRow *dry_rows; /* [dry_capacity] by colour, of their own colours */
+    u32 *dry_order;   /* [dry_order_capacity] joint of a row */
+    DryColor dry_colors[JOINT_PGS + 1];
+    u32 dry_count, dry_capacity, dry_order_capacity, dry_color_count;
     TreeJoint *tree_joints; /* [2 capacity] tree by tree */
     JointTree *trees;       /* [capacity] */
     TreeGroup *tree_groups; /* [capacity] */

@@ -116,6 +116,36 @@ typedef struct SpringStep {
 /* solve_joint_spring.c */
 SpringStep spring_step(f32 frequency_hz, f32 damping_ratio, f32 h);
 
+/* The dry friction of one joint: solved after all joints, each with a share of the impulse at its
+ * point that leaves the point's velocity unchanged. Pose-dependent data is from after the last
+ * integration. */
+struct DryRow {
+    u32 a, b, joint;
+    JointKind kind;
+    Vec3 local_a, local_b;            /* m, arms in the frames of the bodies */
+    Vec3 start_a, start_b, start_gap; /* at the start of the tick */
+    Vec3 local_x, local_y;            /* universal: its axes, in the frames of a and b */
+    Vec3 arm_a, arm_b;                /* m, to b's anchor, where both forces act */
+    Vec3 share[3];                    /* impulse at the point per unit moment */
+    Symmetric3 response;              /* of the rotation of b relative to a, the point held */
+    Vec3 axes[2];                     /* universal: moments that leave its locked rotation alone */
+    f32 most;                         /* N m s in a step */
+    Vec3 impulse;                     /* N m s: see JointLoad */
+    Vec3 sum_force, sum_moment;       /* of the substeps so far, on b at the anchor */
+};
+
+/* solve_joint_friction.c */
+/* The moment (N m s) of dry friction about a point that takes the most from bodies that turn
+ * against each other with `speed` (rad/s): it stops them, or is `most`, against the speed that
+ * remains. k: the response of the speed to moments, positive semidefinite. */
+Vec3 friction_moment(const Symmetric3 *k, Vec3 speed, f32 most);
+void joint_dry_prepare(const Rigid *rigid, DryRow *row, u32 slot, f32 h);
+void joint_dry_warm_start(Rigid *rigid, const DryRow *row);
+/* relax: updates the pose first, and the impulse counts. */
+void joint_dry_solve(Rigid *rigid, DryRow *row, bool relax);
+/* After the joint has stored its load, force and torque: adds its own. */
+void joint_dry_store(Rigid *rigid, const DryRow *row, f32 tick_s);
+
 /* solve_joint_load.c: increases inertias for this tick where loads would make a body unstable. */
 void joint_take_load(Rigid *rigid, f32 h);
 

@@ -73,6 +73,8 @@ void joint_store_finish(JointStore *store)
     free(store->hinges);
     free(store->hinge_order);
     free(store->row_order);
+    free(store->dry_rows);
+    free(store->dry_order);
     free(store->ball_order);
     free(store->color_of);
     free(store->tree_joints);

@@ -71,9 +71,10 @@ struct TreeRow {
 
 /* Of a group of free trees, from the warm start of a substep on. */
 struct TreeKeep {
-    f32x8 energy; /* J, relative to the centres of the trees */
-    i32x8 alone;  /* all ones: since then only joints, and equal gravity, have acted */
-    i32x8 fits;   /* all ones: neither had anything else before */
+    f32x8 energy;    /* J, relative to the centres of the trees */
+    Vec3x8 velocity; /* m/s, of these */
+    i32x8 alone;     /* all ones: since then only joints, and equal gravity, have acted */
+    i32x8 fits;      /* all ones: neither had anything else before */
 };
 
 /* A group and its data. */
@@ -88,6 +89,7 @@ typedef struct Trees {
     bool lone, taut; /* see JointTree */
     bool exact;      /* solved in doubles: blocks contains other numbers */
     bool ring;       /* with loops: blocks contains those of solve_joint_ring.c */
+    bool dry;        /* a joint has dry friction */
     bool flies;      /* not held, and without springs */
     u32 own_count;   /* movable sides come first */
     u32 fill;        /* see JointTree */

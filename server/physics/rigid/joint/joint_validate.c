@@ -112,6 +112,33 @@ static void validate_colors(const Rigid *rigid, u32 *marks)
     CHECK(balls == store->ball_count && hinges == store->hinge_count && rows == store->row_count);
 }
 
+static void validate_dry(const Rigid *rigid, u32 *marks)
+{
+    const JointStore *store = &rigid->joints;
+    u32 rows = 0;
+    CHECK(store->dry_count <= store->dry_capacity && store->dry_color_count <= JOINT_COLORS + 1);
+    memset(marks, 0, rigid->slots * sizeof(*marks));
+    for (u32 i = 0; i <= JOINT_PGS && store->dry_count > 0; i++) {
+        const DryColor *color = &store->dry_colors[i];
+        CHECK_ITEM(i, color->row == rows);
+        CHECK_ITEM(i, i < store->dry_color_count || i == JOINT_PGS || color->row_count == 0);
+        rows += color->row_count;
+        CHECK_ITEM(i, rows <= store->dry_count);
+        for (u32 n = 0; n < color->row_count; n++) {
+            u32 joint = store->dry_order[color->row + n], sides[2];
+            CHECK_ITEM(joint, joint < store->slots && store->joints[joint].def.friction > 0.0f);
+            CHECK_ITEM(joint, joint_bodies(rigid, joint, &sides[0], &sides[1]));
+            for (u32 k = 0; k < 2 && i < JOINT_COLORS; k++) {
+                if (is_moved(rigid, sides[k])) {
+                    CHECK_ITEM(joint, marks[sides[k]] != i + 1);
+                    marks[sides[k]] = i + 1;
+                }
+            }
+        }
+    }
+    CHECK(rows == store->dry_count);
+}
+
 static void validate_trees(const Rigid *rigid, u32 *marks)
 {
     const JointStore *store = &rigid->joints;
@@ -155,6 +182,7 @@ void joints_validate(Rigid *rigid)
     validate_table(rigid);
     if (rigid->joints.laid_out && rigid->joints.live > 0) {
         validate_colors(rigid, rigid->slot_scratch);
+        validate_dry(rigid, rigid->slot_scratch);
         validate_trees(rigid, rigid->slot_scratch);
     }
 }

@@ -138,6 +138,52 @@ static void arrange(Rigid *rigid)
     }
 }
 
+static bool dry_reserve(Rigid *rigid)
+{
+    JointStore *store = &rigid->joints;
+    return rigid_reserve(rigid, &store->dry_rows, &store->dry_capacity, store->dry_count,
+                         sizeof(DryRow)) &&
+           rigid_reserve(rigid, &store->dry_order, &store->dry_order_capacity, store->dry_count,
+                         sizeof(u32));
+}
+
+/* The same for dry friction, whose joints may be in trees: its colours are its own. */
+static void arrange_dry(Rigid *rigid)
+{
+    JointStore *store = &rigid->joints;
+    memset(store->dry_colors, 0, sizeof(store->dry_colors));
+    store->dry_count = store->dry_color_count = 0;
+    for (u32 pass = 0; pass < 2; pass++) {
+        memset(rigid->colors_used, 0, rigid->slots * sizeof(*rigid->colors_used));
+        for (u32 i = 0; i < store->slots; i++) {
+            u32 a, b;
+            if (!(store->joints[i].def.friction > 0.0f) || !joint_bodies(rigid, i, &a, &b) ||
+                !(is_moved(rigid, a) || is_moved(rigid, b))) {
+                continue;
+            }
+            DryColor *color =
+                &store->dry_colors[joint_is_pgs(rigid, a, b) ? JOINT_PGS : color_of(rigid, a, b)];
+            if (pass == 1) {
+                store->dry_order[color->row + color->row_count] = i;
+            }
+            color->row_count++;
+        }
+        for (u32 i = 0; i <= JOINT_PGS && pass == 0; i++) {
+            DryColor *color = &store->dry_colors[i];
+            color->row = store->dry_count;
+            store->dry_count += color->row_count;
+            store->dry_color_count =
+                i != JOINT_PGS && color->row_count > 0 ? i + 1 : store->dry_color_count;
+            color->row_count = 0;
+        }
+        if (pass == 0 && (store->dry_count == 0 || !dry_reserve(rigid))) {
+            memset(store->dry_colors, 0, sizeof(store->dry_colors));
+            store->dry_count = store->dry_color_count = 0; /* out of memory: none rubs */
+            return;
+        }
+    }
+}
+
 typedef struct Preparing {
     Rigid *rigid;
     f32 h;
@@ -151,6 +197,18 @@ static void prepare_rows(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         bool pgs = i >= store->colors[JOINT_PGS].row;
         joint_row_prepare(run->rigid, &store->rows[i], store->row_order[i],
+                          pgs ? run->rigid->def.tick_s : run->h);
+    }
+}
+
+static void prepare_dry(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const Preparing *run = context;
+    JointStore *store = &run->rigid->joints;
+    for (u32 i = first; i < end; i++) {
+        bool pgs = i >= store->dry_colors[JOINT_PGS].row;
+        joint_dry_prepare(run->rigid, &store->dry_rows[i], store->dry_order[i],
                           pgs ? run->rigid->def.tick_s : run->h);
     }
 }
@@ -206,9 +264,11 @@ static void lay_out(Rigid *rigid)
     JointStore *store = &rigid->joints;
     store->row_count = store->ball_count = store->hinge_count = 0;
     store->color_count = store->tree_group_count = 0;
+    store->dry_count = store->dry_color_count = 0;
     if (store->live > 0) {
         joint_trees_find(rigid);
         arrange(rigid);
+        arrange_dry(rigid);
     }
     store->laid_out = true;
 }
@@ -229,6 +289,7 @@ void joint_prepare(Rigid *rigid, Jobs *jobs, f32 h)
     jobs_run(jobs, store->row_count, ROW_GRAIN, prepare_rows, &run);
     jobs_run(jobs, store->hinge_count, HINGE_GRAIN, prepare_hinges, &run);
     jobs_run(jobs, store->ball_count, BALL_GRAIN, prepare_balls, &run);
+    jobs_run(jobs, store->dry_count, ROW_GRAIN, prepare_dry, &run);
 }
 
 /* ---- each substep ---- */
@@ -380,8 +441,45 @@ static void run_stage(Rigid *rigid, Jobs *jobs, JointStage stage, bool rows, f32
     jobs_run_phases(jobs, phases, count, run_phase, &run);
 }
 
+static void dry_row(Rigid *rigid, DryRow *row, JointStage stage)
+{
+    if (stage == STAGE_WARM_START) {
+        joint_dry_warm_start(rigid, row);
+    } else {
+        joint_dry_solve(rigid, row, stage == STAGE_RELAX);
+    }
+}
+
+static void dry_phase(void *context, u32 phase, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const JointStageRun *run = context;
+    DryRow *rows = run->rigid->joints.dry_rows + run->rigid->joints.dry_colors[phase].row;
+    for (u32 i = first; i < end; i++) {
+        dry_row(run->rigid, &rows[i], run->stage);
+    }
+}
+
+static void run_dry(Rigid *rigid, Jobs *jobs, JointStage stage)
+{
+    const JointStore *store = &rigid->joints;
+    if (store->dry_color_count == 0) {
+        return;
+    }
+    JointStageRun run = {.rigid = rigid, .stage = stage};
+    JobsPhase phases[JOINT_COLORS + 1];
+    for (u32 i = 0; i < store->dry_color_count; i++) {
+        u32 count = store->dry_colors[i].row_count;
+        /* See run_stage. */
+        u32 grain = i == JOINT_COLORS ? count : jobs_grain(jobs, count, ROW_GRAIN);
+        phases[i] = (JobsPhase){.count = count, .grain = grain};
+    }
+    jobs_run_phases(jobs, phases, store->dry_color_count, dry_phase, &run);
+}
+
 void joint_warm_start(Rigid *rigid, Jobs *jobs)
 {
+    run_dry(rigid, jobs, STAGE_WARM_START);
     run_stage(rigid, jobs, STAGE_WARM_START, true, rigid->def.tick_s / (f32)rigid->substeps);
 }
 void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
@@ -391,12 +489,14 @@ void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
             run_stage(rigid, jobs, STAGE_SOLVE, false, h);
         }
         run_stage(rigid, jobs, STAGE_SOLVE, true, h);
+        run_dry(rigid, jobs, STAGE_SOLVE);
         return;
     }
     run_stage(rigid, jobs, STAGE_RELAX, true, h);
     for (u32 round = 1; round < BALL_RELAX_ROUNDS; round++) {
         run_stage(rigid, jobs, STAGE_RELAX_MORE, false, h);
     }
+    run_dry(rigid, jobs, STAGE_RELAX);
 }
 
 /* ---- PGS bodies ---- */
@@ -408,8 +508,18 @@ static JointColor pgs_rows(const Rigid *rigid)
     return store->row_count > 0 ? store->colors[JOINT_PGS] : (JointColor){0};
 }
 
+static void pgs_dry(Rigid *rigid, JointStage stage)
+{
+    const JointStore *store = &rigid->joints;
+    DryColor dry = store->dry_count > 0 ? store->dry_colors[JOINT_PGS] : (DryColor){0};
+    for (u32 i = 0; i < dry.row_count; i++) {
+        dry_row(rigid, &store->dry_rows[dry.row + i], stage);
+    }
+}
+
 void joint_pgs_warm_start(Rigid *rigid)
 {
+    pgs_dry(rigid, STAGE_WARM_START);
     JointColor rows = pgs_rows(rigid);
     for (u32 i = 0; i < rows.row_count; i++) {
         joint_row_warm_start(rigid, &rigid->joints.rows[rows.row + i]);
@@ -422,6 +532,7 @@ void joint_pgs_count(Rigid *rigid)
     for (u32 i = 0; i < rows.row_count; i++) {
         joint_row_count(rigid, &rigid->joints.rows[rows.row + i]);
     }
+    pgs_dry(rigid, STAGE_RELAX); /* the bodies have not moved yet: counts what it gave */
 }
 
 void joint_pgs_solve(Rigid *rigid, f32 tick_s)
@@ -431,6 +542,7 @@ void joint_pgs_solve(Rigid *rigid, f32 tick_s)
     for (u32 i = 0; i < rows.row_count; i++) {
         joint_row_solve(rigid, &rigid->joints.rows[rows.row + i], &hard, tick_s);
     }
+    pgs_dry(rigid, STAGE_SOLVE);
 }
 
 /* ---- the end of a tick ---- */
@@ -468,12 +580,13 @@ typedef struct Storing {
     _Atomic bool asks; /* some joint may break, or keeps its bodies awake */
 } Storing;
 
-/* The phases of joint_finish: each joint is in one row of one of them. */
+/* The phases of joint_finish: each joint is in one row of one of the first four. */
 enum {
     STORE_TREES,
     STORE_ROWS,
     STORE_HINGES,
     STORE_BALLS,
+    STORE_DRY,
     STORE_ASKS,
     STORE_PHASES
 };
@@ -525,6 +638,9 @@ static void store_phase(void *context, u32 phase, u32 first, u32 end, u32 worker
         case STORE_BALLS:
             joint_ball_store(run->rigid, &store->balls[i], run->tick_s);
             break;
+        case STORE_DRY:
+            joint_dry_store(run->rigid, &store->dry_rows[i], run->tick_s);
+            break;
         default:
             if (!joint_is_bounded(&store->joints[i])) {
                 joint_forget_load(&store->joints[i]);
@@ -549,6 +665,7 @@ void joint_finish(Rigid *rigid, f32 tick_s)
         [STORE_ROWS] = {.count = store->row_count, .grain = ROW_GRAIN},
         [STORE_HINGES] = {.count = store->hinge_count, .grain = HINGE_GRAIN},
         [STORE_BALLS] = {.count = store->ball_count, .grain = BALL_GRAIN},
+        [STORE_DRY] = {.count = store->dry_count, .grain = ROW_GRAIN},
         [STORE_ASKS] = {.count = store->slots, .grain = 256},
     };
     jobs_run_phases(rigid->jobs, phases, STORE_PHASES, store_phase, &run);

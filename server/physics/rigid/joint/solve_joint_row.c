@@ -5,16 +5,9 @@
  * follow the bodies' motion since the tick began, so that large motions within a tick stay
  * accurate. Method: TGS-soft (Catto, Solver2D, 2024), soft constraints (Catto, GDC 2011).
  */
-#include "server/physics/rigid/joint/joint_row.h"
+#include "server/physics/rigid/joint/joint_sides.h"
 
 #include "shared/math/trig.h"
-
-/* The two bodies while a row is solved. */
-typedef struct Sides {
-    Vec3 va, wa, vb, wb;
-    f32 ma, mb;
-    const Symmetric3 *ia, *ib;
-} Sides;
 
 /* One row: its Jacobian and the effect of a unit impulse along it. If the joint also has a block
  * (a ball's point, a slider's angles) the impulse includes a share of that block's, `base`,
@@ -26,48 +19,6 @@ typedef struct Axis {
     Vec3 rotation_a, rotation_b; /* I⁻¹ of the moment */
     f32 response;                /* velocity per unit impulse */
 } Axis;
-
-static const BodyState world_state;
-static const Symmetric3 world_inertia;
-
-static inline const BodyState *state_of(const Rigid *rigid, u32 slot)
-{
-    return slot == JOINT_WORLD ? &world_state : &rigid->states[slot];
-}
-static inline const Symmetric3 *inertia_of(const Rigid *rigid, u32 slot)
-{
-    return slot == JOINT_WORLD ? &world_inertia : &rigid->inertias[slot];
-}
-
-static inline Sides sides_read(const Rigid *rigid, const JointRow *row)
-{
-    const BodyState *a = state_of(rigid, row->a), *b = state_of(rigid, row->b);
-    return (Sides){a->velocity,
-                   a->angular_velocity,
-                   b->velocity,
-                   b->angular_velocity,
-                   a->inverse_mass,
-                   b->inverse_mass,
-                   inertia_of(rigid, row->a),
-                   inertia_of(rigid, row->b)};
-}
-/* Immovable bodies are not written: they may be shared between threads. */
-static inline void sides_write(Rigid *rigid, const JointRow *row, const Sides *sides)
-{
-    if (sides->ma > 0.0f) {
-        rigid->states[row->a].velocity = sides->va;
-        rigid->states[row->a].angular_velocity = sides->wa;
-    }
-    if (sides->mb > 0.0f) {
-        rigid->states[row->b].velocity = sides->vb;
-        rigid->states[row->b].angular_velocity = sides->wb;
-    }
-}
-
-static inline Quat orientation_of(const Rigid *rigid, u32 slot)
-{
-    return slot == JOINT_WORLD ? quat_identity() : rigid->bodies[slot].orientation;
-}
 
 /* All but the angle. */
 static inline JointPose pose_now(const Rigid *rigid, const JointRow *row)
@@ -102,11 +53,6 @@ static inline Vec3 axis_z(Quat q)
 
 /* ---- rows ---- */
 
-static inline Symmetric3 rotation_response(const Sides *sides)
-{
-    return symmetric_add(*sides->ia, *sides->ib);
-}
-
 static Axis axis_make(const Sides *sides, Vec3 line, Vec3 lever_a, Vec3 lever_b)
 {
     Axis axis = {line,
@@ -126,16 +72,6 @@ static Axis axis_of_line(const Sides *sides, const JointPose *pose, Vec3 line)
     return axis_make(sides, line, vec3_cross(vec3_add(pose->arm_a, pose->gap), line),
                      vec3_cross(pose->arm_b, line));
 }
-/* The impulse at the point that keeps its velocity when the moment acts; `mass` is the inverse
- * of the point's response. */
-static Vec3 share_of_point(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
-                           Vec3 moment)
-{
-    Vec3 rotation_a = symmetric_mul(sides->ia, moment),
-         rotation_b = symmetric_mul(sides->ib, moment);
-    Vec3 moved = vec3_add(vec3_cross(rotation_b, pose->arm_b), vec3_cross(rotation_a, pose->arm_a));
-    return vec3_neg(symmetric_mul(mass, moved));
-}
 /* The moment that keeps b's angular velocity relative to a when the force acts at b's anchor;
  * `mass` is the inverse of the response to it. */
 static Vec3 share_of_rotation(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
@@ -150,7 +86,7 @@ static Vec3 share_of_rotation(const Sides *sides, const JointPose *pose, const S
 static Axis axis_over_point(const Sides *sides, const JointPose *pose, const Symmetric3 *mass,
                             Vec3 about)
 {
-    Vec3 base = share_of_point(sides, pose, mass, about);
+    Vec3 base = share_of_point(sides, pose->arm_a, pose->arm_b, mass, about);
     Vec3 moment_a = vec3_add(about, vec3_cross(pose->arm_a, base));
     Vec3 moment_b = vec3_add(about, vec3_cross(pose->arm_b, base));
     Axis axis = {vec3_zero(),
@@ -192,48 +128,6 @@ static inline void axis_apply(Sides *sides, const Axis *axis, f32 impulse)
     sides->vb = vec3_add_scaled(sides->vb, impulse * sides->mb, axis->push);
     sides->wb = vec3_add_scaled(sides->wb, impulse, axis->rotation_b);
 }
-static inline void apply_point(Sides *sides, Vec3 arm_a, Vec3 arm_b, Vec3 impulse)
-{
-    sides->va = vec3_add_scaled(sides->va, -sides->ma, impulse);
-    sides->wa = vec3_sub(sides->wa, symmetric_mul(sides->ia, vec3_cross(arm_a, impulse)));
-    sides->vb = vec3_add_scaled(sides->vb, sides->mb, impulse);
-    sides->wb = vec3_add(sides->wb, symmetric_mul(sides->ib, vec3_cross(arm_b, impulse)));
-}
-static inline void apply_moment(Sides *sides, Vec3 moment)
-{
-    sides->wa = vec3_sub(sides->wa, symmetric_mul(sides->ia, moment));
-    sides->wb = vec3_add(sides->wb, symmetric_mul(sides->ib, moment));
-}
-static inline Vec3 point_speed(const Sides *sides, Vec3 arm_a, Vec3 arm_b)
-{
-    return vec3_sub(vec3_add(sides->vb, vec3_cross(sides->wb, arm_b)),
-                    vec3_add(sides->va, vec3_cross(sides->wa, arm_a)));
-}
-
-/* −[r] I⁻¹ [r]: velocity change of the point at the arm by rotation per unit impulse. */
-static inline Symmetric3 arm_response(const Symmetric3 *i, Vec3 r)
-{
-    Vec3 x = vec3_cross(symmetric_mul(i, vec3(0.0f, r.z, -r.y)), r);
-    Vec3 y = vec3_cross(symmetric_mul(i, vec3(-r.z, 0.0f, r.x)), r);
-    Vec3 z = vec3_cross(symmetric_mul(i, vec3(r.y, -r.x, 0.0f)), r);
-    return (Symmetric3){x.x, y.y, z.z, y.x, z.x, z.y};
-}
-static inline Symmetric3 point_response(const Sides *sides, Vec3 arm_a, Vec3 arm_b)
-{
-    Symmetric3 a = arm_response(sides->ia, arm_a), b = arm_response(sides->ib, arm_b);
-    f32 m = sides->ma + sides->mb;
-    Symmetric3 k = symmetric_add(a, b);
-    k.xx += m;
-    k.yy += m;
-    k.zz += m;
-    return k;
-}
-static inline Vec3 limited(Vec3 v, f32 limit)
-{
-    f32 length = vec3_length(v);
-    return length <= limit ? v : vec3_scale(v, limit / length);
-}
-
 /* ---- the free motion: spring, motor, limits ---- */
 
 static void solve_spring(const JointRow *row, JointLoad *impulse, Sides *sides, const Axis *axis,
@@ -670,18 +564,18 @@ static void row_impulse(const JointRow *row, const Sides *sides, const JointPose
     if (row->kind == JOINT_SLIDER) {
         *moment = vec3_add(*moment, share_of_rotation(sides, pose, &block, *force));
     } else if (is_over_point(row->kind)) {
-        *force = vec3_add(*force, share_of_point(sides, pose, &block, *moment));
+        *force = vec3_add(*force, share_of_point(sides, pose->arm_a, pose->arm_b, &block, *moment));
     }
 }
 
 void joint_row_warm_start(Rigid *rigid, const JointRow *row)
 {
-    Sides sides = sides_read(rigid, row);
+    Sides sides = sides_read(rigid, row->a, row->b);
     Vec3 force, moment;
     row_impulse(row, &sides, &row->pose, &force, &moment);
     apply_point(&sides, reach_of_a(row, &row->pose), row->pose.arm_b, force);
     apply_moment(&sides, moment);
-    sides_write(rigid, row, &sides);
+    sides_write(rigid, row->a, row->b, &sides);
 }
 
 static void count_impulse(JointRow *row, const Sides *sides, const JointPose *pose)
@@ -697,9 +591,9 @@ void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h)
     if (!soft) {
         row_follow(rigid, row);
     }
-    Sides sides = sides_read(rigid, row);
+    Sides sides = sides_read(rigid, row->a, row->b);
     row_solve(row, &sides, &row->pose, soft, h);
-    sides_write(rigid, row, &sides);
+    sides_write(rigid, row->a, row->b, &sides);
     if (!soft) {
         count_impulse(row, &sides, &row->pose);
     }
@@ -707,7 +601,7 @@ void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h)
 
 void joint_row_count(Rigid *rigid, JointRow *row)
 {
-    Sides sides = sides_read(rigid, row);
+    Sides sides = sides_read(rigid, row->a, row->b);
     count_impulse(row, &sides, &row->pose);
 }
 
@@ -721,12 +615,13 @@ static JointLoad load_scale(const JointLoad *load, f32 s)
                        load->motor * s,
                        load->lower * s,
                        load->upper * s,
-                       load->swing * s};
+                       load->swing * s,
+                       load->friction};
 }
 
 static void prepare_free_motion(const Rigid *rigid, JointRow *row, const JointDef *def, f32 h)
 {
-    Sides sides = sides_read(rigid, row);
+    Sides sides = sides_read(rigid, row->a, row->b);
     Axis axis;
     f32 value;
     Symmetric3 block = block_mass(row, &sides, &row->pose);

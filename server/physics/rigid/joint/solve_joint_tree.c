@@ -193,7 +193,9 @@ static void end_tree(JointStore *store, JointTree *tree, u32 body_count, u32 hel
     tree->taut = held > body_count + 1;
     tree->flies = held == body_count;
     for (u32 i = 0; i < tree->count; i++) {
-        tree->flies = tree->flies && !store->tree_joints[tree->first + i].links.sprung;
+        const TreeJoint *rows = &store->tree_joints[tree->first + i];
+        tree->flies = tree->flies && !rows->links.sprung;
+        tree->dry = tree->dry || store->joints[rows->joint].def.friction > 0.0f;
     }
     store->tree_body_count += held;
 }
@@ -296,7 +298,7 @@ static bool same_shape(const JointStore *store, const JointTree *one, const Join
 {
     if (one->count != other->count || one->body_count != other->body_count ||
         one->lone != other->lone || one->taut != other->taut || one->exact != other->exact ||
-        one->ring != other->ring || one->flies != other->flies) {
+        one->ring != other->ring || one->flies != other->flies || one->dry != other->dry) {
         return false;
     }
     for (u32 i = 0; i < one->count; i++) {

@@ -15,6 +15,8 @@
 
 /* Ignored fraction of the energy: rounding. */
 #define ENERGY_ROUNDING 1e-5f
+/* Ignored change of the centre's velocity, squared, of that and of the energy: rounding. */
+#define DRIFT_ROUNDING  1e-10f
 /* Maximal squared scale, for parts with little relative motion. */
 #define SCALE_MOST      4.0f
 
@@ -70,6 +72,7 @@ void trees_energy_begin(const Trees *t, i32x8 fits)
     }
     Whole w = whole_of(t);
     t->keep->energy = inner_energy(t, &w);
+    t->keep->velocity = w.velocity;
     t->keep->fits = fits;
     t->keep->alone = ~(i32x8){0};
     for (u32 i = 1; i < t->own_count; i++) {
@@ -151,6 +154,17 @@ static void take_drift(const Trees *t, Whole *w)
     w->velocity = vec3x8_add_scaled(w->velocity, f32x8_set(1.0f) / w->mass, drift);
 }
 
+/* Dry friction in a tree changes velocities between its joints' solves, but not that of the centre:
+ * lanes of which nothing else has. */
+static i32x8 left_alone(const Trees *t, const Whole *w)
+{
+    Vec3x8 change = vec3x8_sub(w->velocity, t->keep->velocity);
+    f32x8 speed = vec3x8_dot(w->velocity, w->velocity);
+    f32x8 most = DRIFT_ROUNDING * (speed + t->keep->energy / w->mass);
+    return t->keep->alone & (vec3x8_dot(change, change) <= most);
+}
+
+/* Friction only takes energy: of a tree that has it a gain is removed, and a loss stays. */
 void trees_energy_keep(const Trees *t)
 {
     if (!t->flies || !i32x8_any(t->keep->alone)) {
@@ -159,7 +173,8 @@ void trees_energy_keep(const Trees *t)
     Whole w = whole_of(t);
     f32x8 most = f32x8_set(ENERGY_ROUNDING) * t->keep->energy, one = f32x8_set(1.0f);
     f32x8 gain = inner_energy(t, &w) - t->keep->energy, apart = f32x8_set(0.0f);
-    i32x8 lanes = t->keep->alone & (f32x8_abs(gain) > most);
+    i32x8 lanes =
+        t->dry ? left_alone(t, &w) & (gain > most) : t->keep->alone & (f32x8_abs(gain) > most);
     if (!i32x8_any(lanes)) {
         return;
     }

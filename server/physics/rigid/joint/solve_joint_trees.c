@@ -37,6 +37,7 @@ Trees joint_trees_of(Rigid *rigid, const TreeGroup *group)
                    .exact = tree->exact,
                    .ring = tree->ring,
                    .flies = tree->flies,
+                   .dry = tree->dry,
                    .own_count = tree->own_count,
                    .fill = tree->fill,
                    .ends = store->ring_ends + tree->body};
@@ -422,15 +423,18 @@ static void trees_back(const Trees *t, i32x8 lanes)
     }
 }
 
-/* A body whose velocity differs from the one stored here was changed by others than its joints. */
+/* A body whose velocity differs from the one stored here was changed by others than its joints; or
+ * by their friction, see trees_energy_keep. */
 static void sides_gather(const Trees *t)
 {
     for (u32 i = 0; i < t->side_count; i++) {
         TreeSides *side = &t->sides[i];
         Side from = side_gather(t->rigid->states, side->slots);
-        t->keep->alone &= (from.velocity.x == side->velocity.x) &
-                          (from.velocity.y == side->velocity.y) &
-                          (from.velocity.z == side->velocity.z);
+        if (!t->dry) {
+            t->keep->alone &= (from.velocity.x == side->velocity.x) &
+                              (from.velocity.y == side->velocity.y) &
+                              (from.velocity.z == side->velocity.z);
+        }
         side->velocity = from.velocity;
         side->angular_velocity = from.angular_velocity;
         side->mass = f32x8_and(side->moves, from.mass);

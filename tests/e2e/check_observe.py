@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks a page of metrics, and deploy/observe against it.
+"""Checks pages of metrics, and deploy/observe against them.
 
-usage: check_observe.py METRICS_FILE     exit 1 with what is wrong
-The page: each family has help and type before its samples, names and units as Prometheus wants them,
+usage: check_observe.py SERVER_PAGE [PAGE ...]     exit 1 with what is wrong
+A page: each family has help and type before its samples, names and units as Prometheus wants them,
 no sample twice, histograms that add up. deploy/observe: each metric that rules and dashboard name is
-on the page; panels lie side by side. With promtool on the PATH it checks pages, rules and their tests.
+on a page; panels lie side by side. With promtool on the PATH it checks pages, rules and their tests.
 """
 import json
 import pathlib
@@ -83,7 +83,7 @@ def check_names(types):
     for path in sorted(OBSERVE.iterdir()):
         for name in sorted(set(METRIC.findall(path.read_text()))):
             if name != "plenum_" and family_of(name, types) not in types:
-                fault(f"{path.name}: {name} is not among the server's metrics")
+                fault(f"{path.name}: {name} is on no page of metrics")
 
 
 def check_dashboard():
@@ -110,16 +110,20 @@ def promtool(*arguments, text=None):
 
 
 def main():
-    text = pathlib.Path(sys.argv[1]).read_text()
-    types, samples = check_page(text)
-    check_names(types)
+    texts = [pathlib.Path(name).read_text() for name in sys.argv[1:]]
+    types, samples = check_page(texts[0])
+    others = {}
+    for text in texts[1:]:
+        others.update(check_page(text)[0])
+    check_names(types | others)
     check_dashboard()
     for name in ("plenum_join_seconds_count", "plenum_snapshot_encode_seconds_count",
                  "plenum_client_budget_bytes_per_second_count", "plenum_tick_seconds_count"):
         if samples.get((name, ""), 0) == 0:
             fault(f"{name}: nothing was measured")
     if shutil.which("promtool"):
-        promtool("check", "metrics", text=text)
+        for text in texts:
+            promtool("check", "metrics", text=text)
         promtool("check", "config", str(OBSERVE / "prometheus.yml"))
         promtool("test", "rules", str(OBSERVE / "plenum.rules.test.yml"))
     for line in faults:

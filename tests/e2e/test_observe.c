@@ -31,23 +31,46 @@ static u32 observed_start(Process *server, u32 *world_port, const char *option, 
     return port;
 }
 
+static void save_page(u32 port, const char *path)
+{
+    page_get(port, "/metrics", page, sizeof page);
+    const char *body = strstr(page, "\r\n\r\n");
+    assert_non_null(body);
+    file_write(path, body + 4);
+}
+
+/* The page of a lobby. */
+static void save_lobby(const char *path)
+{
+    Process lobby, tool;
+    char key[PATH_BYTES_MAX], line[64];
+    snprintf(key, sizeof key, "%s", test_path("lobby"));
+    process_start(&tool, "plenum-tool", "keygen", key, NULL);
+    assert_int_equal(process_wait(&tool, 30.0), 0);
+    snprintf(key, sizeof key, "%s", test_path("lobby.pub"));
+    process_start(&lobby, "plenum-tool", "lobby", "--listen", "127.0.0.1:0", "--key", key, NULL);
+    assert_true(process_line(&lobby, "ready ", line, sizeof line, 30.0));
+    save_page((u32)strtoul(line + 6, NULL, 10), path);
+    assert_int_equal(process_stop(&lobby), 0);
+}
+
 static void test_metrics(void **state)
 {
     PL_UNUSED(state);
     Process server, client, python;
     u32 world_port, port = observed_start(&server, &world_port, "--threads", "1");
-    char saved[PATH_BYTES_MAX];
+    char saved[PATH_BYTES_MAX], lobby[PATH_BYTES_MAX];
     snprintf(saved, sizeof saved, "%s", test_path("metrics.txt"));
+    snprintf(lobby, sizeof lobby, "%s", test_path("lobby.txt"));
     process_start(&client, "plenum-client", "--headless", "--duration", "4",
                   server_address(world_port), NULL);
     assert_true(page_says(port, "/metrics", "plenum_join_seconds_count 1"));
     assert_int_equal(process_wait(&client, 30.0), 0);
     assert_true(page_says(port, "/metrics", "plenum_sessions_ended_total{reason=\"left\"} 1"));
-    page_get(port, "/metrics", page, sizeof page);
-    const char *body = strstr(page, "\r\n\r\n");
-    assert_non_null(body);
-    file_write(saved, body + 4);
-    process_start(&python, "python3", "-B", source_path("tests/e2e/check_observe.py"), saved, NULL);
+    save_page(port, saved);
+    save_lobby(lobby);
+    process_start(&python, "python3", "-B", source_path("tests/e2e/check_observe.py"), saved, lobby,
+                  NULL);
     int code = process_wait(&python, 60.0);
     char *said = file_text(python.err);
     if (code != 0) {

@@ -27,7 +27,7 @@ typedef struct ServerOptions {
     char probe[OPTION_LINES_BYTES];
     char secret[PASSWORD_BYTES_MAX];
     bool audit_json;
-    u32 per_address, per_site, half_open, joins_minute, reserved, queue;
+    u32 per_address, per_site, half_open, joins_minute, reserved, queue, own_times;
     bool limit_local;
     u32 snapshot_rate, threads, clients_max, memory_mib;
     const char *checkpoint, *saves;
@@ -155,6 +155,7 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
     out->open_role = -1;
     out->reserved = options->reserved;
     out->queue_max = options->queue;
+    out->own_times = options->own_times;
     out->bans = options->bans;
     out->password = options->password != NULL ? options->secret : NULL;
     out->allow = options->allow;
@@ -572,6 +573,7 @@ int main(int argc, char **argv)
                              .joins_minute = 20,
                              .reserved = 2,
                              .queue = 32,
+                             .own_times = 8,
                              .speed = 1.0,
                              .probe_format = "text",
                              .log = "info"};

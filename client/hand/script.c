@@ -398,6 +398,8 @@ static const char *const controls[CONTROL_KIND_COUNT] = {
     [CONTROL_LOOP_LAST] = "loop_last",
     [CONTROL_BACK] = "back",
     [CONTROL_UNDO] = "undo",
+    [CONTROL_LEAVE] = "leave",
+    [CONTROL_RETURN] = "return",
 };
 
 static u32 control_kind(const char *name)

@@ -60,6 +60,8 @@ const Presence *connection_presences(const Connection *connection, u32 *count);
 const MessageStatus *connection_status(const Connection *connection);
 /* The recorded tick that a tick of the stream shows; the same in a live world. */
 f64 connection_recorded_tick(const Connection *connection, f64 stream_tick);
+/* While away (OWN_TIME_AWAY): the recorded tick of the common time. */
+f64 connection_common_tick(const Connection *connection);
 /* What is on the recording; NULL: a live world, or not known yet. `version` (may be NULL) changes
  * with every new one. */
 const MessageSurvey *connection_survey(const Connection *connection, u32 *version);

@@ -92,6 +92,7 @@ struct Connection {
     u32 user_count;
     PresenceList presences;
     MessageStatus status;
+    u64 status_ns;                       /* when it came */
     PlaySegment segments[SEGMENTS_KEPT]; /* [segment_count] of a recording's stream, oldest first */
     u32 segment_count;
     MessageSurvey survey;  /* of a recording; arrays in survey_storage */

@@ -516,7 +516,11 @@ const DebugPicture *connection_debug(Connection *connection)
 /* Keeps the last segments of a recording's stream: packets of former ones are still to be shown. */
 static void status_receive(Connection *connection, const MessageStatus *status)
 {
+    if ((status->own_time == OWN_TIME_AWAY) != (connection->status.own_time == OWN_TIME_AWAY)) {
+        connection->segment_count = 0; /* another stream */
+    }
     connection->status = *status;
+    connection->status_ns = connection->now_ns;
     const PlaySegment *play = &status->play;
     u32 count = connection->segment_count;
     const PlaySegment *newest = count > 0 ? &connection->segments[count - 1] : NULL;
@@ -551,6 +555,15 @@ f64 connection_recorded_tick(const Connection *connection, f64 stream_tick)
     f64 moved = fmax(stream_tick - (f64)segment->stream_tick, 0.0);
     f64 tick = (f64)segment->tick + (f64)segment->direction * moved;
     return fmin(fmax(tick, (f64)connection->status.first_tick), (f64)connection->status.last_tick);
+}
+
+f64 connection_common_tick(const Connection *connection)
+{
+    const MessageStatus *status = &connection->status;
+    f64 passed_s = (f64)(connection->now_ns - connection->status_ns) * 1e-9;
+    f64 moved = passed_s * (f64)status->common_speed * (f64)connection->tick_rate;
+    f64 tick = (f64)status->common_tick + moved;
+    return fmin(fmax(tick, (f64)status->first_tick), (f64)status->last_tick);
 }
 
 static bool survey_receive(Connection *connection, const MessageSurvey *survey, u8 *storage)

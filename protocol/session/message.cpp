@@ -7,6 +7,7 @@
 #include "protocol/field/frame.h"
 #include "protocol/session/message_cpp.h"
 #include "protocol/session/message_debug_cpp.h"
+#include "protocol/session/message_status_cpp.h"
 #include "protocol/session/message_storage.h"
 #include "shared/base/limits.h"
 
@@ -174,7 +175,7 @@ Offset<void> status_to_wire(FlatBufferBuilder &b, const MessageStatus &m)
     return wire::CreateStatus(b, m.paused != 0, m.replay != 0, m.slowed != 0, m.seekable != 0,
                               m.speed, m.first_tick, m.last_tick, m.tick_ms, m.play.stream_tick,
                               m.play.tick, i8(m.play.direction), m.loop_first, m.loop_last,
-                              m.back_s)
+                              m.back_s, u8(m.own_time), m.common_tick, m.common_speed)
         .Union();
 }
 
@@ -647,28 +648,6 @@ bool welcome_from_wire(Checker &c, const wire::Welcome &w, MessageWelcome &m)
     return c.whole(w.role(), 0, ROLE_COUNT - 1, "role") &&
            c.whole(w.tick_rate(), TICK_RATE_MIN, TICK_RATE_MAX, "tick_rate") &&
            c.whole(w.snapshot_rate(), 1, TICK_RATE_MAX, "snapshot_rate");
-}
-
-bool status_from_wire(Checker &c, const wire::Status &w, MessageStatus &m)
-{
-    m.paused = w.paused();
-    m.replay = w.replay();
-    m.slowed = w.slowed();
-    m.seekable = w.seekable();
-    m.speed = w.speed();
-    m.first_tick = w.first_tick();
-    m.last_tick = w.last_tick();
-    m.tick_ms = w.tick_ms();
-    m.play.stream_tick = w.stream_tick();
-    m.play.tick = w.shown_tick();
-    m.play.direction = w.direction();
-    m.loop_first = w.loop_first();
-    m.loop_last = w.loop_last();
-    m.back_s = w.back_s();
-    return c.number(m.speed, -1000.0f, 1000.0f, "speed") &&
-           c.number(m.tick_ms, 0.0f, 1e9f, "tick_ms") &&
-           c.number(f32(m.play.direction), -1.0f, 1.0f, "direction") &&
-           c.number(m.back_s, 0.0f, 1e6f, "back_s");
 }
 
 bool guests_from_wire(Checker &c, const wire::Guests &w, Message &m, Storage &storage)

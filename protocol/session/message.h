@@ -62,8 +62,18 @@ typedef enum ControlKind {
     CONTROL_LOOP_LAST = 8,  /* and at which it ends; not after its begin: no loop */
     CONTROL_BACK = 9,       /* value: world time s by which a live world is taken back */
     CONTROL_UNDO = 10,      /* take back the user's last spawn, removal or parameter */
+    CONTROL_LEAVE = 11,     /* leave the common time of a recording; where OWN_TIME_OFFERED */
+    CONTROL_RETURN = 12,    /* return to it */
     CONTROL_KIND_COUNT
 } ControlKind;
+
+/* Whether a user may watch a recording in a time of his own. */
+typedef enum OwnTime {
+    OWN_TIME_NONE = 0,    /* no: all watch together */
+    OWN_TIME_OFFERED = 1, /* yes; he watches the common time */
+    OWN_TIME_AWAY = 2,    /* he does */
+    OWN_TIME_COUNT
+} OwnTime;
 
 /* What the ticks of a recording's stream show: from `stream_tick` on the recorded ticks `tick`,
  * `tick` + direction, ... Ticks of a stream ascend, whichever way the recording is played. */
@@ -238,6 +248,9 @@ typedef struct MessageStatus {
     PlaySegment play;          /* of a recording */
     u64 loop_first, loop_last; /* ticks of a recording that are repeated; 0, 0: none */
     f32 back_s;                /* how far a live world can be taken back, world time; 0: not */
+    OwnTime own_time;
+    u64 common_tick;  /* while away: the recorded tick of the common time now, */
+    f32 common_speed; /* and its speed; 0: paused */
 } MessageStatus;
 
 typedef struct Message {

@@ -68,8 +68,11 @@ static bool role_may_input(Role role, u32 input_kind)
     }
 }
 
-static bool role_may_control(Role role, u32 control_kind)
+static bool role_may_control(Role role, u32 control_kind, bool own)
 {
+    if (own || control_kind == CONTROL_LEAVE || control_kind == CONTROL_RETURN) {
+        return role >= ROLE_PARTICIPANT;
+    }
     if (control_kind == CONTROL_UNDO) {
         return role >= ROLE_PARTICIPANT; /* of what the role allowed before */
     }
@@ -112,9 +115,9 @@ int authorize_input(Permissions *permissions, const Input *input, u64 now_ms)
     return 0;
 }
 
-int authorize_control(Permissions *permissions, u32 control_kind, u64 now_ms)
+int authorize_control(Permissions *permissions, u32 control_kind, bool own, u64 now_ms)
 {
-    if (!role_may_control(permissions->role, control_kind)) {
+    if (!role_may_control(permissions->role, control_kind, own)) {
         return ERROR_DENIED;
     }
     /* Dragging along a timeline seeks once per frame. */

@@ -44,7 +44,8 @@ void permissions_relay(Permissions *permissions, u64 now_ms);
 /* 0, ERROR_DENIED (role) or ERROR_LIMIT (rate). A grab pays for its release, too, so that nobody
  * is without a token while he holds something; a release of nothing costs one like any action. */
 int authorize_input(Permissions *permissions, const Input *input, u64 now_ms);
-int authorize_control(Permissions *permissions, u32 control_kind, u64 now_ms);
+/* own: the time that it controls is the user's own. */
+int authorize_control(Permissions *permissions, u32 control_kind, bool own, u64 now_ms);
 int authorize_chat(Permissions *permissions, u64 now_ms);
 /* Counts a datagram of `bytes`; false: flood, disconnect. */
 bool rate_limit_packet(Permissions *permissions, u32 bytes, u64 now_ms);

@@ -26,6 +26,12 @@ void chronicle_note(Host *host, const Session *session, u32 kind, const char *te
     }
 }
 
+/* 0 is now: for who is in his own time, there. */
+static u64 tick_named(const Session *session, u64 tick)
+{
+    return tick == 0 && session->own != NULL ? (u64)stream_recorded_tick(session->own) : tick;
+}
+
 void chronicle_bookmark(Host *host, Session *session, u64 tick, const char *text)
 {
     ErrorText error = {0};
@@ -33,7 +39,8 @@ void chronicle_bookmark(Host *host, Session *session, u64 tick, const char *text
         session_notice(host, session, "viewers cannot set bookmarks");
     } else if (authorize_chat(&session->permissions, host->now_ms) != 0) {
         session_notice(host, session, "too many bookmarks: wait a moment");
-    } else if (note_put(host, session, tick, RECORDING_NOTE_BOOKMARK, text, &error) != 0) {
+    } else if (note_put(host, session, tick_named(session, tick), RECORDING_NOTE_BOOKMARK, text,
+                        &error) != 0) {
         session_notice(host, session, error.text);
     } else {
         log_info("user \"%s\": bookmark \"%s\"", session->name, text);

@@ -115,6 +115,7 @@ void host_iterate(Host *host, u64 now_ns)
         replicate_clock(host);
         transfers_pump(host);
         sessions_check(host);
+        own_times_check(host);
         entry_queue(host);
         moderate_run(host);
         saves_run(host);
@@ -204,7 +205,7 @@ static void on_http(uv_poll_t *handle, int status, int events)
     http_run(host->loop->http);
 }
 
-static void source_wake(void *context)
+void host_wake(void *context)
 {
     Host *host = context;
     uv_async_send(&host->loop->wake);
@@ -256,10 +257,11 @@ static bool state_create(Host *host, ErrorText *error)
     host->sessions = calloc(host->session_capacity, sizeof *host->sessions);
     host->roster = calloc(host->roster_capacity, sizeof *host->roster);
     host->hands = calloc(host->roster_capacity, sizeof *host->hands);
+    host->owns = calloc(u32_max(host->options.own_times, 1), sizeof *host->owns);
     host->loop = calloc(1, sizeof *host->loop);
     host->accounts = calloc(ACCOUNTS, sizeof *host->accounts);
-    if (host->accounts == NULL || host->sessions == NULL || host->roster == NULL ||
-        host->hands == NULL || host->loop == NULL || host->admit == NULL ||
+    if (host->owns == NULL || host->accounts == NULL || host->sessions == NULL ||
+        host->roster == NULL || host->hands == NULL || host->loop == NULL || host->admit == NULL ||
         !scratch_reserve(host, 64 << 10)) {
         error_set(error, ERROR_MEMORY, "out of memory for %u clients", host->options.clients_max);
         return false;
@@ -356,6 +358,7 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
     host->options = *options;
     host->options.clients_max = u32_min(u32_max(options->clients_max, 1), CLIENTS_MAX);
     host->options.queue_max = u32_min(options->queue_max, CLIENTS_MAX);
+    host->options.own_times = u32_min(options->own_times, CLIENTS_MAX);
     host->options.reserved = u32_min(options->reserved, host->options.clients_max / 4);
     host->options.snapshot_rate = u32_min(u32_max(options->snapshot_rate, 1), (u32)TICK_RATE_MAX);
     host->link = link;
@@ -375,7 +378,7 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
         return NULL;
     }
     keep_restore(host);
-    if (source->ops->start(source, source_wake, host, error) != 0) {
+    if (source->ops->start(source, host_wake, host, error) != 0) {
         host_destroy(host);
         return NULL;
     }
@@ -407,6 +410,9 @@ void host_destroy(Host *host)
         return;
     }
     /* First: its thread may still wake the loop. */
+    for (u32 i = 0; host->owns != NULL && i < host->options.own_times; i++) {
+        stream_finish(&host->owns[i]); /* they borrow from the common source */
+    }
     stream_finish(&host->common);
     if (host->loop != NULL && host->loop->running) {
         console_destroy(host->console);
@@ -431,6 +437,7 @@ void host_destroy(Host *host)
     if (host->sessions != NULL) {
         seal_wipe(host->sessions, host->session_capacity * sizeof *host->sessions);
     }
+    free(host->owns);
     free(host->sessions);
     free(host->roster);
     free(host->hands);

@@ -46,6 +46,7 @@ typedef struct HostOptions {
     u32 client_bytes_s;         /* maximal rate per client; 0: default */
     u64 memory_max_bytes;       /* above it joins and spawns are refused; 0: no limit */
     struct Trace *trace;        /* trace.h, borrowed; NULL none */
+    u32 own_times;              /* of a recording: how many may leave the common time; 0: none */
     const char *saves; /* folder of the worlds that operators save by name; NULL: they cannot */
     const char *record, *checkpoint; /* what the source writes, to report the room there; or NULL */
 } HostOptions;

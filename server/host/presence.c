@@ -29,10 +29,11 @@ enum {
 PL_STATIC_ASSERT(PRESENCES_MAX *PRESENCE_BYTES + PRESENCE_HEAD_BYTES <= STATE_PAYLOAD_BYTES_MAX,
                  "a message is one packet");
 
+/* Who left the common time is not where the others look, nor they where he does. */
 static bool presence_active(const Session *session)
 {
     return session->state == SESSION_LIVE && (session->world_sent || session->guest_of != 0) &&
-           (session->cursor_visible || session->grabbed != 0);
+           (session->cursor_visible || session->grabbed != 0) && session->own == NULL;
 }
 
 static Presence presence_of(const Session *session)
@@ -143,6 +144,25 @@ static bool presence_due(const Host *host, const Session *session, bool changed)
     return session->state == SESSION_LIVE && session->world_here && (!waits || hurry);
 }
 
+/* Who is in his own time sees nobody. */
+static void presence_send_none(Host *host, Session *session)
+{
+    Message message = {.kind = MESSAGE_PRESENCE};
+    u32 bytes = 0;
+    if (!presence_due(host, session, session->presence_hash != 0)) {
+        return;
+    }
+    session->presence_same = session->presence_hash != 0 ? 0 : session->presence_same + 1;
+    session->presence_hash = 0;
+    message.presence.to = UINT32_MAX;
+    message.presence.serial = ++host->presence_serial;
+    u8 *cleartext = message_encode(&message, &bytes);
+    if (cleartext != NULL) {
+        presence_notify(host, session, cleartext, bytes);
+    }
+    message_free(cleartext);
+}
+
 void presence_send(Host *host)
 {
     Presence own[PRESENCES_MAX + 1];
@@ -152,6 +172,10 @@ void presence_send(Host *host)
     u8 *shared = NULL; /* all presences, for all clients for which they fit */
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
+        if (session->own != NULL) {
+            presence_send_none(host, session);
+            continue;
+        }
         bool changed = session->presence_hash != hash;
         if (!presence_due(host, session, changed)) {
             continue;

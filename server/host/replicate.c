@@ -68,9 +68,14 @@ static void epoch_begin(Host *host, Stream *stream, const Frame *frame)
         0) {
         log_error("the source describes entities that do not fit its fields");
     }
-    grabs_clear(host);
+    if (stream == &host->common) {
+        grabs_clear(host);
+    }
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
+        if (stream_of(host, session) != stream) {
+            continue;
+        }
         snapshot_sender_destroy(session->sender);
         session->sender = NULL;
         session->world_sent = false;
@@ -125,19 +130,20 @@ static bool only_impacts(const MessageEvents *events)
     return true;
 }
 
-/* Sends events to all clients in one encoding; a refusal goes only to its user. */
-static void events_notify(Host *host, const Frame *frame, bool epoch)
+/* Sends events to all who watch the stream in one encoding; a refusal goes only to its user. */
+static void events_notify(Host *host, const Stream *stream, const Frame *frame, bool epoch)
 {
     Message message = {.kind = MESSAGE_EVENTS};
     u32 first = 0;
+    bool common = stream == &host->common; /* the others have no users */
     message.events.tick = frame->tick;
     /* Runs between refusals: usually the whole tick is one run. */
     for (u32 i = 0; i <= frame->event_count; i++) {
         const Event *event = i < frame->event_count ? &frame->events[i] : NULL;
-        if (event != NULL && event->kind == EVENT_GRAB) {
+        if (common && event != NULL && event->kind == EVENT_GRAB) {
             grab_apply(host, event);
         }
-        if (event != NULL) {
+        if (common && event != NULL) {
             spawns_event(host, event);
             undo_event(host, event);
         }
@@ -147,12 +153,12 @@ static void events_notify(Host *host, const Frame *frame, bool epoch)
         message.events.events = frame->events != NULL ? &frame->events[first] : NULL;
         message.events.count = i - first;
         if (message.events.count > 0 && !epoch && host->stats.clients > 0) {
-            sessions_message(host, CHANNEL_BULK, &message,
-                             only_impacts(&message.events) ? impacts_wanted : NULL);
+            stream_message(host, stream, CHANNEL_BULK, &message,
+                           only_impacts(&message.events) ? impacts_wanted : NULL);
             host->stats.events += message.events.count;
         }
         first = i + 1;
-        Session *session = event != NULL ? session_of_user(host, event->user) : NULL;
+        Session *session = common && event != NULL ? session_of_user(host, event->user) : NULL;
         if (session != NULL) {
             session_refused(host, session, event->sequence, event->code);
         }
@@ -171,7 +177,27 @@ static void frame_apply(Host *host, Stream *stream, Frame *frame)
         }
     }
     history_push(&stream->history, frame);
-    events_notify(host, frame, epoch);
+    events_notify(host, stream, frame, epoch);
+}
+
+/* As told to those who watch the stream. */
+static MessageStatus status_now(const Host *host, const Stream *stream)
+{
+    MessageStatus status = stream->status.status;
+    const MessageStatus *common = &host->common.status.status;
+    bool own = stream != &host->common;
+    status.own_time = own_times_offered(host) ? OWN_TIME_OFFERED : OWN_TIME_NONE;
+    status.own_time = own ? OWN_TIME_AWAY : status.own_time;
+    status.common_tick = own ? (u64)stream_recorded_tick(&host->common) : 0;
+    status.common_speed = own && !common->paused ? common->speed : 0.0f;
+    return status;
+}
+
+/* True: those in their own time have not heard yet where the common one jumped. */
+static bool common_moved(const Host *host, const Stream *stream)
+{
+    const PlaySegment *play = &host->common.status.status.play;
+    return stream != &host->common && memcmp(play, &stream->common_sent, sizeof *play) != 0;
 }
 
 /* The world and what changed its entities since it was packed. */
@@ -200,7 +226,7 @@ static void world_send(Host *host, const Stream *stream, Session *session)
     session->world_sent = true;
     session->world_here = false;
     session->early_bytes = 0;
-    message.status = stream->status.status;
+    message.status = status_now(host, stream);
     session_message(host, session, CHANNEL_CONTROL, &message);
     chronicle_send(host, session);
     saves_send(host, session);
@@ -211,7 +237,8 @@ static void worlds_send(Host *host, Stream *stream)
     bool ready = false;
     for (u32 i = 0; i < host->peer_capacity && stream->history.newest != NULL; i++) {
         Session *session = &host->sessions[i];
-        if (session->state == SESSION_LIVE && !session->world_sent) {
+        if (session->state == SESSION_LIVE && !session->world_sent &&
+            stream_of(host, session) == stream) {
             if (!ready && !(ready = transfer_world_ready(host, stream))) {
                 return;
             }
@@ -298,6 +325,7 @@ static bool states_wanted(Host *host, Session *session)
         bool near;
         f64 rtt_ms, bytes_s = transfer_bytes_s(session, &rtt_ms, &near);
         session->world_here = true;
+        session->here_ms = host->now_ms;
         if (!session->joined) {
             buckets_add(&host->measures.join, &BOUNDS_SECONDS,
                         (f64)(host->now_ms - session->opened_ms) * 1e-3);
@@ -351,7 +379,7 @@ static void snapshots_send(Host *host, Stream *stream)
     }
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
-        if (states_wanted(host, session)) {
+        if (stream_of(host, session) == stream && states_wanted(host, session)) {
             snapshot_send(host, stream, session);
         }
     }
@@ -388,6 +416,12 @@ static void snapshots_due(Host *host, Stream *stream)
 void replicate_frames(Host *host)
 {
     bool any = frames_take(host, &host->common);
+    for (u32 i = 0; i < host->options.own_times; i++) {
+        Stream *own = &host->owns[i];
+        if (own->source != NULL && !own->abandoned && frames_take(host, own)) {
+            snapshots_due(host, own);
+        }
+    }
     debug_subscription_send(host);
     if (any) {
         snapshots_due(host, &host->common);
@@ -424,18 +458,20 @@ static void roster_send(Host *host)
 
 static void status_send(Host *host, Stream *stream)
 {
-    const MessageStatus *now = &stream->status.status;
+    const MessageStatus wanted = status_now(host, stream), *now = &wanted;
     const MessageStatus *sent = &stream->status_sent;
     bool changed = now->paused != sent->paused || now->slowed != sent->slowed ||
                    now->speed != sent->speed || now->last_tick != sent->last_tick ||
                    now->loop_first != sent->loop_first || now->loop_last != sent->loop_last ||
-                   memcmp(&now->play, &sent->play, sizeof now->play) != 0;
+                   memcmp(&now->play, &sent->play, sizeof now->play) != 0 ||
+                   now->common_speed != sent->common_speed || common_moved(host, stream);
     if (!changed && host->now_ms < stream->status_ms) {
         return;
     }
     Message message = {.kind = MESSAGE_STATUS};
     message.status = *now;
-    sessions_message(host, CHANNEL_CONTROL, &message, NULL);
+    stream_message(host, stream, CHANNEL_CONTROL, &message, NULL);
+    stream->common_sent = host->common.status.status.play;
     stream->status_sent = *now;
     stream->status_ms = host->now_ms + STATUS_MS;
 }
@@ -452,6 +488,12 @@ static void snapshots_late(Host *host, Stream *stream)
 void replicate_clock(Host *host)
 {
     snapshots_late(host, &host->common);
+    for (u32 i = 0; i < host->options.own_times; i++) {
+        if (host->owns[i].source != NULL && !host->owns[i].abandoned) {
+            snapshots_late(host, &host->owns[i]);
+            status_send(host, &host->owns[i]);
+        }
+    }
     if (host->stats.clients == 0) {
         return;
     }

@@ -87,6 +87,7 @@ static void session_end(Host *host, Session *session)
         debug_subscription_update(host);
     }
     entry_leave(host, session);
+    own_time_end(host, session);
     snapshot_sender_destroy(session->sender);
     session->sender = NULL;
     transfer_end(session);
@@ -436,7 +437,8 @@ static int input_check_rights(Host *host, Session *session, Input *input)
     if (host->common.status.forwarded) {
         return 0; /* the server above has the frames of all ticks */
     }
-    LagWorld world = {&host->common.history, &host->common.entities, host->tick_rate};
+    const Stream *stream = stream_of(host, session);
+    LagWorld world = {&stream->history, &stream->entities, host->tick_rate};
     return lag_compensate(&world, input, reach_m);
 }
 
@@ -452,7 +454,8 @@ static void input_receive(Host *host, Session *session, Input *input)
         input->user = session->user;
         /* A relay may be one that only watches. */
         int full = host->common.status.forwarded ? ERROR_DENIED : ERROR_LIMIT;
-        code = host->common.source->ops->input(host->common.source, input, 1) == 1 ? 0 : full;
+        Source *source = stream_of(host, session)->source;
+        code = source->ops->input(source, input, 1) == 1 ? 0 : full;
     }
     if (code == ERROR_LIMIT && input->kind == INPUT_RELEASE && input->user == session->user) {
         release_later(host, session->user, input->sequence);
@@ -524,29 +527,47 @@ void world_taken_back(Host *host, const char *by, f64 seconds)
     sessions_message(host, CHANNEL_CONTROL, &message, NULL);
 }
 
+/* 0 or a negative Error, with what a user is told. */
+static int control_run(Host *host, Session *session, u32 kind, f64 value, ErrorText *error)
+{
+    Source *source = stream_of(host, session)->source;
+    int code = authorize_control(&session->permissions, kind, session->own != NULL, host->now_ms);
+    if (code == 0 && kind == CONTROL_LEAVE) {
+        return own_time_leave(host, session, error);
+    }
+    if (code == 0 && kind == CONTROL_RETURN) {
+        return own_time_return(host, session, error);
+    }
+    if (code == 0) {
+        code = kind == CONTROL_UNDO ? undo_run(host, session)
+                                    : source->ops->control(source, session->user, kind, value);
+    }
+    return code != 0 ? error_set(error, (Error)code, "%s", error_name((Error)code)) : 0;
+}
+
 static void control_receive(Host *host, Session *session, u32 kind, f64 value)
 {
     char text[TEXT_BYTES_MAX];
-    int code = authorize_control(&session->permissions, kind, host->now_ms);
-    if (code == 0 && kind == CONTROL_UNDO) {
-        code = undo_run(host, session);
-    } else if (code == 0) {
-        code = host->common.source->ops->control(host->common.source, session->user, kind, value);
-    }
+    ErrorText error = {0};
+    /* What somebody does in his own time concerns nobody else. */
+    bool own = session->own != NULL && kind != CONTROL_RETURN;
+    int code = control_run(host, session, kind, value, &error);
     if (code != 0) {
-        snprintf(text, sizeof text, "refused: %s", error_name((Error)code));
+        snprintf(text, sizeof text, "refused: %.200s", error.text);
         session_notice(host, session, text);
         host->stats.inputs_refused++;
         return;
     }
-    host->common.status_ms = host->now_ms;
+    stream_of(host, session)->status_ms = host->now_ms;
     if (kind == CONTROL_BACK) {
         world_taken_back(host, session->name, value);
     }
-    snprintf(text, sizeof text, "%u %g", kind, value);
-    session_audit(host, session, "control", NULL, text, code);
-    log_write(kind == CONTROL_SEEK ? LOG_DEBUG : LOG_INFO, "user \"%s\": control %u, value %g",
-              session->name, kind, value);
+    if (!own) {
+        snprintf(text, sizeof text, "%u %g", kind, value);
+        session_audit(host, session, "control", NULL, text, code);
+    }
+    log_write(own || kind == CONTROL_SEEK ? LOG_DEBUG : LOG_INFO,
+              "user \"%s\": control %u, value %g", session->name, kind, value);
 }
 
 /* ---- commands ---- */

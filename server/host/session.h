@@ -96,6 +96,8 @@ typedef struct Session {
     TokenBucket refusals; /* limits answers to refused inputs */
     Budget budget;
     SnapshotSender *sender; /* NULL until the world was sent */
+    Stream *own;            /* the stream that it has for itself; NULL: it watches the common one */
+    u64 here_ms;            /* when the world of its stream was there */
     u64 opened_ms, heard_ms;
     u32 input_newest; /* sequence of the last handled input */
     u16 echo_ms;      /* the client's clock in its newest packet, and the arrival time of that */
@@ -198,6 +200,9 @@ struct Host {
     int spare_fd; /* kept for /healthz; −1: none */
 
     Stream common;  /* what all watch together */
+    Stream *owns;   /* [options.own_times]; those without a source are free */
+    u32 own_count;  /* sessions that have one */
+    u32 own_next;   /* varies their epochs */
     u32 debug_mask; /* union of all subscriptions */
     Scene *scene;   /* own copy, for the shapes of entities */
     u32 tick_rate;
@@ -217,6 +222,17 @@ struct Host {
     Service service;
     struct HostLoop *loop;
 };
+
+/* What the session watches. */
+static inline Stream *stream_of(Host *host, const Session *session)
+{
+    return session->own != NULL ? session->own : &host->common;
+}
+
+/* ---- host.c ---- */
+
+/* From any thread: the loop runs soon. context: the Host. */
+void host_wake(void *context);
 
 /* ---- session.c ---- */
 
@@ -385,6 +401,9 @@ typedef bool SessionFilter(Host *host, Session *session, u32 bytes);
 /* Tells all who took the world back. */
 void world_taken_back(Host *host, const char *by, f64 seconds);
 void sessions_message(Host *host, u32 channel, const Message *message, SessionFilter *wants);
+/* The same for those who watch one stream. */
+void stream_message(Host *host, const Stream *stream, u32 channel, const Message *message,
+                    SessionFilter *wants);
 /* Tells one client that its input was refused. */
 void session_notice(Host *host, Session *session, const char *text);
 /* Part of the answer to a command of this session; code counts in its NOTICE_END. */
@@ -473,6 +492,22 @@ u32 above_presences(Host *host, Presence *out, u32 max);
 void above_run(Host *host);
 /* Passes up what a user of this host said. */
 void above_notify(Host *host, const Message *message);
+
+/* ---- own_time.c: who leaves the common time of a recording ---- */
+
+/* True: users may leave, as far as there is a stream for them. */
+bool own_times_offered(const Host *host);
+/* Which recorded tick the newest frame is. */
+f64 stream_recorded_tick(const Stream *stream);
+/* The session gets a stream of its own, which begins where the common one is, or watches the common
+ * one again. 0 or a negative Error with a text for the user: ERROR_UNSUPPORTED, ERROR_STATE,
+ * ERROR_LIMIT, ERROR_MEMORY. */
+int own_time_leave(Host *host, Session *session, ErrorText *error);
+int own_time_return(Host *host, Session *session, ErrorText *error);
+/* Gives up the stream of a session that ends, if it has one. */
+void own_time_end(Host *host, Session *session);
+/* Ends streams that nobody watches, and brings back those whose stream failed. */
+void own_times_check(Host *host);
 
 /* ---- replicate.c ---- */
 

@@ -27,6 +27,12 @@ int session_message(Host *host, Session *session, u32 channel, const Message *me
 
 void sessions_message(Host *host, u32 channel, const Message *message, SessionFilter *wants)
 {
+    stream_message(host, NULL, channel, message, wants);
+}
+
+void stream_message(Host *host, const Stream *stream, u32 channel, const Message *message,
+                    SessionFilter *wants)
+{
     u32 bytes = 0;
     u8 *cleartext = message_encode(message, &bytes);
     if (cleartext == NULL) {
@@ -38,6 +44,7 @@ void sessions_message(Host *host, u32 channel, const Message *message, SessionFi
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
         if (session->state != SESSION_LIVE || !session->world_sent ||
+            (stream != NULL && stream_of(host, session) != stream) ||
             (wants != NULL && !wants(host, session, bytes))) {
             continue;
         }
@@ -80,8 +87,8 @@ void session_refused(Host *host, Session *session, u32 sequence, int code)
     if (!session->world_sent || !token_bucket_take(&session->refusals, 1.0, host->now_ms)) {
         return;
     }
-    message.events.tick =
-        host->common.history.newest != NULL ? host->common.history.newest->tick : 0;
+    const Frame *newest = stream_of(host, session)->history.newest;
+    message.events.tick = newest != NULL ? newest->tick : 0;
     message.events.events = &event;
     message.events.count = 1;
     session_message(host, session, CHANNEL_BULK, &message);

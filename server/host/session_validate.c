@@ -33,7 +33,7 @@ static void validate_budget(u32 item, const Budget *budget)
 /* A free session owns nothing and has nothing to send. */
 static void validate_absent(u32 item, const Session *session)
 {
-    CHECK_ITEM(item, session->sender == NULL && session->bulk == NULL);
+    CHECK_ITEM(item, session->sender == NULL && session->bulk == NULL && session->own == NULL);
     CHECK_ITEM(item, !session->welcomed && session->debug_mask == 0);
 }
 
@@ -48,6 +48,8 @@ static void validate_live(Host *host, u32 item, const Session *session)
     CHECK_ITEM(item, (session->debug_mask & ~host->debug_mask) == 0);
     CHECK_ITEM(item, session->world_sent == (session->sender != NULL));
     CHECK_ITEM(item, !session->world_here || session->world_sent);
+    const Stream *own = session->own;
+    CHECK_ITEM(item, own == NULL || (own->source != NULL && !own->abandoned));
     CHECK_ITEM(item, vec3_is_finite(session->view.eye) && session->rtt_ms >= 0.0);
     if (session->guest_of == 0) {
         validate_budget(item, &session->budget);
@@ -84,18 +86,20 @@ static void validate_formers(const Host *host)
 
 void sessions_validate(Host *host)
 {
-    u32 live = 0, waiting = 0, mask = 0;
+    u32 live = 0, waiting = 0, mask = 0, own = 0;
     for (u32 i = 0; i < host->session_capacity; i++) {
         validate_session(host, i, &host->sessions[i]);
         live += host->sessions[i].state == SESSION_LIVE && host->sessions[i].guest_of == 0;
         const Session *session = &host->sessions[i];
         waiting += session->waits;
+        own += session->own != NULL;
         CHECK_ITEM(i, !session->waits || session->state == SESSION_WAITING);
         mask |= host->sessions[i].debug_mask;
     }
     CHECK(live == host->stats.clients && live <= host->options.clients_max);
     CHECK(waiting == host->stats.waiting && waiting <= host->options.queue_max);
     CHECK(mask == host->debug_mask);
+    CHECK(own == host->own_count && own <= host->options.own_times);
     validate_formers(host);
 }
 

@@ -122,6 +122,12 @@ typedef struct SourceOps {
     int (*save)(Source *source, SaveKind kind, const char *path, ErrorText *error);
     /* True once for each that began, when it has ended. */
     bool (*saved)(Source *source, SourceSaved *out);
+    /* The same recording once more, not started, for one who leaves the common time: it begins
+     * where this one is and runs as this one does. It borrows from this one and is destroyed
+     * before it. NULL with an error. The operation NULL: not supported. */
+    Source *(*again)(Source *source, ErrorText *error);
+    /* Asks its thread to end; true once `destroy` needs not wait for it. NULL: it never does. */
+    bool (*quit)(Source *source);
     /* ---- of a source that follows another server; NULL: not supported ---- */
     /* The next thing said there, MESSAGE_CHAT or MESSAGE_NOTICE, for all clients; false: none. */
     bool (*said)(Source *source, Message *out);

@@ -30,7 +30,8 @@ enum {
     LATE_NS_MAX = NS_PER_S / 4, /* if later than this, playback continues from now */
     FRAMES_PER_S_MAX = 240,     /* faster than this, frames are left out */
     STEPS_MAX = 3600,
-    GAP_S = 2, /* what the recorder lost beyond this is a jump */
+    GAP_S = 2,                  /* what the recorder lost beyond this is a jump */
+    AGAIN_BYTES_MAX = 64 << 20, /* of frames that one who left the common time keeps */
 };
 
 #define SPEED_MIN 0.05
@@ -38,7 +39,8 @@ enum {
 
 typedef struct RecordingSource {
     Source source;
-    Tape *tape; /* the thread's once it runs; head and info are constant */
+    Tape *tape; /* the thread's once it runs; NULL: the thread opens it */
+    bool again; /* made by source_again: the head is borrowed. Head and info are constant */
     RecordingHead head;
     RecordingInfo info;
     SourceWorldOptions options;
@@ -52,8 +54,8 @@ typedef struct RecordingSource {
     pthread_mutex_t mutex; /* guards everything below */
     pthread_cond_t changed;
     FrameQueue made;
-    bool quit, paused, finished, at_end;
-    bool begun; /* a frame was produced */
+    bool quit, ended, paused, finished, at_end; /* ended: the thread is done */
+    bool begun;                                 /* a frame was produced */
     Error error;
     f64 speed;                 /* negative: backwards */
     i64 steps;                 /* requested single steps, in either direction */
@@ -339,13 +341,46 @@ static int play_move(RecordingSource *s, const PlayMove *move)
     return frame != NULL ? hand_over(s, frame, at_tick, &made) : ERROR_MEMORY;
 }
 
+/* The file may be another one meanwhile. */
+static bool same_recording(const RecordingSource *s, const Tape *tape)
+{
+    const MessageWorld *a = &s->head.world, *b = &tape_head(tape)->world;
+    return tape_info(tape)->first_tick == s->info.first_tick &&
+           tape_info(tape)->last_tick == s->info.last_tick && a->field_count == b->field_count &&
+           memcmp(a->fields, b->fields, a->field_count * sizeof a->fields[0]) == 0 &&
+           a->scene_bytes == b->scene_bytes && memcmp(a->scene, b->scene, a->scene_bytes) == 0;
+}
+
+/* On the thread, since an index may be long. 0 or a negative Error. */
+static int open_again(RecordingSource *s)
+{
+    ErrorText error = {0};
+    s->tape = tape_create(s->path, &error);
+    if (s->tape == NULL) {
+        log_error("recording: cannot be opened again: %s", error.text);
+        return ERROR_FORMAT; /* ERROR_NOT_FOUND would be its end */
+    }
+    tape_keep(s->tape, AGAIN_BYTES_MAX);
+    return same_recording(s, s->tape) ? 0 : ERROR_FORMAT;
+}
+
 static void *play(void *context)
 {
     RecordingSource *s = context;
     u64 base_ns = 0, base_tick = 0;
+    int opened = s->tape != NULL ? 0 : open_again(s);
+    if (opened != 0) {
+        stop_at(s, opened);
+    }
     for (;;) {
-        PlayMove move = wait_for_move(s, &base_ns, &base_tick);
+        PlayMove move = {.order = ORDER_QUIT};
+        if (opened == 0) {
+            move = wait_for_move(s, &base_ns, &base_tick);
+        }
         if (move.order == ORDER_QUIT) {
+            pthread_mutex_lock(&s->mutex);
+            s->ended = true;
+            pthread_mutex_unlock(&s->mutex);
             return NULL;
         }
         int result = play_move(s, &move);
@@ -364,12 +399,13 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
     s->wake = wake;
     s->wake_context = context;
     /* The first picture is shown even when playback starts paused. */
-    s->steps = 1;
+    s->steps = s->again ? 0 : 1; /* one made again begins with a seek */
     if (pthread_create(&s->thread, NULL, play, s) != 0) {
         return error_set(error, ERROR_MEMORY, "cannot start the playback thread");
     }
     s->running = true;
-    s->survey = survey_create(s->path, wake, context); /* without one there are no marks */
+    /* Without one there are no marks; those of a source made again are the other's. */
+    s->survey = s->again ? NULL : survey_create(s->path, wake, context);
     return 0;
 }
 
@@ -542,6 +578,19 @@ static int source_note(Source *source, const RecordingNote *note, ErrorText *err
     return result;
 }
 
+static bool source_quit(Source *source)
+{
+    RecordingSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    s->quit = true;
+    pthread_cond_signal(&s->changed);
+    bool ended = s->ended || !s->running;
+    pthread_mutex_unlock(&s->mutex);
+    return ended;
+}
+
+static Source *source_again(Source *source, ErrorText *error);
+
 static void source_destroy(Source *source)
 {
     RecordingSource *s = from(source);
@@ -574,6 +623,8 @@ static const SourceOps operations = {
     .status = source_status,
     .survey = source_survey,
     .note = source_note,
+    .again = source_again,
+    .quit = source_quit,
 };
 
 static int find_probe(RecordingSource *s, ErrorText *error)
@@ -592,24 +643,20 @@ static int seek_start(RecordingSource *s, ErrorText *error)
     return branch_tick(s->options.at, s->head.tick_rate, &s->info, &s->seek_tick, error);
 }
 
-Source *source_recording_create(const char *path, const SourceWorldOptions *options,
-                                ErrorText *error)
+/* What both ways to make a source have in common; without a tape. */
+static RecordingSource *recording_create(const char *path, const RecordingHead *head,
+                                         const RecordingInfo *info,
+                                         const SourceWorldOptions *options, ErrorText *error)
 {
-    Tape *tape = tape_create(path, error);
-    if (tape == NULL) {
-        return NULL;
-    }
     RecordingSource *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        tape_destroy(tape);
         error_set(error, ERROR_MEMORY, "%s: out of memory", path);
         return NULL;
     }
     s->source.ops = &operations;
-    s->tape = tape;
     s->path = strdup(path);
-    s->head = *tape_head(tape);
-    s->info = *tape_info(tape);
+    s->head = *head;
+    s->info = *info;
     s->options = *options;
     s->paused = options->paused;
     s->speed = options->speed > 0.0 ? options->speed : 1.0;
@@ -622,17 +669,50 @@ Source *source_recording_create(const char *path, const SourceWorldOptions *opti
     pthread_condattr_destroy(&monotonic);
     const MessageWorld *world = &s->head.world;
     s->fields = field_set_create(world->fields, world->field_count);
-    if (seek_start(s, error) != 0) {
-        source_destroy(&s->source);
-        return NULL;
-    }
     if (s->fields == NULL || s->path == NULL ||
         entity_list_set(&s->entities, s->fields, world->entities, world->entity_count) != 0 ||
         entity_list_set(&s->sent, s->fields, world->entities, world->entity_count) != 0) {
         error_set(error, ERROR_FORMAT, "%s: its entities do not fit its fields", path);
-    } else if (options->probe == NULL || find_probe(s, error) == 0) {
-        return &s->source;
+        source_destroy(&s->source);
+        return NULL;
     }
-    source_destroy(&s->source);
-    return NULL;
+    return s;
+}
+
+static Source *source_again(Source *source, ErrorText *error)
+{
+    RecordingSource *s = from(source);
+    SourceWorldOptions options = {.speed = 1.0};
+    RecordingSource *other = recording_create(s->path, &s->head, &s->info, &options, error);
+    if (other == NULL) {
+        return NULL;
+    }
+    pthread_mutex_lock(&s->mutex);
+    other->again = true;
+    other->paused = s->paused;
+    other->speed = s->speed;
+    other->seek = true;
+    other->seek_tick = s->at_tick;
+    pthread_mutex_unlock(&s->mutex);
+    return &other->source;
+}
+
+Source *source_recording_create(const char *path, const SourceWorldOptions *options,
+                                ErrorText *error)
+{
+    Tape *tape = tape_create(path, error);
+    if (tape == NULL) {
+        return NULL;
+    }
+    RecordingSource *s = recording_create(path, tape_head(tape), tape_info(tape), options, error);
+    if (s == NULL) {
+        tape_destroy(tape);
+        return NULL;
+    }
+    s->tape = tape;
+    if (seek_start(s, error) != 0 || (options->probe != NULL && find_probe(s, error) != 0)) {
+        source_destroy(&s->source);
+        return NULL;
+    }
+    return &s->source;
 }

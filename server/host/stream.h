@@ -1,7 +1,8 @@
 /*
  * stream.h: one stream of frames as replicated to those who watch it: its source, the frames of the
  * last seconds, what is encoded of the newest, and the world for those who come. A host has one
- * that all share. Private to the host's parts (session.h).
+ * that all share, and one for each session that left it (own_time.c). Private to the host's parts
+ * (session.h).
  * Layer: server/host, private.
  */
 #ifndef PLENUM_SERVER_HOST_STREAM_H
@@ -33,6 +34,10 @@ typedef struct Stream {
     Event *world_tail; /* [WORLD_TAIL_MAX] spawns and removals since it was described */
     u32 world_tail_count;
     u64 snapshot_ns, status_ms; /* when the next is due */
+    /* ---- of a stream that one session has for itself ---- */
+    u64 opened_ms;
+    bool abandoned;          /* nobody watches it: it ends when its source can */
+    PlaySegment common_sent; /* the common stream's, as told to its session */
 } Stream;
 
 enum {

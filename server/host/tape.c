@@ -17,7 +17,7 @@ enum {
 struct Tape {
     RecordingReader *reader;
     const RecordingInfo *info;
-    u64 frames_max;
+    u64 bytes_max;             /* of frames */
     Frame *frames[FRAMES_MAX]; /* consecutive recorded ones, ascending; references */
     u32 count;
     bool at_reader; /* the last of them is the one that the reader read last */
@@ -38,6 +38,7 @@ Tape *tape_create(const char *path, ErrorText *error)
         return NULL;
     }
     tape->info = recording_reader_info(tape->reader);
+    tape->bytes_max = FRAMES_BYTES_MAX;
     return tape;
 }
 
@@ -59,6 +60,11 @@ void tape_destroy(Tape *tape)
     }
 }
 
+void tape_keep(Tape *tape, u64 bytes)
+{
+    tape->bytes_max = bytes;
+}
+
 const RecordingHead *tape_head(const Tape *tape)
 {
     return recording_reader_head(tape->reader);
@@ -73,7 +79,7 @@ const RecordingInfo *tape_info(const Tape *tape)
 static void frames_push(Tape *tape, Frame *frame)
 {
     u64 bytes = frame->fields->frame_bytes + 256;
-    u32 most = (u32)u64_min(u64_max(FRAMES_BYTES_MAX / bytes, 2), FRAMES_MAX);
+    u32 most = (u32)u64_min(u64_max(tape->bytes_max / bytes, 2), FRAMES_MAX);
     if (tape->count >= most) {
         u32 gone = u32_max(most / 8, 1);
         for (u32 i = 0; i < gone; i++) {

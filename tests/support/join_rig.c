@@ -139,8 +139,15 @@ void join_rig_start_kinds(JoinRig *rig, const Scene *scene, const MatterList *ki
 
 void join_rig_start_with(JoinRig *rig, Source *source)
 {
-    HostOptions options = {
-        .clients_max = CLIENTS, .snapshot_rate = 30, .open_role = ROLE_OPERATOR, .relays = true};
+    HostOptions options = {.open_role = ROLE_OPERATOR, .relays = true};
+    join_rig_start_options(rig, source, &options);
+}
+
+void join_rig_start_options(JoinRig *rig, Source *source, const HostOptions *wanted)
+{
+    HostOptions options = *wanted;
+    options.clients_max = CLIENTS;
+    options.snapshot_rate = 30;
     ErrorText error = {0};
     memset(rig, 0, sizeof *rig);
     log_set_level(LOG_ERROR);

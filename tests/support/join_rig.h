@@ -29,6 +29,8 @@ void join_rig_start(JoinRig *rig, const Scene *scene, const u8 *scene_bytes, u32
 void join_rig_start_kinds(JoinRig *rig, const Scene *scene, const struct MatterList *kinds);
 /* The same with any source, which it takes over; the source may read the rig's clock. */
 void join_rig_start_with(JoinRig *rig, Source *source);
+/* The same with further options of the host; clients_max and snapshot_rate are set. */
+void join_rig_start_options(JoinRig *rig, Source *source, const HostOptions *wanted);
 /* The source alone, for other hosts: a world of `scene` (borrowed) at the clock of `rig`
  * (borrowed). */
 Source *join_rig_source(const JoinRig *rig, const Scene *scene);

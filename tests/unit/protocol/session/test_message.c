@@ -275,9 +275,15 @@ static void test_recorded_time(void **state)
     in.status.play = (PlaySegment){.stream_tick = 70, .tick = 30, .direction = -1};
     in.status.loop_first = 5;
     in.status.loop_last = 10;
+    in.status.own_time = OWN_TIME_AWAY;
+    in.status.common_tick = 77;
+    in.status.common_speed = -0.5f;
     round_trip(&in, &out, &storage);
     assert_true(out.status.speed == -2.0f);
     assert_memory_equal(&out.status.play, &in.status.play, sizeof in.status.play);
+    assert_int_equal(out.status.own_time, OWN_TIME_AWAY);
+    assert_int_equal(out.status.common_tick, 77);
+    assert_true(out.status.common_speed == -0.5f);
     assert_true(out.status.loop_first == 5 && out.status.loop_last == 10);
     message_free(storage);
 

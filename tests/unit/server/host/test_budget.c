@@ -460,10 +460,10 @@ static void test_roles(void **state)
     assert_int_equal(authorize_input(&permissions, &input, 0), 0);
     input.kind = INPUT_RESET;
     assert_int_equal(authorize_input(&permissions, &input, 0), ERROR_DENIED);
-    assert_int_equal(authorize_control(&permissions, CONTROL_PAUSE, 0), ERROR_DENIED);
+    assert_int_equal(authorize_control(&permissions, CONTROL_PAUSE, false, 0), ERROR_DENIED);
     permissions_init(&permissions, ROLE_OPERATOR, 0);
     assert_int_equal(authorize_input(&permissions, &input, 0), 0);
-    assert_int_equal(authorize_control(&permissions, CONTROL_PAUSE, 0), 0);
+    assert_int_equal(authorize_control(&permissions, CONTROL_PAUSE, false, 0), 0);
     input.kind = INPUT_KIND_COUNT;
     assert_int_equal(authorize_input(&permissions, &input, 0), ERROR_DENIED);
 }

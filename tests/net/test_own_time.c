@@ -1,0 +1,339 @@
+/*
+ * test_own_time.c: a user leaves the common time of a recording, looks around on his own and
+ * returns; those who stayed notice nothing. Limits, the end of a session while away, and requests
+ * that make no sense. In real time, as the source uses its own clock.
+ */
+#include "client/link/timeline.h"
+#include "protocol/record/recording.h"
+#include "server/host/session.h"
+#include "shared/base/clock.h"
+#include "shared/base/log.h"
+#include "tests/support/field_source.h"
+#include "tests/support/join_rig.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define GIVE_UP_NS 60000000000ull
+
+enum {
+    TICKS = 600,
+    VIEWERS = 2,
+    STAY_MS = 2100, /* as long nobody returns */
+};
+
+typedef struct Stage {
+    JoinRig rig;
+    FieldSet *fields;
+    const char *path;
+    Connection *clients[VIEWERS];
+    char said[TEXT_BYTES_MAX]; /* the newest notice to the first client */
+} Stage;
+
+static const char *recorded(FieldSet *fields)
+{
+    static char path[64];
+    snprintf(path, sizeof path, "%s", "/tmp/plenum-test-own-XXXXXX");
+    u64 zero = 0;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(path); /* the recorder must create it */
+    Source *source = field_source_create(&zero, &zero);
+    RecordingHead head = {.tick_rate = FIELD_SOURCE_HZ, .build = "test"};
+    source->ops->describe(source, &head.world);
+    Entity entities[FIELD_SOURCE_FIELDS];
+    field_source_entities(entities);
+    head.world.epoch = 1;
+    RecordingWriter *writer = recording_writer_create(path, &head, NULL);
+    assert_non_null(writer);
+    for (u64 tick = 0; tick < TICKS; tick++) {
+        Frame *frame = field_source_frame(fields, tick);
+        assert_int_equal(recording_writer_tick(writer, frame, NULL, 0), 0);
+        frame_release(frame);
+    }
+    assert_int_equal(recording_writer_destroy(writer), 0);
+    source->ops->destroy(source);
+    return path;
+}
+
+static void run(JoinRig *rig, Connection **clients, u32 count, u32 ms)
+{
+    for (u32 i = 0; i < ms; i++) {
+        clock_sleep_until_ns(rig->now_ns);
+        join_rig_step(rig, clients, count);
+    }
+}
+
+static f64 recorded_tick(Connection *client)
+{
+    return connection_recorded_tick(client, timeline_tick(connection_timeline(client)));
+}
+
+/* Runs until all of them show the tick, however slow the machine is, with the recorded values. */
+static void until_all_show(JoinRig *rig, Connection **clients, u32 count, f64 tick)
+{
+    u64 begun_ns = clock_now_ns();
+    ShownPoint point;
+    Vec3 wanted = field_swarm(20, tick / FIELD_SOURCE_HZ);
+    for (u32 c = 0; c < count;) {
+        if (clock_now_ns() - begun_ns > GIVE_UP_NS) {
+            fail_msg("client %u stands at tick %.6f instead of %.6f", c, recorded_tick(clients[c]),
+                     tick);
+        }
+        run(rig, clients, count, 20);
+        bool shows = connection_state(clients[c]) == CONNECTION_LIVE &&
+                     fabs(recorded_tick(clients[c]) - tick) < 1e-9 &&
+                     timeline_point(connection_timeline(clients[c]), FIELD_SWARM, 20, &point) &&
+                     vec3_distance(point.position, wanted) < 0.02f;
+        c = shows ? c + 1 : 0;
+    }
+}
+
+/* Runs until the condition holds. */
+#define UNTIL(stage, condition)                                                                    \
+    do {                                                                                           \
+        u64 begun_ns = clock_now_ns();                                                             \
+        while (!(condition)) {                                                                     \
+            if (clock_now_ns() - begun_ns > GIVE_UP_NS) {                                          \
+                fail_msg("never: %s", #condition);                                                 \
+            }                                                                                      \
+            stage_run(stage, 10);                                                                  \
+        }                                                                                          \
+    } while (0)
+
+static void stage_run(Stage *stage, u32 ms)
+{
+    ConnectionNews news;
+    run(&stage->rig, stage->clients, VIEWERS, ms);
+    while (stage->clients[0] != NULL && connection_news(stage->clients[0], &news)) {
+        if (news.text[0] != 0) {
+            memcpy(stage->said, news.text, sizeof stage->said);
+        }
+    }
+}
+
+static bool said(const Stage *stage, const char *text)
+{
+    return strstr(stage->said, text) != NULL;
+}
+
+/* Two participants before a recording that stands still at tick 120. */
+static void stage_start(Stage *stage, u32 own_times)
+{
+    ErrorText error = {0};
+    SourceWorldOptions options = {.speed = 1.0, .paused = true};
+    HostOptions host = {.open_role = ROLE_PARTICIPANT, .own_times = own_times};
+    NetsimOptions line = {.delay_ms = 1};
+    memset(stage, 0, sizeof *stage);
+    stage->fields = field_source_fields();
+    stage->path = recorded(stage->fields);
+    Source *source = source_recording_create(stage->path, &options, &error);
+    assert_non_null(source);
+    join_rig_start_options(&stage->rig, source, &host);
+    for (u32 i = 0; i < VIEWERS; i++) {
+        stage->clients[i] = join_rig_connect(&stage->rig, &line, &line);
+    }
+    UNTIL(stage, stage->rig.host->common.history.newest != NULL); /* its first step is made */
+    assert_int_equal(source->ops->control(source, 0, CONTROL_SEEK, 2.0), 0);
+    until_all_show(&stage->rig, stage->clients, VIEWERS, 120.0);
+}
+
+static void stage_stop(Stage *stage)
+{
+    for (u32 i = 0; i < VIEWERS; i++) {
+        ConnectionStats stats = {0};
+        if (stage->clients[i] != NULL) {
+            connection_stats(stage->clients[i], &stats);
+        }
+        assert_int_equal(stats.desyncs, 0);
+        connection_destroy(stage->clients[i]);
+    }
+    join_rig_stop(&stage->rig);
+    unlink(stage->path);
+    field_set_release(stage->fields);
+}
+
+static void control(Stage *stage, u32 client, ControlKind kind, f64 value)
+{
+    stage->said[0] = 0;
+    assert_int_equal(connection_control(stage->clients[client], kind, value), 0);
+}
+
+static OwnTime own_time(const Stage *stage, u32 client)
+{
+    return connection_status(stage->clients[client])->own_time;
+}
+
+static bool same_picture(const Stage *stage)
+{
+    for (u32 i = 0; i < stage->fields->fields[FIELD_SWARM].capacity; i++) {
+        ShownPoint a, b;
+        bool shown = timeline_point(connection_timeline(stage->clients[0]), FIELD_SWARM, i, &a);
+        if (timeline_point(connection_timeline(stage->clients[1]), FIELD_SWARM, i, &b) != shown ||
+            (shown && vec3_distance(a.position, b.position) != 0.0f)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* To the last bit, once the details are there. */
+static void both_show_same(Stage *stage, f64 tick)
+{
+    until_all_show(&stage->rig, stage->clients, VIEWERS, tick);
+    UNTIL(stage, same_picture(stage));
+}
+
+static void test_leave_and_return(void **state)
+{
+    (void)state;
+    Stage stage;
+    stage_start(&stage, 2);
+    Connection *away = stage.clients[0], *stays = stage.clients[1];
+    Source *common = stage.rig.source;
+    assert_int_equal(own_time(&stage, 0), OWN_TIME_OFFERED);
+    u32 epoch = connection_epoch(stays), away_epoch = connection_epoch(away);
+    u32 worlds = connection_worlds(away);
+    PlaySegment before = connection_status(stays)->play;
+
+    control(&stage, 0, CONTROL_LEAVE, 0.0);
+    UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_AWAY && connection_epoch(away) != away_epoch);
+    until_all_show(&stage.rig, &away, 1, 120.0); /* it begins where the others are */
+    assert_int_equal(own_time(&stage, 1), OWN_TIME_OFFERED);
+    control(&stage, 0, CONTROL_SEEK, 6.0);
+    until_all_show(&stage.rig, stage.clients, 1, 360.0);
+    control(&stage, 0, CONTROL_STEP, -3.0);
+    until_all_show(&stage.rig, stage.clients, 1, 357.0);
+    control(&stage, 0, CONTROL_SPEED, -1.0);
+    control(&stage, 0, CONTROL_RESUME, 0.0);
+    UNTIL(&stage, recorded_tick(away) < 330.0);
+    control(&stage, 0, CONTROL_SEEK, -1.0);
+    UNTIL(&stage, said(&stage, "refused"));
+
+    /* Those who stayed got the same stream all the time, and not a frame of the other. */
+    PlaySegment after = connection_status(stays)->play;
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_int_equal(connection_epoch(stays), epoch);
+    assert_true(fabs(recorded_tick(stays) - 120.0) < 1e-9);
+    assert_int_equal(connection_status(stays)->paused, 1);
+    assert_true(connection_status(stays)->speed == 1.0f);
+    assert_true(fabs(connection_common_tick(away) - 120.0) < 1e-9);
+
+    /* The common time moves, for them alone; who is away is told where it is. */
+    assert_int_equal(common->ops->control(common, 0, CONTROL_SEEK, 4.0), 0);
+    until_all_show(&stage.rig, &stays, 1, 240.0);
+    UNTIL(&stage, fabs(connection_common_tick(away) - 240.0) < 1e-9);
+    assert_int_equal(connection_status(away)->paused, 0);
+
+    stage_run(&stage, STAY_MS);
+    control(&stage, 0, CONTROL_RETURN, 0.0);
+    UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_OFFERED);
+    both_show_same(&stage, 240.0);
+    assert_int_equal(common->ops->control(common, 0, CONTROL_STEP, 5.0), 0);
+    both_show_same(&stage, 245.0);
+    assert_int_equal(connection_worlds(away), worlds); /* nothing was loaded again */
+    assert_int_equal(connection_epoch(stays), epoch);
+
+    /* Many times: the streams are given back, and the epochs go round. */
+    for (u32 i = 0; i < 4; i++) {
+        control(&stage, 0, CONTROL_LEAVE, 0.0);
+        UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_AWAY);
+        control(&stage, 0, CONTROL_SEEK, 1.0 + i);
+        until_all_show(&stage.rig, &away, 1, 60.0 + 60.0 * i);
+        stage_run(&stage, STAY_MS);
+        control(&stage, 0, CONTROL_RETURN, 0.0);
+        UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_OFFERED);
+        both_show_same(&stage, 245.0);
+    }
+    stage_stop(&stage);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    Stage stage;
+    stage_start(&stage, 1);
+    control(&stage, 1, CONTROL_LEAVE, 0.0);
+    UNTIL(&stage, own_time(&stage, 1) == OWN_TIME_AWAY);
+    control(&stage, 0, CONTROL_LEAVE, 0.0);
+    UNTIL(&stage, said(&stage, "1 already watch"));
+    assert_int_equal(own_time(&stage, 0), OWN_TIME_OFFERED);
+    assert_int_equal(stage.rig.host->own_count, 1);
+
+    /* Who goes while he is away leaves no stream behind. */
+    connection_destroy(stage.clients[1]);
+    NetsimOptions line = {.delay_ms = 1};
+    stage.clients[1] = join_rig_connect(&stage.rig, &line, &line);
+    UNTIL(&stage, stage.rig.host->own_count == 0 && stage.rig.host->owns[0].source == NULL);
+    UNTIL(&stage, connection_state(stage.clients[1]) == CONNECTION_LIVE);
+    control(&stage, 0, CONTROL_LEAVE, 0.0);
+    UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_AWAY);
+    control(&stage, 0, CONTROL_SEEK, 5.0);
+    until_all_show(&stage.rig, stage.clients, 1, 300.0);
+    stage_stop(&stage);
+
+    stage_start(&stage, 0);
+    assert_int_equal(own_time(&stage, 0), OWN_TIME_NONE);
+    control(&stage, 0, CONTROL_LEAVE, 0.0);
+    UNTIL(&stage, said(&stage, "all watch together"));
+    assert_int_equal(own_time(&stage, 0), OWN_TIME_NONE);
+    stage_stop(&stage);
+}
+
+static void test_nonsense(void **state)
+{
+    (void)state;
+    Stage stage;
+    stage_start(&stage, 2);
+    control(&stage, 0, CONTROL_SEEK, 3.0); /* the common time is the operators' */
+    UNTIL(&stage, said(&stage, "refused"));
+    control(&stage, 0, CONTROL_RETURN, 0.0);
+    UNTIL(&stage, said(&stage, "the common time already"));
+    control(&stage, 0, CONTROL_LEAVE, 0.0);
+    control(&stage, 0, CONTROL_LEAVE, 0.0);
+    UNTIL(&stage, said(&stage, "left the common time already"));
+    control(&stage, 0, CONTROL_RETURN, 0.0); /* late packets of before could be on their way */
+    UNTIL(&stage, said(&stage, "wait a moment"));
+    control(&stage, 0, CONTROL_SPEED, 1000.0);
+    UNTIL(&stage, said(&stage, "refused"));
+    control(&stage, 0, CONTROL_BACK, 1.0);
+    UNTIL(&stage, said(&stage, "refused"));
+    control(&stage, 0, CONTROL_SEEK, 1e6); /* behind the end: the end */
+    until_all_show(&stage.rig, stage.clients, 1, TICKS - 1.0);
+    assert_true(fabs(recorded_tick(stage.clients[1]) - 120.0) < 1e-9);
+    stage_stop(&stage);
+}
+
+/* The file is gone: who left finds himself in the common time again. */
+static void test_unreadable(void **state)
+{
+    (void)state;
+    Stage stage;
+    stage_start(&stage, 1);
+    unlink(stage.path);
+    control(&stage, 0, CONTROL_LEAVE, 0.0);
+    UNTIL(&stage, said(&stage, "cannot be read"));
+    UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_OFFERED && stage.rig.host->own_count == 0);
+    both_show_same(&stage, 120.0);
+    stage_stop(&stage);
+}
+
+int main(void)
+{
+    log_set_level(LOG_ERROR);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_leave_and_return),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_unreadable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

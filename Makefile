@@ -326,7 +326,8 @@ check-deploy: test-deps
 	@$(MAKE) --no-print-directory TESTS=e2e/test_observe test
 	@deploy/check.sh $(B)
 # Exports judged by the validators of their formats, which npm installs: not a part of `make test`.
-EXPORT_PACKAGES := nodejs npm ffmpeg
+# A Node.js from elsewhere brings its own npm, beside which Debian's cannot be installed.
+EXPORT_PACKAGES = ffmpeg $(if $(shell command -v npm),,nodejs npm)
 EXPORT_NPM := gltf-validator@2.0.0-dev.3.10 @mcap/core@2.2.2
 check-export: test-deps
 	$(call install_packages,$(EXPORT_PACKAGES))

@@ -19,8 +19,8 @@ pid_file=/run/plenum-$name.pid
 start() {
     [ "$user" != plenum ] || install -d -o plenum -g plenum -m 750 /var/lib/plenum "$state" "$state/recordings" \
         "$state/checkpoints" /run/plenum "/run/plenum/$name"
-    command=$(sed -n '/^ExecStart=/,/[^\\]$/p' "/lib/systemd/system/$unit.service" |
-        sed -e 's/^ExecStart=//' -e 's/\\$//' -e "s/%i/$name/g" | tr '\n' ' ')
+    command=$(sed -e ':a' -e '/\\$/N' -e 's/\\\n//' -e 'ta' "/lib/systemd/system/$unit.service" |
+        sed -n -e "s/%i/$name/g" -e 's/^ExecStart=//p')
     [ "$user" != plenum ] || cd "$state"
     # shellcheck disable=SC2086  # words
     setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env STATE_DIRECTORY="$state" $command > "/run/plenum-$name.log" 2>&1 &

@@ -29,7 +29,7 @@ typedef struct Option {
 } Option;
 
 enum {
-    OPTION_ROWS_MAX = 64,
+    OPTION_ROWS_MAX = 80,
     OPTION_LINES_BYTES = 4096,
 };
 

@@ -651,7 +651,7 @@ const TruthLaw truth_motion[] = {
     {"motion/double_gain", "two or three bars, 1 min", "%", 0.1, 6, 200, double_gain},
     {"motion/thrown_energy", "bodies joined in a row gain no energy, 20 s", "%", 0.2, 10, 300,
      thrown_energy},
-    {"motion/thrown_loss", "and lose little energy (1 of 1500 loses 41)", "%", 1.0, 10, 300,
+    {"motion/thrown_loss", "and lose little energy (1 of 1500 loses 1.5)", "%", 1.0, 10, 300,
      thrown_loss},
     {"motion/thrown_momentum", "and keep their angular momentum (goal: 0.1)", "%", 0.3, 10, 300,
      thrown_momentum},

@@ -17,8 +17,9 @@
 #define ENERGY_ROUNDING 1e-5f
 /* Ignored change of the centre's velocity, squared, of that and of the energy: rounding. */
 #define DRIFT_ROUNDING  1e-10f
-/* Maximal squared scale, for parts with little relative motion. */
-#define SCALE_MOST      4.0f
+/* Maximal squared scale, for parts with little relative motion. What a step of a long tree loses
+ * can be most of that: with 4 it stayed lost, and sliders 60 m apart came to rest. */
+#define SCALE_MOST      16.0f
 
 /* Totals of the whole tree. */
 typedef struct Whole {

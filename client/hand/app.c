@@ -229,7 +229,8 @@ static void app_key(App *app, const SDL_KeyboardEvent *event)
         if (binding->key != key || binding->control != control || !wanted) {
             continue;
         }
-        if (app->hud->role < binding->role) {
+        bool own = time_key_moves(binding->action) && hud_moves_time(app->hud);
+        if (app->hud->role < binding->role && !own) {
             hud_toast(app->hud, 0xFFC857, "only for %ss: %s", role_name(binding->role),
                       binding->what);
         } else {

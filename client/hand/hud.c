@@ -236,6 +236,17 @@ static void hud_starts_anew(Hud *hud, Connection *connection)
     hud->epoch = epoch;
 }
 
+/* Says whom the time keys move from now on. */
+static void hud_own_time(Hud *hud, const MessageStatus *now)
+{
+    bool was = hud->status.own_time == OWN_TIME_AWAY, is = now->own_time == OWN_TIME_AWAY;
+    if (is && !was) {
+        hud_toast(hud, COLOR_CALM, "your own time: only you see it; O returns");
+    } else if (was && !is) {
+        hud_toast(hud, COLOR_CALM, "back in the common time");
+    }
+}
+
 static void hud_error(Hud *hud, Connection *connection)
 {
     hud->error_text[0] = 0;
@@ -297,8 +308,10 @@ void hud_collect(Hud *hud, Connection *connection, f64 now_s, f64 frame_s)
     if (hud->live) {
         const MessageStatus *status = connection_status(connection);
         if (status) {
+            hud_own_time(hud, status);
             hud->status = *status;
         }
+        hud->common_tick = connection_common_tick(connection);
         hud_world(hud, connection);
     }
     hud->survey = hud->live ? connection_survey(connection, NULL) : NULL;

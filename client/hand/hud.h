@@ -77,10 +77,17 @@ typedef struct Hud {
     const char *hovered; /* name under the cursor, or NULL */
     u32 prefab;
 
+    f64 common_tick; /* while status.own_time is OWN_TIME_AWAY: where the others are */
     bool show_help, show_panels, chatting;
     bool bookmarking; /* a bookmark is to be named */
     f32 side;         /* fraction of the picture's width covered by the side panel */
 } Hud;
+
+/* True: the user may move the time that he sees. */
+static inline bool hud_moves_time(const Hud *hud)
+{
+    return hud->role >= ROLE_OPERATOR || hud->status.own_time == OWN_TIME_AWAY;
+}
 
 /* Shows a line that fades after some seconds. */
 void hud_toast(Hud *hud, u32 color, const char *format, ...) PL_PRINTF(3, 4);

@@ -73,6 +73,34 @@ static int time_end(Connection *connection, const Hud *hud, bool last)
     return connection_control(connection, CONTROL_SEEK, (f64)tick / rate);
 }
 
+static int time_own(Connection *connection, const Hud *hud)
+{
+    bool away = hud->status.own_time == OWN_TIME_AWAY;
+    return connection_control(connection, away ? CONTROL_RETURN : CONTROL_LEAVE, 0.0);
+}
+
+bool time_key_moves(Action action)
+{
+    switch (action) {
+    case ACTION_PAUSE:
+    case ACTION_STEP:
+    case ACTION_STEP_ON:
+    case ACTION_STEP_BACK:
+    case ACTION_SECOND_BACK:
+    case ACTION_SECOND_ON:
+    case ACTION_SLOWER:
+    case ACTION_FASTER:
+    case ACTION_BACKWARDS:
+    case ACTION_STOP:
+    case ACTION_FORWARDS:
+    case ACTION_TO_START:
+    case ACTION_TO_END:
+        return true;
+    default:
+        return false;
+    }
+}
+
 bool time_key(Connection *connection, const Hud *hud, Action action, int *result)
 {
     *result = 0;
@@ -101,6 +129,9 @@ bool time_key(Connection *connection, const Hud *hud, Action action, int *result
     case ACTION_TO_START:
     case ACTION_TO_END:
         *result = time_end(connection, hud, action == ACTION_TO_END);
+        return true;
+    case ACTION_OWN_TIME:
+        *result = time_own(connection, hud);
         return true;
     case ACTION_UNDO:
         *result = connection_control(connection, CONTROL_UNDO, 0.0);

@@ -7,21 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BAR_PX     66.0f
-#define MARGIN_PX  10.0f
-#define TRACK_PX   22.0f
-#define BUTTON_PX  30.0f
-#define NEAR_PX    5.0f       /* marks that near to the pointer are meant */
-#define SEEK_GAP_S (1.0 / 30) /* between seeks while dragging */
+#define BAR_PX       66.0f
+#define MARGIN_PX    10.0f
+#define TRACK_PX     22.0f
+#define BUTTON_PX    30.0f
+#define NEAR_PX      5.0f /* marks that near to the pointer are meant */
+#define OWN_PX       140.0f
+#define OWN_RIGHT_PX 258.0f /* from its left edge to the right end: the bookmark is beside it */
+#define COMMON_COLOR 0x57C785
+#define SEEK_GAP_S   (1.0 / 30) /* between seeks while dragging */
 
 static f64 rate_of(const Hud *hud)
 {
     return hud->tick_rate ? f64(hud->tick_rate) : 60.0;
-}
-
-static bool may_control(const Hud *hud)
-{
-    return hud->role >= ROLE_OPERATOR;
 }
 
 f32 timeline_bar_height(const Hud *hud)
@@ -166,6 +164,11 @@ static void draw_clock(const TimelineBar *bar, const Hud *hud)
     time_text(tick / rate_of(hud), now, sizeof now);
     time_text(f64(hud->status.last_tick) / rate_of(hud), whole, sizeof whole);
     ImGui::AlignTextToFramePadding();
+    bool away = hud->status.own_time == OWN_TIME_AWAY;
+    if (away) {
+        ImGui::TextColored(color_of(COMMON_COLOR), "own time");
+        ImGui::SameLine();
+    }
     ImGui::TextColored(color_of(0xFFB347), "%s", now);
     ImGui::SameLine();
     ImGui::TextDisabled("/ %s   tick %.0f", whole, floor(tick));
@@ -176,6 +179,33 @@ static void draw_clock(const TimelineBar *bar, const Hud *hud)
                            f64(hud->status.loop_last) / rate_of(hud));
         ImGui::SameLine();
     }
+}
+
+/* Leaves the common time, or returns to it. */
+static void draw_own_time(TimelineBar *bar, const Hud *hud)
+{
+    bool away = hud->status.own_time == OWN_TIME_AWAY;
+    if (hud->status.own_time == OWN_TIME_NONE || hud->role < ROLE_PARTICIPANT) {
+        return;
+    }
+    char text[48], at[32];
+    time_text(hud->common_tick / rate_of(hud), at, sizeof at);
+    snprintf(text, sizeof text, away ? "return to %s###own" : "own time###own", at);
+    ImGui::SameLine(ImGui::GetContentRegionMax().x - OWN_RIGHT_PX);
+    if (away) {
+        ImGui::PushStyleColor(ImGuiCol_Button, color_of(COMMON_COLOR, 0.55f));
+    }
+    if (ImGui::Button(text, ImVec2(OWN_PX, 0.0f))) {
+        bar_queue(bar, away ? CONTROL_RETURN : CONTROL_LEAVE, 0.0);
+    }
+    if (away) {
+        ImGui::PopStyleColor();
+    }
+    if (ImGui::IsItemHovered()) {
+        ImGui::SetTooltip(away ? "back to the common time, where the others are (O)"
+                               : "leave the common time and look around on your own (O)");
+    }
+    ImGui::SameLine();
 }
 
 static void draw_bookmark(TimelineBar *bar, Hud *hud, PanelsActions *actions)
@@ -320,6 +350,22 @@ static void draw_track(const TimelineBar *bar, const Hud *hud, const Track *trac
                           ImGui::GetColorU32(color_of(0xFFFFFF)));
 }
 
+/* Where the others are, for one who left them. */
+static void draw_common(const Hud *hud, const Track *track)
+{
+    if (hud->status.own_time != OWN_TIME_AWAY) {
+        return;
+    }
+    ImDrawList *list = ImGui::GetWindowDrawList();
+    ImU32 color = ImGui::GetColorU32(color_of(COMMON_COLOR));
+    f32 x = x_of(track, hud->common_tick), foot = track->at.y + track->size.y;
+    ImVec2 end(track->at.x + track->size.x, foot);
+    list->AddRect(track->at, end, color, 4.0f);
+    list->AddLine(ImVec2(x, track->at.y), ImVec2(x, foot + 2.0f), color, 2.0f);
+    list->AddTriangleFilled(ImVec2(x, foot - 7.0f), ImVec2(x + 5.0f, foot + 3.0f),
+                            ImVec2(x - 5.0f, foot + 3.0f), color);
+}
+
 static void draw_tip(const Hud *hud, const Track *track, f32 x)
 {
     char at[32];
@@ -332,7 +378,7 @@ static void draw_tip(const Hud *hud, const Track *track, f32 x)
         bool both = mark_name(mark->kind)[0] != 0 && mark->text[0] != 0;
         ImGui::SetTooltip("%s  %s%s%s", at, mark->text, both ? " " : "", mark_name(mark->kind));
     } else {
-        ImGui::SetTooltip("%s%s", at, may_control(hud) ? "\nShift+drag: loop" : "");
+        ImGui::SetTooltip("%s%s", at, hud_moves_time(hud) ? "\nShift+drag: loop" : "");
     }
 }
 
@@ -381,7 +427,7 @@ static void use_track(TimelineBar *bar, const Hud *hud, const Track *track)
     if (ImGui::IsItemHovered() || ImGui::IsItemActive()) {
         draw_tip(hud, track, x);
     }
-    if (!may_control(hud)) {
+    if (!hud_moves_time(hud)) {
         bar->looping = bar->scrubbing = false;
         return;
     }
@@ -416,14 +462,16 @@ void timeline_bar_draw(TimelineBar *bar, Hud *hud, PanelsActions *actions, ImVec
     ImGui::Begin("timeline", nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav |
                      ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoScrollWithMouse);
-    if (may_control(hud)) {
+    if (hud_moves_time(hud)) {
         draw_buttons(bar, hud);
     }
     draw_clock(bar, hud);
+    draw_own_time(bar, hud);
     draw_bookmark(bar, hud, actions);
     Track track = {ImGui::GetCursorScreenPos(), ImVec2(ImGui::GetContentRegionAvail().x, TRACK_PX),
                    f64(hud->status.first_tick), f64(hud->status.last_tick)};
     draw_track(bar, hud, &track);
+    draw_common(hud, &track);
     use_track(bar, hud, &track);
     *area = ImVec4(at.x, at.y, at.x + all.x, at.y + all.y);
     ImGui::End();

@@ -1,7 +1,7 @@
 /*
  * timeline_bar.h: the bar across the window under a recording: where it stands, what happens when,
- * and for operators the controls known from films. Everybody sees the common time; operators move
- * it. Controls are sent one per frame, in order.
+ * and the controls known from films. Everybody sees the common time, which operators move; who left
+ * it moves his own and sees where the common one is. Controls are sent one per frame, in order.
  * Layer: client/hand, private.
  */
 #ifndef PLENUM_CLIENT_HAND_TIMELINE_BAR_H

@@ -232,6 +232,11 @@ f64 connection_recorded_tick(const Connection *connection, f64 stream_tick)
     PL_UNUSED(connection);
     return stream_tick;
 }
+f64 connection_common_tick(const Connection *connection)
+{
+    PL_UNUSED(connection);
+    return (f64)fake.status.common_tick;
+}
 const MessageSurvey *connection_survey(const Connection *connection, u32 *version)
 {
     PL_UNUSED(connection);
@@ -653,6 +658,45 @@ static void test_recording(void **state)
     assert_int_equal(run_window(&error), EXIT_NETWORK);
     assert_int_equal(fake.control_count, 0);
     assert_string_equal(fake.bookmark, "");
+
+    /* Who left the common time moves his own as operators move that one. */
+    fake_recording(ROLE_PARTICIPANT);
+    fake.status.own_time = OWN_TIME_OFFERED;
+    assert_int_equal(run_window(&error), EXIT_NETWORK);
+    assert_int_equal(fake.control_count, 0);
+    fake_recording(ROLE_PARTICIPANT);
+    fake.status.own_time = OWN_TIME_AWAY;
+    assert_int_equal(run_window(&error), EXIT_NETWORK);
+    assert_int_equal(fake.control_count, PL_COUNT(expected));
+    assert_memory_equal(fake.controls, expected, sizeof expected);
+}
+
+static void play_own_time(u32 step)
+{
+    if (step == 1) {
+        user_types(SDLK_o, 0);
+        user_types(SDLK_DELETE, 0); /* still not his to do */
+    } else if (step == 6) {
+        fake.closed = true;
+    }
+}
+
+static void test_own_time(void **state)
+{
+    (void)state;
+    static const OwnTime times[] = {OWN_TIME_OFFERED, OWN_TIME_AWAY};
+    static const ControlKind expected[] = {CONTROL_LEAVE, CONTROL_RETURN};
+    ErrorText error = {0};
+    for (u32 i = 0; i < 2; i++) {
+        fake_recording(ROLE_PARTICIPANT);
+        fake.step = play_own_time;
+        fake.status.own_time = times[i];
+        fake.status.common_tick = 700;
+        assert_int_equal(run_window(&error), EXIT_NETWORK);
+        assert_int_equal(fake.control_count, 1);
+        assert_int_equal(fake.controls[0], expected[i]);
+        assert_int_equal(fake.input_count, 0);
+    }
 }
 
 static void test_screenshot_offscreen(void **state)
@@ -710,6 +754,7 @@ int main(void)
         cmocka_unit_test(test_user_becomes_inputs),
         cmocka_unit_test(test_viewer_sends_nothing),
         cmocka_unit_test(test_recording),
+        cmocka_unit_test(test_own_time),
         cmocka_unit_test(test_screenshot_offscreen),
         cmocka_unit_test(test_lost_connection_ends),
     };

@@ -18,9 +18,16 @@ static bool is_exempt(const Admit *admit, NetAddress address)
     return !admit->limits.local && net_address_is_local(address);
 }
 
-/* The entry of a prefix: a new one takes the place of the one seen longest ago that has no users.
- * NULL: all have. */
-static AdmitEntry *entry_of(Admit *admit, NetPrefix prefix, f64 rate_minute, u64 now_ms)
+/* A free entry is better than any, and one seen longer ago better than another. */
+static bool is_older(const AdmitEntry *entry, const AdmitEntry *other)
+{
+    return other == NULL || (other->used && (!entry->used || entry->seen_ms < other->seen_ms));
+}
+
+/* The entry of a prefix: a new one takes the place of the one seen longest ago that has no users
+ * and is not `kept` (in use by the caller). NULL: there is none. */
+static AdmitEntry *entry_of(Admit *admit, NetPrefix prefix, f64 rate_minute, u64 now_ms,
+                            const AdmitEntry *kept)
 {
     AdmitEntry *set = admit->entries[seal_hash(admit->key, &prefix, sizeof prefix) % ADMIT_SETS];
     AdmitEntry *oldest = NULL;
@@ -30,7 +37,7 @@ static AdmitEntry *entry_of(Admit *admit, NetPrefix prefix, f64 rate_minute, u64
             entry->seen_ms = now_ms;
             return entry;
         }
-        if (entry->users == 0 && (oldest == NULL || entry->seen_ms < oldest->seen_ms)) {
+        if (entry->users == 0 && entry != kept && is_older(entry, oldest)) {
             oldest = entry;
         }
     }
@@ -43,13 +50,13 @@ static AdmitEntry *entry_of(Admit *admit, NetPrefix prefix, f64 rate_minute, u64
 
 static AdmitEntry *address_entry(Admit *admit, NetAddress address, u64 now_ms)
 {
-    return entry_of(admit, net_household(address), admit->limits.joins_minute, now_ms);
+    return entry_of(admit, net_household(address), admit->limits.joins_minute, now_ms, NULL);
 }
 
-static AdmitEntry *site_entry(Admit *admit, NetAddress address, u64 now_ms)
+static AdmitEntry *site_entry(Admit *admit, NetAddress address, u64 now_ms, const AdmitEntry *own)
 {
     f64 rate_minute = (f64)admit->limits.joins_minute * ADMIT_SITE_SHARE;
-    return entry_of(admit, net_site(address), rate_minute, now_ms);
+    return entry_of(admit, net_site(address), rate_minute, now_ms, own);
 }
 
 static bool takes_join(const Admit *admit, AdmitEntry *entry, u64 now_ms)
@@ -64,7 +71,7 @@ AdmitVerdict admit_try(Admit *admit, NetAddress address, u64 now_ms)
         return ADMIT_YES;
     }
     AdmitEntry *own = address_entry(admit, address, now_ms);
-    AdmitEntry *site = site_entry(admit, address, now_ms);
+    AdmitEntry *site = site_entry(admit, address, now_ms, own);
     if (own == NULL || site == NULL || !takes_join(admit, own, now_ms) ||
         !takes_join(admit, site, now_ms)) {
         return ADMIT_TOO_OFTEN;
@@ -78,7 +85,7 @@ AdmitVerdict admit_try(Admit *admit, NetAddress address, u64 now_ms)
 void admit_enter(Admit *admit, NetAddress address, u64 now_ms)
 {
     AdmitEntry *own = address_entry(admit, address, now_ms);
-    AdmitEntry *site = site_entry(admit, address, now_ms);
+    AdmitEntry *site = site_entry(admit, address, now_ms, own);
     if (own != NULL) {
         own->users++;
     }
@@ -96,8 +103,9 @@ static void leave(AdmitEntry *entry)
 
 void admit_leave(Admit *admit, NetAddress address, u64 now_ms)
 {
-    leave(address_entry(admit, address, now_ms));
-    leave(site_entry(admit, address, now_ms));
+    AdmitEntry *own = address_entry(admit, address, now_ms);
+    leave(own);
+    leave(site_entry(admit, address, now_ms, own));
 }
 
 const char *admit_text(AdmitVerdict verdict)

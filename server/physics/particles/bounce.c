@@ -310,8 +310,8 @@ static f32 rest_gap(Vec3 position)
 static void measure_some(Particles *p, const NearBunch *bunch, NearParticle *near, u32 count)
 {
     const ParticlesDef *def = &p->systems[p->system_of[near->slot]].def;
-    Vec3 places[MEASURED], normals[MEASURED];
-    f32 ways[MEASURED], gaps[MEASURED], found[MEASURED];
+    Vec3 places[MEASURED], normals[MEASURED] = {{0.0f, 0.0f, 0.0f}};
+    f32 ways[MEASURED], gaps[MEASURED], found[MEASURED] = {0.0f};
     for (u32 k = 0; k < count; k++) {
         u32 slot = near[k].slot;
         places[k] = p->positions[slot];

@@ -44,6 +44,30 @@ static void test_places(void **state)
     free(admit);
 }
 
+/* Wherever the table's key puts them: an address and its network never take each other's entry. */
+static void test_any_key(void **state)
+{
+    PL_UNUSED(state);
+    AdmitLimits limits = {.per_address = 2, .per_site = 3, .joins_minute = 100};
+    Admit *admit = admit_create(&limits);
+    for (u32 i = 0; i < 20000; i++) {
+        memset(admit->entries, 0, sizeof admit->entries);
+        memcpy(admit->key, &i, sizeof i);
+        NetAddress a = address("10.0.0.1"), b = address("10.0.0.2");
+        for (u32 k = 0; k < 2; k++) {
+            assert_int_equal(admit_try(admit, a, 0), ADMIT_YES);
+            admit_enter(admit, a, 0);
+        }
+        assert_int_equal(admit_try(admit, a, 0), ADMIT_ADDRESS_FULL);
+        assert_int_equal(admit_try(admit, b, 0), ADMIT_YES);
+        admit_enter(admit, b, 0);
+        assert_int_equal(admit_try(admit, b, 0), ADMIT_SITE_FULL);
+        admit_leave(admit, a, 0);
+        assert_int_equal(admit_try(admit, b, 0), ADMIT_YES);
+    }
+    free(admit);
+}
+
 static void test_rate(void **state)
 {
     PL_UNUSED(state);
@@ -95,6 +119,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_any_key),
         cmocka_unit_test(test_rate),
         cmocka_unit_test(test_more_addresses_than_entries),
     };

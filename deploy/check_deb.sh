@@ -73,7 +73,9 @@ inside apt-get install -y -qq --no-install-recommends curl > "$work/log" 2>&1 ||
 # It installs packages of its own accord, and stops worlds that a failure would leave.
 mount_proc() { mount -t proc proc "$root/proc"; }
 mount_proc
-trap 'chroot "$root" sh -c "cat /run/plenum-*.pid | xargs -r kill" 2>/dev/null || true; umount "$root/proc"; rm -rf "$work"' EXIT
+# A bare Debian has no kill but the shell's.
+stop_worlds() { chroot "$root" sh -c 'for file in /run/plenum-*.pid; do kill "$(cat "$file")"; done' 2>/dev/null || true; }
+trap 'stop_worlds; umount "$root/proc"; rm -rf "$work"' EXIT
 inside sh -c 'cd /debs && PATH=/usr/local/bin:$PATH sh -eux guide.sh' > "$work/guide.log" 2>&1 || { tail -n 60 "$work/guide.log"; exit 1; }
 # What the stand-in and root left is not the packages'.
 rm -rf "$root/usr/local/bin/systemctl" "$root"/run/plenum* "$root/root/.local"

@@ -20,7 +20,8 @@ static int note_put(Host *host, const Session *session, u64 tick, u32 kind, cons
 
 void chronicle_note(Host *host, const Session *session, u32 kind, const char *text)
 {
-    if (!host->common.status.status
+    const Stream *common = &host->common;
+    if (!common->status.status
              .replay) { /* what the audience of a recording does is no part of it */
         (void)note_put(host, session, 0, kind, text, NULL);
     }

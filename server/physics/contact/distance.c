@@ -246,54 +246,67 @@ static f32 compound_distance(const Compound *compound, Vec3 p, f32 reach, Vec3 *
     return least;
 }
 
-/* `from`: the point's previous position, which determines the side of a surface. */
-static f32 distance_from(const ShapePose *pose, Vec3 point, Vec3 from, f32 reach, Vec3 *normal)
+/* p, from: in the frame of the shape; see distance_from. */
+static inline f32 posed_distance(const ShapePose *pose, Vec3 p, Vec3 from, f32 reach, Vec3 *normal)
 {
-    Vec3 p = quat_rotate_inverse(pose->orientation, vec3_sub(point, pose->position));
-    Vec3 f = quat_rotate_inverse(pose->orientation, vec3_sub(from, pose->position));
     Vec3 n = vec3(0.0f, 1.0f, 0.0f);
     f32 distance = pose->shape->kind == SHAPE_COMPOUND
                        ? compound_distance(&pose->shape->geometry->compound, p, reach, &n)
-                       : local_distance(pose->shape, p, f, reach, &n);
+                       : local_distance(pose->shape, p, from, reach, &n);
     *normal = quat_rotate(pose->orientation, n);
     return distance;
 }
 
-/* The same of a point that has not moved. */
-static inline f32 distance_at(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal)
+static inline Vec3 to_local(const ShapePose *pose, Vec3 point)
 {
-    Vec3 p = quat_rotate_inverse(pose->orientation, vec3_sub(point, pose->position));
-    Vec3 n = vec3(0.0f, 1.0f, 0.0f);
-    f32 distance = pose->shape->kind == SHAPE_COMPOUND
-                       ? compound_distance(&pose->shape->geometry->compound, p, reach, &n)
-                       : local_distance(pose->shape, p, p, reach, &n);
-    *normal = quat_rotate(pose->orientation, n);
-    return distance;
+    return quat_rotate_inverse(pose->orientation, vec3_sub(point, pose->position));
+}
+
+/* `from`: the point's previous position, which determines the side of a surface. */
+static f32 distance_from(const ShapePose *pose, Vec3 point, Vec3 from, f32 reach, Vec3 *normal)
+{
+    return posed_distance(pose, to_local(pose, point), to_local(pose, from), reach, normal);
 }
 
 f32 contact_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal)
 {
-    return distance_at(pose, point, reach, normal);
+    Vec3 p = to_local(pose, point);
+    return posed_distance(pose, p, p, reach, normal);
+}
+
+static void plane_distances(const ShapePose *pose, const ContactPoints *to)
+{
+    const Vec3 up = quat_rotate(pose->orientation, vec3(0.0f, 1.0f, 0.0f));
+    for (u32 i = 0; i < to->count; i++) {
+        to->distances[i] = to_local(pose, to->points[i]).y;
+        to->normals[i] = up;
+    }
+}
+
+static void box_distances(const ShapePose *pose, const ContactPoints *to)
+{
+    for (u32 i = 0; i < to->count; i++) {
+        Vec3 n;
+        to->distances[i] = box_distance(pose->shape->half, to_local(pose, to->points[i]), &n);
+        to->normals[i] = quat_rotate(pose->orientation, n);
+    }
 }
 
 /* Planes and boxes, which most things are near, without a choice for each point. */
-void contact_distances(const ShapePose *pose, const ContactPoints *points)
+void contact_distances(const ShapePose *pose, const ContactPoints *to)
 {
-    const Quat turn = pose->orientation;
-    const Vec3 up = quat_rotate(turn, vec3(0.0f, 1.0f, 0.0f));
-    const Vec3 *x = points->points;
-    for (u32 i = 0; i < points->count && pose->shape->kind == SHAPE_PLANE; i++) {
-        points->distances[i] = quat_rotate_inverse(turn, vec3_sub(x[i], pose->position)).y;
-        points->normals[i] = up;
-    }
-    for (u32 i = 0; i < points->count && pose->shape->kind == SHAPE_BOX; i++) {
-        Vec3 n, at = quat_rotate_inverse(turn, vec3_sub(x[i], pose->position));
-        points->distances[i] = box_distance(pose->shape->half, at, &n);
-        points->normals[i] = quat_rotate(turn, n);
-    }
-    bool other = pose->shape->kind != SHAPE_PLANE && pose->shape->kind != SHAPE_BOX;
-    for (u32 i = 0; i < points->count && other; i++) {
-        points->distances[i] = distance_at(pose, x[i], points->reach[i], &points->normals[i]);
+    switch (pose->shape->kind) {
+    case SHAPE_PLANE:
+        plane_distances(pose, to);
+        break;
+    case SHAPE_BOX:
+        box_distances(pose, to);
+        break;
+    default:
+        for (u32 i = 0; i < to->count; i++) {
+            to->distances[i] = contact_distance(pose, to->points[i], to->reach[i], &to->normals[i]);
+        }
+        break;
     }
 }
 

@@ -13,7 +13,7 @@
  * solid below. Beyond `reach` (m, ≥ 0) any larger distance may be returned. */
 f32 contact_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal);
 /* The same, bit for bit, of several points (contact.h). */
-void contact_distances(const ShapePose *pose, const ContactPoints *points);
+void contact_distances(const ShapePose *pose, const ContactPoints *to);
 
 /* The same for a point that moved from `from` in this step: it stays on its side of a mesh, and
  * deep penetration of a convex shape is measured from the point of entry. swept: also after it

@@ -24,8 +24,8 @@ enum {
  * lake over rough ground grew without end. */
 #define SHALLOW_SMOOTH       0.5f
 /* Less than this does not flow (m²/s), and is no motion (m/s): a film that thins out for ever would
- * fill dry land with numbers too small for the processor's fast path (half the time of a dam
- * break). Both sides of a face see the same, so no volume is lost. */
+ * fill dry land with subnormal numbers, which processors compute slowly (a third of the time of a
+ * dam break). Both sides of a face see the same, so no volume is lost. */
 #define SHALLOW_TRICKLE      1e-12f
 #define SHALLOW_CREEP_M_S    1e-10f
 /* Courant numbers of waves, and of the water itself (a cell loses at most a quarter of its water

@@ -6,8 +6,8 @@ enum {
 };
 /* Cells per step of fluxes. */
 static const f32 courant_most = 0.9f;
-/* Less smoke or warmth than this is none: what interpolation leaves far about a plume becomes too
- * small for the processor's fast path. */
+/* Less smoke, warmth or fuel than this is none: what interpolation leaves far about a plume becomes
+ * subnormal, which processors compute slowly. */
 static const f32 trace_least = 1e-15f;
 
 static Advect advect_of(const Smoke *smoke, u32 place)
@@ -132,7 +132,9 @@ static void burn_span(void *context, const AirSpan *span, u32 index)
                         f32x8_and(warm > f32x8_set(o->ignition), part * f32x8_max(fuel, zero));
                     warm += f32x8_set(o->heat) * burnt;
                     dust += f32x8_set(o->soot) * burnt;
-                    f32x8_store(smoke->field[SMOKE_FUEL] + at, f32x8_min(fuel - burnt, fullest));
+                    fuel = f32x8_min(fuel - burnt, fullest);
+                    fuel = f32x8_and(f32x8_abs(fuel) > least, fuel);
+                    f32x8_store(smoke->field[SMOKE_FUEL] + at, fuel);
                     f32x8_store(smoke->growth + at, grows * burnt);
                 }
                 warm = f32x8_max(f32x8_min(warm, warmest), -warmest);

@@ -9,6 +9,7 @@
 #include "shared/base/clock.h"
 #include "tests/support/field_source.h"
 #include "tests/support/join_rig.h"
+#include "tests/support/replay_rig.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -301,33 +302,6 @@ static void test_report(void **state)
 
 /* ---- recordings ---- */
 
-static const char *recorded(FieldSet *fields)
-{
-    static char path[] = "/tmp/plenum-test-fields-XXXXXX";
-    Entity entities[FIELD_SOURCE_FIELDS];
-    ErrorText error = {0};
-    u64 zero = 0;
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
-    unlink(path); /* the recorder must create it */
-    Source *source = field_source_create(&zero, &zero);
-    RecordingHead head = {.tick_rate = FIELD_SOURCE_HZ, .build = "test"};
-    source->ops->describe(source, &head.world);
-    field_source_entities(entities);
-    head.world.epoch = 1;
-    RecordingWriter *writer = recording_writer_create(path, &head, &error);
-    assert_non_null(writer);
-    for (u64 tick = 0; tick < TICKS; tick++) {
-        Frame *frame = field_source_frame(fields, tick);
-        assert_int_equal(recording_writer_tick(writer, frame, NULL, 0), 0);
-        frame_release(frame);
-    }
-    assert_int_equal(recording_writer_destroy(writer), 0);
-    source->ops->destroy(source);
-    return path;
-}
-
 static void must_be(FieldSet *fields, RecordingReader *reader, u64 tick)
 {
     Frame *frame, *made = field_source_frame(fields, tick);
@@ -343,7 +317,7 @@ static void test_recording_and_playback(void **state)
 {
     (void)state;
     FieldSet *fields = field_source_fields();
-    const char *path = recorded(fields);
+    const char *path = replay_record(fields, TICKS);
     ErrorText error = {0};
     RecordingReader *reader = recording_reader_create(path, &error);
     assert_non_null(reader);

@@ -4,18 +4,16 @@
  * that make no sense. In real time, as the source uses its own clock.
  */
 #include "client/link/timeline.h"
-#include "protocol/record/recording.h"
 #include "server/host/session.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "tests/support/field_source.h"
-#include "tests/support/join_rig.h"
+#include "tests/support/replay_rig.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,70 +30,10 @@ enum {
 typedef struct Stage {
     JoinRig rig;
     FieldSet *fields;
-    const char *path;
+    char path[80];
     Connection *clients[VIEWERS];
     char said[TEXT_BYTES_MAX]; /* the newest notice to the first client */
 } Stage;
-
-static const char *recorded(FieldSet *fields)
-{
-    static char path[64];
-    snprintf(path, sizeof path, "%s", "/tmp/plenum-test-own-XXXXXX");
-    u64 zero = 0;
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
-    unlink(path); /* the recorder must create it */
-    Source *source = field_source_create(&zero, &zero);
-    RecordingHead head = {.tick_rate = FIELD_SOURCE_HZ, .build = "test"};
-    source->ops->describe(source, &head.world);
-    Entity entities[FIELD_SOURCE_FIELDS];
-    field_source_entities(entities);
-    head.world.epoch = 1;
-    RecordingWriter *writer = recording_writer_create(path, &head, NULL);
-    assert_non_null(writer);
-    for (u64 tick = 0; tick < TICKS; tick++) {
-        Frame *frame = field_source_frame(fields, tick);
-        assert_int_equal(recording_writer_tick(writer, frame, NULL, 0), 0);
-        frame_release(frame);
-    }
-    assert_int_equal(recording_writer_destroy(writer), 0);
-    source->ops->destroy(source);
-    return path;
-}
-
-static void run(JoinRig *rig, Connection **clients, u32 count, u32 ms)
-{
-    for (u32 i = 0; i < ms; i++) {
-        clock_sleep_until_ns(rig->now_ns);
-        join_rig_step(rig, clients, count);
-    }
-}
-
-static f64 recorded_tick(Connection *client)
-{
-    return connection_recorded_tick(client, timeline_tick(connection_timeline(client)));
-}
-
-/* Runs until all of them show the tick, however slow the machine is, with the recorded values. */
-static void until_all_show(JoinRig *rig, Connection **clients, u32 count, f64 tick)
-{
-    u64 begun_ns = clock_now_ns();
-    ShownPoint point;
-    Vec3 wanted = field_swarm(20, tick / FIELD_SOURCE_HZ);
-    for (u32 c = 0; c < count;) {
-        if (clock_now_ns() - begun_ns > GIVE_UP_NS) {
-            fail_msg("client %u stands at tick %.6f instead of %.6f", c, recorded_tick(clients[c]),
-                     tick);
-        }
-        run(rig, clients, count, 20);
-        bool shows = connection_state(clients[c]) == CONNECTION_LIVE &&
-                     fabs(recorded_tick(clients[c]) - tick) < 1e-9 &&
-                     timeline_point(connection_timeline(clients[c]), FIELD_SWARM, 20, &point) &&
-                     vec3_distance(point.position, wanted) < 0.02f;
-        c = shows ? c + 1 : 0;
-    }
-}
 
 /* Runs until the condition holds. */
 #define UNTIL(stage, condition)                                                                    \
@@ -112,7 +50,7 @@ static void until_all_show(JoinRig *rig, Connection **clients, u32 count, f64 ti
 static void stage_run(Stage *stage, u32 ms)
 {
     ConnectionNews news;
-    run(&stage->rig, stage->clients, VIEWERS, ms);
+    replay_run(&stage->rig, stage->clients, VIEWERS, ms);
     while (stage->clients[0] != NULL && connection_news(stage->clients[0], &news)) {
         if (news.text[0] != 0) {
             memcpy(stage->said, news.text, sizeof stage->said);
@@ -120,9 +58,32 @@ static void stage_run(Stage *stage, u32 ms)
     }
 }
 
+static void until_shows(Stage *stage, u32 client, f64 tick)
+{
+    replay_until_shown(&stage->rig, stage->clients, VIEWERS, client, client + 1, tick);
+}
+
 static bool said(const Stage *stage, const char *text)
 {
     return strstr(stage->said, text) != NULL;
+}
+
+static char recording[64];
+
+/* One for all cases: to encode it takes most of a minute under tsan. */
+static int record(void **state)
+{
+    (void)state;
+    FieldSet *fields = field_source_fields();
+    snprintf(recording, sizeof recording, "%s", replay_record(fields, TICKS));
+    field_set_release(fields);
+    return 0;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    return unlink(recording);
 }
 
 /* Two participants before a recording that stands still at tick 120. */
@@ -134,7 +95,8 @@ static void stage_start(Stage *stage, u32 own_times)
     NetsimOptions line = {.delay_ms = 1};
     memset(stage, 0, sizeof *stage);
     stage->fields = field_source_fields();
-    stage->path = recorded(stage->fields);
+    snprintf(stage->path, sizeof stage->path, "%s-again", recording);
+    assert_int_equal(link(recording, stage->path), 0);
     Source *source = source_recording_create(stage->path, &options, &error);
     assert_non_null(source);
     join_rig_start_options(&stage->rig, source, &host);
@@ -143,7 +105,7 @@ static void stage_start(Stage *stage, u32 own_times)
     }
     UNTIL(stage, stage->rig.host->common.history.newest != NULL); /* its first step is made */
     assert_int_equal(source->ops->control(source, 0, CONTROL_SEEK, 2.0), 0);
-    until_all_show(&stage->rig, stage->clients, VIEWERS, 120.0);
+    replay_until_all_show(&stage->rig, stage->clients, VIEWERS, 120.0);
 }
 
 static void stage_stop(Stage *stage)
@@ -188,7 +150,7 @@ static bool same_picture(const Stage *stage)
 /* To the last bit, once the details are there. */
 static void both_show_same(Stage *stage, f64 tick)
 {
-    until_all_show(&stage->rig, stage->clients, VIEWERS, tick);
+    replay_until_all_show(&stage->rig, stage->clients, VIEWERS, tick);
     UNTIL(stage, same_picture(stage));
 }
 
@@ -206,15 +168,15 @@ static void test_leave_and_return(void **state)
 
     control(&stage, 0, CONTROL_LEAVE, 0.0);
     UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_AWAY && connection_epoch(away) != away_epoch);
-    until_all_show(&stage.rig, &away, 1, 120.0); /* it begins where the others are */
+    until_shows(&stage, 0, 120.0); /* it begins where the others are */
     assert_int_equal(own_time(&stage, 1), OWN_TIME_OFFERED);
     control(&stage, 0, CONTROL_SEEK, 6.0);
-    until_all_show(&stage.rig, stage.clients, 1, 360.0);
+    until_shows(&stage, 0, 360.0);
     control(&stage, 0, CONTROL_STEP, -3.0);
-    until_all_show(&stage.rig, stage.clients, 1, 357.0);
+    until_shows(&stage, 0, 357.0);
     control(&stage, 0, CONTROL_SPEED, -1.0);
     control(&stage, 0, CONTROL_RESUME, 0.0);
-    UNTIL(&stage, recorded_tick(away) < 330.0);
+    UNTIL(&stage, replay_tick(away) < 330.0);
     control(&stage, 0, CONTROL_SEEK, -1.0);
     UNTIL(&stage, said(&stage, "refused"));
 
@@ -222,14 +184,14 @@ static void test_leave_and_return(void **state)
     PlaySegment after = connection_status(stays)->play;
     assert_memory_equal(&before, &after, sizeof before);
     assert_int_equal(connection_epoch(stays), epoch);
-    assert_true(fabs(recorded_tick(stays) - 120.0) < 1e-9);
+    assert_true(fabs(replay_tick(stays) - 120.0) < 1e-9);
     assert_int_equal(connection_status(stays)->paused, 1);
     assert_true(connection_status(stays)->speed == 1.0f);
     assert_true(fabs(connection_common_tick(away) - 120.0) < 1e-9);
 
     /* The common time moves, for them alone; who is away is told where it is. */
     assert_int_equal(common->ops->control(common, 0, CONTROL_SEEK, 4.0), 0);
-    until_all_show(&stage.rig, &stays, 1, 240.0);
+    until_shows(&stage, 1, 240.0);
     UNTIL(&stage, fabs(connection_common_tick(away) - 240.0) < 1e-9);
     assert_int_equal(connection_status(away)->paused, 0);
 
@@ -247,7 +209,7 @@ static void test_leave_and_return(void **state)
         control(&stage, 0, CONTROL_LEAVE, 0.0);
         UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_AWAY);
         control(&stage, 0, CONTROL_SEEK, 1.0 + i);
-        until_all_show(&stage.rig, &away, 1, 60.0 + 60.0 * i);
+        until_shows(&stage, 0, 60.0 + 60.0 * i);
         stage_run(&stage, STAY_MS);
         control(&stage, 0, CONTROL_RETURN, 0.0);
         UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_OFFERED);
@@ -277,7 +239,7 @@ static void test_limits(void **state)
     control(&stage, 0, CONTROL_LEAVE, 0.0);
     UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_AWAY);
     control(&stage, 0, CONTROL_SEEK, 5.0);
-    until_all_show(&stage.rig, stage.clients, 1, 300.0);
+    until_shows(&stage, 0, 300.0);
     stage_stop(&stage);
 
     stage_start(&stage, 0);
@@ -307,8 +269,8 @@ static void test_nonsense(void **state)
     control(&stage, 0, CONTROL_BACK, 1.0);
     UNTIL(&stage, said(&stage, "refused"));
     control(&stage, 0, CONTROL_SEEK, 1e6); /* behind the end: the end */
-    until_all_show(&stage.rig, stage.clients, 1, TICKS - 1.0);
-    assert_true(fabs(recorded_tick(stage.clients[1]) - 120.0) < 1e-9);
+    until_shows(&stage, 0, TICKS - 1.0);
+    assert_true(fabs(replay_tick(stage.clients[1]) - 120.0) < 1e-9);
     stage_stop(&stage);
 }
 
@@ -335,5 +297,5 @@ int main(void)
         cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_unreadable),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, record, forget);
 }

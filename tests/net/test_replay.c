@@ -6,89 +6,22 @@
 #include "client/link/timeline.h"
 #include "protocol/record/recording.h"
 #include "server/host/source.h"
-#include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "tests/support/field_source.h"
-#include "tests/support/join_rig.h"
+#include "tests/support/replay_rig.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#define GIVE_UP_NS 120000000000ull
-
 enum {
     TICKS = 600,
     VIEWERS = 3
 };
-
-static const char *recorded(FieldSet *fields)
-{
-    static char path[] = "/tmp/plenum-test-replay-XXXXXX";
-    u64 zero = 0;
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
-    unlink(path); /* the recorder must create it */
-    Source *source = field_source_create(&zero, &zero);
-    RecordingHead head = {.tick_rate = FIELD_SOURCE_HZ, .build = "test"};
-    source->ops->describe(source, &head.world);
-    Entity entities[FIELD_SOURCE_FIELDS];
-    field_source_entities(entities);
-    head.world.epoch = 1;
-    RecordingWriter *writer = recording_writer_create(path, &head, NULL);
-    assert_non_null(writer);
-    for (u64 tick = 0; tick < TICKS; tick++) {
-        Frame *frame = field_source_frame(fields, tick);
-        assert_int_equal(recording_writer_tick(writer, frame, NULL, 0), 0);
-        frame_release(frame);
-    }
-    assert_int_equal(recording_writer_destroy(writer), 0);
-    source->ops->destroy(source);
-    return path;
-}
-
-static void run(JoinRig *rig, Connection **clients, u32 count, u32 ms)
-{
-    for (u32 i = 0; i < ms; i++) {
-        clock_sleep_until_ns(rig->now_ns);
-        join_rig_step(rig, clients, count);
-    }
-}
-
-static f64 recorded_tick(Connection *client)
-{
-    return connection_recorded_tick(client, timeline_tick(connection_timeline(client)));
-}
-
-/* Runs until all of them show the tick, however slow the machine is, with exactly the recorded
- * values. */
-static void until_all_show(JoinRig *rig, Connection **clients, u32 count, f64 tick)
-{
-    u64 begun_ns = clock_now_ns();
-    for (u32 c = 0; c < count;) {
-        if (clock_now_ns() - begun_ns > GIVE_UP_NS) {
-            fail_msg("client %u stands at tick %.6f instead of %.6f", c, recorded_tick(clients[c]),
-                     tick);
-        }
-        run(rig, clients, count, 20);
-        bool shows = connection_state(clients[c]) == CONNECTION_LIVE &&
-                     fabs(recorded_tick(clients[c]) - tick) < 1e-9;
-        c = shows ? c + 1 : 0;
-    }
-    for (u32 c = 0; c < count; c++) {
-        ShownPoint point;
-        assert_true(timeline_point(connection_timeline(clients[c]), FIELD_SWARM, 20, &point));
-        Vec3 wanted = field_swarm(20, tick / FIELD_SOURCE_HZ);
-        assert_true(vec3_distance(point.position, wanted) < 0.02f);
-    }
-}
 
 static bool all_have_marks(Connection **clients, u32 count)
 {
@@ -105,7 +38,7 @@ static void test_in_step(void **state)
 {
     (void)state;
     FieldSet *fields = field_source_fields();
-    const char *path = recorded(fields);
+    const char *path = replay_record(fields, TICKS);
     ErrorText error = {0};
     SourceWorldOptions options = {.speed = 1.0};
     JoinRig rig = {0};
@@ -115,40 +48,40 @@ static void test_in_step(void **state)
     clients[0] = join_rig_connect(&rig, &line, &line);
     clients[1] = join_rig_connect(&rig, &line, &line);
     while (connection_state(clients[0]) != CONNECTION_LIVE ||
-           connection_state(clients[1]) != CONNECTION_LIVE || recorded_tick(clients[1]) < 10.0) {
-        run(&rig, clients, 2, 20);
+           connection_state(clients[1]) != CONNECTION_LIVE || replay_tick(clients[1]) < 10.0) {
+        replay_run(&rig, clients, 2, 20);
     }
     u32 worlds = connection_worlds(clients[1]), epoch = connection_epoch(clients[1]);
 
     assert_int_equal(connection_control(clients[0], CONTROL_PAUSE, 0.0), 0);
     assert_int_equal(connection_control(clients[0], CONTROL_SEEK, 6.0), 0);
-    until_all_show(&rig, clients, 2, 360.0);
+    replay_until_all_show(&rig, clients, 2, 360.0);
     assert_int_equal(connection_status(clients[1])->paused, 1); /* the pause survives the seek */
     assert_int_equal(connection_control(clients[0], CONTROL_STEP, -3.0), 0);
-    until_all_show(&rig, clients, 2, 357.0);
+    replay_until_all_show(&rig, clients, 2, 357.0);
     clients[2] = join_rig_connect(&rig, &line, &line); /* joins late */
-    until_all_show(&rig, clients, VIEWERS, 357.0);
+    replay_until_all_show(&rig, clients, VIEWERS, 357.0);
 
     assert_int_equal(connection_control(clients[0], CONTROL_SPEED, -1.0), 0);
     assert_int_equal(connection_control(clients[0], CONTROL_RESUME, 0.0), 0);
-    while (recorded_tick(clients[1]) > 340.0) {
-        run(&rig, clients, VIEWERS, 20);
+    while (replay_tick(clients[1]) > 340.0) {
+        replay_run(&rig, clients, VIEWERS, 20);
     }
     assert_int_equal(connection_control(clients[0], CONTROL_PAUSE, 0.0), 0);
     while (!connection_status(clients[0])->paused) {
-        run(&rig, clients, VIEWERS, 20);
+        replay_run(&rig, clients, VIEWERS, 20);
     }
-    run(&rig, clients, VIEWERS, 1000);
-    f64 stopped = round(recorded_tick(clients[0])); /* almost stopped */
+    replay_run(&rig, clients, VIEWERS, 1000);
+    f64 stopped = round(replay_tick(clients[0])); /* almost stopped */
     assert_true(stopped <= 340.0);
-    until_all_show(&rig, clients, VIEWERS, stopped);
+    replay_until_all_show(&rig, clients, VIEWERS, stopped);
     /* No seek, step or reversal began a new epoch. */
     assert_int_equal(connection_worlds(clients[1]), worlds);
     assert_int_equal(connection_epoch(clients[1]), epoch);
 
     assert_int_equal(connection_bookmark(clients[1], 123, "the splash"), 0);
     while (!all_have_marks(clients, VIEWERS)) {
-        run(&rig, clients, VIEWERS, 20);
+        replay_run(&rig, clients, VIEWERS, 20);
     }
     for (u32 c = 0; c < VIEWERS; c++) {
         const MessageSurvey *survey = connection_survey(clients[c], NULL);

@@ -13,7 +13,7 @@
 /* False: the action has nothing to do with time. Otherwise *result is 0 or the Error of
  * connection_control. What only recordings can do leaves live worlds alone. */
 bool time_key(Connection *connection, const Hud *hud, Action action, int *result);
-/* True: it moves time, which who left the common time may do to his own, whatever his role. */
+/* True: it moves time; users who left the common time may move their own, whatever their role. */
 bool time_key_moves(Action action);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * timeline_bar.h: the bar across the window under a recording: where it stands, what happens when,
- * and the controls known from films. Everybody sees the common time, which operators move; who left
- * it moves his own and sees where the common one is. Controls are sent one per frame, in order.
+ * and the controls known from films. Everybody sees the common time, which operators move; a user
+ * who left it moves one of their own, and sees where the common one is. Controls are sent one per
+ * frame, in order.
  * Layer: client/hand, private.
  */
 #ifndef PLENUM_CLIENT_HAND_TIMELINE_BAR_H

@@ -58,6 +58,7 @@ run_one() {
     cases=${CMOCKA_TEST_FILTER:-}
     case $build/$program in
         *tsan/tests/accuracy/*) cases=${cases:-*thread*} ;;
+        *tsan/tests/determinism/test_branch) cases=${cases:-*goes_on*} ;;
         *tsan/tests/net/test_fields) cases=${cases:-*playback*} ;;
     esac
     TIMEFORMAT='%U %S'

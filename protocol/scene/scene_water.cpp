@@ -24,7 +24,7 @@ bool Builder::water_options(const JsonPath &at, const fb::Water *in, SceneWater 
 // Whole cells; those of a scene are limited before anything is allocated.
 bool Builder::water_cells(const JsonPath &at, SceneWater *out)
 {
-    f32 wanted[2] = {out->width / out->cell, out->length / out->cell};
+    f32 wanted[2] = {out->width / out->cell_m, out->length / out->cell_m};
     for (u32 n = 0; n < 2; n++) {
         const char *key = n == 0 ? "width" : "length";
         f32 whole = floorf(wanted[n] + 0.5f);
@@ -34,7 +34,7 @@ bool Builder::water_cells(const JsonPath &at, SceneWater *out)
         }
         if (fabsf(wanted[n] - whole) > 0.01f) {
             return fail(at, key, "%g m is not a whole number of cells of %g m",
-                        (double)(wanted[n] * out->cell), (double)out->cell);
+                        (double)(wanted[n] * out->cell_m), (double)out->cell_m);
         }
         out->cells[n] = (u32)whole;
     }

@@ -11,24 +11,15 @@
 /* A hand reaches so far: like one, and at least a few particles. */
 static const f32 hand_m = 0.12f;
 static const f32 hand_spacings = 3.0f;
-/* What users may set a factor to is kept within what the solver accepts. */
-static const f32 viscosity_max = 1000.0f, tension_max = 10.0f, friction_max = 2.0f;
 
 /* ---- life ---- */
 
 static LiquidPhaseDef phase_of(const SceneLiquid *liquid)
 {
-    LiquidPhaseDef phase = liquid_phase_default(liquid->grains ? LIQUID_GRAINS : LIQUID_FLUID);
-    phase.capacity = liquid->capacity;
-    phase.density = liquid->density;
-    phase.viscosity = liquid->viscosity;
-    phase.surface_tension = liquid->surface_tension;
-    phase.vorticity = liquid->vorticity;
-    phase.friction = liquid->friction;
-    phase.static_friction = liquid->static_friction;
-    phase.contact_friction = liquid->contact_friction;
-    phase.group = liquid->group;
-    phase.mask = liquid->mask;
+    LiquidPhaseDef phase = {.kind = liquid->grains ? LIQUID_GRAINS : LIQUID_FLUID};
+#define SOLVER_ROWS
+#define MEMBER(type, name) phase.name = liquid->name;
+#include "shared/rows/liquid.def"
     return phase;
 }
 
@@ -128,12 +119,12 @@ static void tune(Matter *matter)
     const MatterLiquid *m = liquid_of(matter);
     for (u32 i = 0; m->liquid != NULL && i < liquid_phases(m->liquid); i++) {
         LiquidPhaseDef phase = phase_of(&liquid_scene(m)->liquids[i]);
-        phase.viscosity = f32_min(phase.viscosity * factor(m, PARAMETER_VISCOSITY), viscosity_max);
-        phase.surface_tension =
-            f32_min(phase.surface_tension * factor(m, PARAMETER_SURFACE_TENSION), tension_max);
         f32 rough = factor(m, PARAMETER_GRAIN_FRICTION);
-        phase.friction = f32_min(phase.friction * rough, friction_max);
-        phase.static_friction = f32_min(phase.static_friction * rough, friction_max);
+        phase.viscosity *= factor(m, PARAMETER_VISCOSITY);
+        phase.surface_tension *= factor(m, PARAMETER_SURFACE_TENSION);
+        phase.friction *= rough;
+        phase.static_friction *= rough;
+        liquid_phase_clamp(&phase);
         if (memcmp(&phase, liquid_phase(m->liquid, i), sizeof phase) != 0) {
             liquid_set_phase(m->liquid, i, &phase);
         }

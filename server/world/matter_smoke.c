@@ -19,24 +19,11 @@ PL_STATIC_ASSERT(SCENE_SMOKE_SOURCES_MAX + SMOKE_HANDS_MAX <= SMOKE_SOURCES_MAX,
 
 static SmokeOptions options_of(const SceneSmoke *scene)
 {
-    return (SmokeOptions){
-        .advection = scene->advection,
-        .pressure = scene->pressure,
-        .tolerance = scene->tolerance,
-        .iterations = scene->iterations,
-        .density = scene->density,
-        .viscosity = scene->viscosity,
-        .buoyancy = scene->buoyancy,
-        .weight = scene->weight,
-        .cooling = scene->cooling,
-        .fading = scene->fading,
-        .vorticity = scene->vorticity,
-        .ignition = scene->ignition,
-        .burn_rate = scene->burn_rate,
-        .heat = scene->heat,
-        .soot = scene->soot,
-        .expansion = scene->expansion,
-    };
+    SmokeOptions options = {0};
+#define SOLVER_ROWS
+#define MEMBER(type, name) options.name = scene->name;
+#include "shared/rows/smoke.def"
+    return options;
 }
 
 static SmokeDef def_of(const SceneSmoke *scene)
@@ -181,12 +168,11 @@ static void tune(Matter *matter)
     for (u32 i = 0; i < m->count; i++) {
         const SceneSmoke *scene = &smoke_scene(m)->smokes[i];
         SmokeOptions options = options_of(scene);
-        options.buoyancy = f32_min(options.buoyancy * factor(m, SMOKE_PARAMETER_BUOYANCY), 1.0f);
-        options.cooling = f32_min(options.cooling * factor(m, SMOKE_PARAMETER_COOLING), 100.0f);
-        options.vorticity =
-            f32_min(options.vorticity * factor(m, SMOKE_PARAMETER_VORTICITY), 10.0f);
-        options.viscosity =
-            f32_min(options.viscosity * factor(m, SMOKE_PARAMETER_VISCOSITY), 100.0f);
+        options.buoyancy *= factor(m, SMOKE_PARAMETER_BUOYANCY);
+        options.cooling *= factor(m, SMOKE_PARAMETER_COOLING);
+        options.vorticity *= factor(m, SMOKE_PARAMETER_VORTICITY);
+        options.viscosity *= factor(m, SMOKE_PARAMETER_VISCOSITY);
+        smoke_options_clamp(&options);
         CHECK(smoke_set_options(m->grids[i], &options));
         for (u32 s = 0; s < SMOKE_SIDES; s++) {
             smoke_set_side(m->grids[i], s,

@@ -22,23 +22,16 @@ static const u32 foam_code = 65535 / 63;
 
 static PoolDef def_of(const Scene *scene, const SceneWater *water)
 {
-    HeightBorder x = (HeightBorder)water->border_x, z = (HeightBorder)water->border_z;
-    return (PoolDef){.waves = water->method == WATER_WAVE,
-                     .size = {water->cells[0], water->cells[1]},
-                     .cell_m = water->cell,
-                     .border = {x, x, z, z},
-                     .corner = vec3(water->position.x - 0.5f * water->width, water->position.y,
-                                    water->position.z - 0.5f * water->length),
-                     .depth_m = water->depth,
-                     .friction = water->friction,
-                     .damping = water->damping,
-                     .density = water->density,
-                     .drag = water->drag,
-                     .foam = water->foam,
-                     .foam_life_s = water->foam_life,
-                     .group = water->group,
-                     .mask = water->mask,
-                     .awake = scene->no_sleep};
+    WaterBorder x = water->border_x, z = water->border_z;
+    PoolDef def = {.size = {water->cells[0], water->cells[1]},
+                   .border = {x, x, z, z},
+                   .corner = vec3(water->position.x - 0.5f * water->width, water->position.y,
+                                  water->position.z - 0.5f * water->length),
+                   .awake = scene->no_sleep};
+#define SOLVER_ROWS
+#define MEMBER(type, name) def.name = water->name;
+#include "shared/rows/water.def"
+    return def;
 }
 
 /* Heights, and foam. */
@@ -106,7 +99,7 @@ static void declare_field(MatterWater *m, u32 i)
 {
     const Scene *scene = water_scene(m);
     const SceneWater *water = &scene->waters[i];
-    f32 up = reach_m, down = water->depth + dry_cells * water->cell;
+    f32 up = reach_m, down = water->depth_m + dry_cells * water->cell_m;
     for (u32 b = 0; b < water->basin_count; b++) {
         up = f32_max(up, 2.0f * scene->basins[water->first_basin + b].level);
     }
@@ -114,12 +107,12 @@ static void declare_field(MatterWater *m, u32 i)
                        .channels = (u8)channels_of(water),
                        .capacity = water->cells[0] * water->cells[1],
                        .dims = {(u16)water->cells[0], (u16)water->cells[1]},
-                       .spacing = {water->cell, 1.0f, water->cell},
+                       .spacing = {water->cell_m, 1.0f, water->cell_m},
                        .quantum = (up + down) / 65535.0f,
                        .value_min = water->position.y - down};
     field.quantum = f32_max(field.quantum, QUANTUM_MIN_M);
-    field.origin = vec3(water->position.x - 0.5f * (water->width - water->cell), 0.0f,
-                        water->position.z - 0.5f * (water->length - water->cell));
+    field.origin = vec3(water->position.x - 0.5f * (water->width - water->cell_m), 0.0f,
+                        water->position.z - 0.5f * (water->length - water->cell_m));
     snprintf(field.name, sizeof field.name, "%s", water->name);
     m->fields[i] = world_add_field(&m->base, &field);
 }
@@ -158,8 +151,7 @@ static void tune(Matter *matter)
         const SceneWater *water = &water_scene(m)->waters[i];
         f32 rough = world_value(matter->world, m->parameters[PARAMETER_BED])[0];
         f32 slow = world_value(matter->world, m->parameters[PARAMETER_DAMPING])[0];
-        pool_tune(m->pools[i], f32_min(water->friction * rough, 1.0f),
-                  f32_min(water->damping + slow, 100.0f));
+        pool_tune(m->pools[i], water->friction * rough, water->damping + slow);
     }
 }
 
@@ -220,11 +212,11 @@ static void finish(Matter *matter)
  * water beside it, or below its own. */
 static f32 shown_level(const Pool *pool, const SceneWater *water, u32 i, u32 k)
 {
-    f32 level = pool_level(pool, i, k), least = 0.01f * water->cell;
+    f32 level = pool_level(pool, i, k), least = 0.01f * water->cell_m;
     if (!(pool_depth(pool, i, k) < least)) {
         return level;
     }
-    f32 shown = level - dry_cells * water->cell, lowest = level;
+    f32 shown = level - dry_cells * water->cell_m, lowest = level;
     for (u32 n = 0; n < 25; n++) {
         u32 x = i + n % 5 - 2, z = k + n / 5 - 2; /* −1 is beyond the grid as well */
         if (x < water->cells[0] && z < water->cells[1] && !(pool_depth(pool, x, z) < least)) {
@@ -267,8 +259,8 @@ static Vec3 point_in(const MatterWater *m, u32 index, u32 element)
 {
     const SceneWater *water = &water_scene(m)->waters[index];
     u32 i = element % water->cells[0], k = element / water->cells[0];
-    f32 x = ((f32)i + 0.5f) * water->cell - 0.5f * water->width;
-    f32 z = ((f32)k + 0.5f) * water->cell - 0.5f * water->length;
+    f32 x = ((f32)i + 0.5f) * water->cell_m - 0.5f * water->width;
+    f32 z = ((f32)k + 0.5f) * water->cell_m - 0.5f * water->length;
     return vec3_add(water->position, vec3(x, pool_level(m->pools[index], i, k), z));
 }
 
@@ -280,7 +272,7 @@ static Vec3 point(const Matter *matter, const Entity *entity, const Input *input
 
 static f32 hand_radius(const MatterWater *m, u32 index)
 {
-    return f32_max(hand_m, hand_cells * water_scene(m)->waters[index].cell);
+    return f32_max(hand_m, hand_cells * water_scene(m)->waters[index].cell_m);
 }
 
 /* A constraint is a hand of a pool. */

@@ -69,12 +69,12 @@ static f32 bed_at(const MatterWater *m, u32 index, u32 but, u32 i, u32 k)
 {
     const SceneWater *water = &water_scene(m)->waters[index];
     BedFilter only = {world_rigid(m->base.world), but, UINT32_MAX};
-    f32 x = ((f32)i + 0.5f) * water->cell - 0.5f * water->width, far;
-    f32 z = ((f32)k + 0.5f) * water->cell - 0.5f * water->length;
-    f32 length = water->top + water->depth, bed = -water->depth;
+    f32 x = ((f32)i + 0.5f) * water->cell_m - 0.5f * water->width, far;
+    f32 z = ((f32)k + 0.5f) * water->cell_m - 0.5f * water->length;
+    f32 length = water->top + water->depth_m, bed = -water->depth_m;
     Vec3 high = vec3_add(water->position, vec3(x, water->top, z));
     if (water->terrain && surface_of(&only, high, length, false, &far)) {
-        bed = f32_max(water->top - far, -water->depth);
+        bed = f32_max(water->top - far, -water->depth_m);
     }
     f32 base = bed;
     for (u32 d = water->first_dam; d < water->first_dam + water->dam_count; d++) {
@@ -83,7 +83,7 @@ static f32 bed_at(const MatterWater *m, u32 index, u32 but, u32 i, u32 k)
             continue;
         }
         only.only = entity->first;
-        f32 below, reach = open_cells * water->cell;
+        f32 below, reach = open_cells * water->cell_m;
         Vec3 low = vec3_add(water->position, vec3(x, base - water->top, z));
         if (surface_of(&only, high, length, false, &far) &&
             surface_of(&only, low, water->top + length, true, &below) &&
@@ -150,7 +150,8 @@ static void move_dam(MatterWater *m, u32 index, u32 slot)
     const SceneWater *water = &water_scene(m)->waters[index];
     const Rigid *rigid = world_rigid(m->base.world);
     Bounds bounds = rigid_bounds(rigid, slot);
-    f32 way = vec3_length(rigid_velocity(rigid, slot)) * world_tick_s(m->base.world) + water->cell;
+    f32 way =
+        vec3_length(rigid_velocity(rigid, slot)) * world_tick_s(m->base.world) + water->cell_m;
     f32 low[2] = {bounds.min.x - water->position.x + 0.5f * water->width,
                   bounds.min.z - water->position.z + 0.5f * water->length};
     f32 high[2] = {bounds.max.x - water->position.x + 0.5f * water->width,
@@ -159,8 +160,8 @@ static void move_dam(MatterWater *m, u32 index, u32 slot)
     bool moved = false;
     for (u32 n = 0; n < 2; n++) {
         f32 most = (f32)water->cells[n];
-        first[n] = (u32)f32_clamp(floorf((low[n] - way) / water->cell), 0.0f, most);
-        end[n] = (u32)f32_clamp(ceilf((high[n] + way) / water->cell), 0.0f, most);
+        first[n] = (u32)f32_clamp(floorf((low[n] - way) / water->cell_m), 0.0f, most);
+        end[n] = (u32)f32_clamp(ceilf((high[n] + way) / water->cell_m), 0.0f, most);
     }
     for (u32 k = first[1]; k < end[1]; k++) {
         for (u32 i = first[0]; i < end[0]; i++) {

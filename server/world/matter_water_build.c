@@ -17,8 +17,8 @@ static void fill_levels(MatterWater *m, u32 index)
     const SceneWater *water = &scene->waters[index];
     for (u32 c = 0; c < water->cells[0] * water->cells[1]; c++) {
         u32 i = c % water->cells[0], k = c / water->cells[0];
-        f32 x = water->position.x + ((f32)i + 0.5f) * water->cell - 0.5f * water->width;
-        f32 z = water->position.z + ((f32)k + 0.5f) * water->cell - 0.5f * water->length;
+        f32 x = water->position.x + ((f32)i + 0.5f) * water->cell_m - 0.5f * water->width;
+        f32 z = water->position.z + ((f32)k + 0.5f) * water->cell_m - 0.5f * water->length;
         f32 level = water->dry ? -HEIGHTS_LEVEL_MAX_M : 0.0f;
         for (u32 b = 0; b < water->basin_count; b++) {
             const SceneBasin *basin = &scene->basins[water->first_basin + b];
@@ -77,7 +77,7 @@ static void rain(MatterWater *m, u32 index, f32 factor)
         f32 x = random_range(seed, 3 * m->drops + 1, 0.0f, (f32)water->cells[0]);
         f32 z = random_range(seed, 3 * m->drops + 2, 0.0f, (f32)water->cells[1]);
         pool_ripple(m->pools[index], u32_min((u32)x, water->cells[0] - 1),
-                    u32_min((u32)z, water->cells[1] - 1), drop_cells * water->cell);
+                    u32_min((u32)z, water->cells[1] - 1), drop_cells * water->cell_m);
     }
 }
 

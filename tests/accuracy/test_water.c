@@ -17,7 +17,7 @@ static const f64 g = 9.81;
 static const f32 tick_s = 1.0f / 60.0f;
 
 /* A channel of n cells along x (or z), absorbing at its ends. */
-static Shallow *channel(u32 n, f64 length_m, bool along_z, HeightBorder end)
+static Shallow *channel(u32 n, f64 length_m, bool along_z, WaterBorder end)
 {
     ShallowDef def = shallow_def_default();
     def.size[0] = along_z ? 1 : n;
@@ -26,7 +26,7 @@ static Shallow *channel(u32 n, f64 length_m, bool along_z, HeightBorder end)
     def.awake = true;
     for (u32 side = 0; side < HEIGHTS_SIDE_COUNT; side++) {
         bool is_end = (side >= 2) == along_z;
-        def.border[side] = is_end ? end : HEIGHT_PERIODIC;
+        def.border[side] = is_end ? end : WATER_PERIODIC;
     }
     Shallow *shallow = shallow_create(&def, NULL);
     assert_non_null(shallow);
@@ -76,7 +76,7 @@ static f64 dam_depth(const Dam *dam, f64 x, f64 t)
 /* L1 error of the depth, % of the deeper side; the exact solution as cell means of 32 points. */
 static f64 dam_error(const Dam *dam, u32 n, bool along_z, bool mirrored)
 {
-    Shallow *shallow = channel(n, 10.0, along_z, HEIGHT_ABSORBING);
+    Shallow *shallow = channel(n, 10.0, along_z, WATER_ABSORBING);
     for (u32 i = 0; i < n; i++) {
         bool deep = mirrored ? i >= n / 2 : i < n / 2;
         f32 depth = (f32)(deep ? dam->left : dam->right);
@@ -117,7 +117,7 @@ static void water_falls_over_edges(void **state)
     PL_UNUSED(state);
     for (u32 n = 100; n <= 400; n *= 2) {
         f32 bed[400];
-        Shallow *shallow = channel(n, 10.0, false, HEIGHT_CLOSED);
+        Shallow *shallow = channel(n, 10.0, false, WATER_CLOSED);
         for (u32 i = 0; i < n; i++) {
             bed[i] = i < n / 2 ? 0.0f : -3.0f;
         }
@@ -142,7 +142,7 @@ static void fronts_on_dry_land_keep_time(void **state)
 {
     PL_UNUSED(state);
     for (u32 n = 200; n <= 800; n *= 2) {
-        Shallow *shallow = channel(n, 10.0, false, HEIGHT_ABSORBING);
+        Shallow *shallow = channel(n, 10.0, false, WATER_ABSORBING);
         for (u32 i = 0; i < n / 2; i++) {
             shallow_set(shallow, i, 0, 1.0f, 0.0f, 0.0f);
         }
@@ -179,7 +179,7 @@ static void smooth_waves_are_of_second_order(void **state)
     static const u32 counts[3] = {64, 128, FINE};
     for (u32 c = 0; c < 3; c++) {
         u32 n = counts[c];
-        Shallow *shallow = channel(n, 10.0, false, HEIGHT_PERIODIC);
+        Shallow *shallow = channel(n, 10.0, false, WATER_PERIODIC);
         for (u32 i = 0; i < n; i++) {
             f64 a = 2.0 * 3.14159265358979 * i / n, b = a + 2.0 * 3.14159265358979 / n;
             f64 mean = 1.0 + 0.1 * (sin(b) - sin(a)) / (b - a);
@@ -216,7 +216,7 @@ static f32 noise(u32 *seed)
 }
 
 /* Rough terrain with islands; the water level is at the datum, or far from it. */
-static f64 lake_speed(f32 level, HeightBorder border)
+static f64 lake_speed(f32 level, WaterBorder border)
 {
     enum {
         N = 100
@@ -253,9 +253,9 @@ static f64 lake_speed(f32 level, HeightBorder border)
 static void lakes_stay_at_rest(void **state)
 {
     PL_UNUSED(state);
-    for (u32 border = 0; border < HEIGHT_BORDER_COUNT; border++) {
-        assert_true(lake_speed(0.0f, (HeightBorder)border) == 0.0);
-        assert_true(lake_speed(0.7f, (HeightBorder)border) < 1e-5);
+    for (u32 border = 0; border < WATER_BORDER_COUNT; border++) {
+        assert_true(lake_speed(0.0f, (WaterBorder)border) == 0.0);
+        assert_true(lake_speed(0.7f, (WaterBorder)border) < 1e-5);
     }
 }
 
@@ -348,7 +348,7 @@ static void flow_jumps_behind_a_bump(void **state)
         N = 500
     };
     static f32 bed[N];
-    Shallow *shallow = channel(N, 25.0, false, HEIGHT_ABSORBING);
+    Shallow *shallow = channel(N, 25.0, false, WATER_ABSORBING);
     for (u32 i = 0; i < N; i++) {
         f64 x = (i + 0.5) * 0.05;
         bed[i] = (f32)fmax(0.0, 0.2 - 0.05 * (x - 10.0) * (x - 10.0));
@@ -400,7 +400,7 @@ static void bores_obey_belanger(void **state)
         enum {
             N = 400
         };
-        Shallow *shallow = channel(N, 40.0, false, HEIGHT_CLOSED);
+        Shallow *shallow = channel(N, 40.0, false, WATER_CLOSED);
         for (u32 i = 0; i < N; i++) {
             shallow_set(shallow, i, 0, 0.5f, speeds[s], 0.0f);
         }
@@ -434,13 +434,13 @@ static f64 wave_speed(f64 depth, bool by_wave)
     };
     const f64 cell = 0.1;
     f64 c = sqrt(g * depth), places[2], times[2] = {0.2 * 40.0 / c, 0.4 * 40.0 / c};
-    Shallow *shallow = channel(N, N * cell, false, HEIGHT_ABSORBING);
+    Shallow *shallow = channel(N, N * cell, false, WATER_ABSORBING);
     WaveDef def = wave_def_default();
     def.size[0] = N;
     def.size[1] = 1;
     def.depth_m = (f32)depth;
-    def.border[0] = def.border[1] = HEIGHT_ABSORBING;
-    def.border[2] = def.border[3] = HEIGHT_PERIODIC;
+    def.border[0] = def.border[1] = WATER_ABSORBING;
+    def.border[2] = def.border[3] = WATER_PERIODIC;
     Wave *wave = wave_create(&def, NULL);
     wave_step(wave, tick_s, (f32)g, NULL);
     for (u32 i = 0; i < N; i++) {
@@ -489,7 +489,7 @@ static void long_waves_run_at_the_root_of_depth(void **state)
 /* ---- borders ---- */
 
 /* Highest level that remains of a pulse of 1 after it has reached the border. */
-static f64 wave_left(HeightBorder border)
+static f64 wave_left(WaterBorder border)
 {
     enum {
         N = 128
@@ -498,7 +498,7 @@ static f64 wave_left(HeightBorder border)
     def.size[0] = N;
     def.size[1] = 1;
     def.border[0] = def.border[1] = border;
-    def.border[2] = def.border[3] = HEIGHT_PERIODIC;
+    def.border[2] = def.border[3] = WATER_PERIODIC;
     Wave *wave = wave_create(&def, NULL);
     for (u32 i = 0; i < N; i++) {
         f64 x = (i - 64.0) / 8.0;
@@ -516,7 +516,7 @@ static f64 wave_left(HeightBorder border)
     return most / 0.01;
 }
 
-static f64 shallow_left(HeightBorder border)
+static f64 shallow_left(WaterBorder border)
 {
     enum {
         N = 128
@@ -538,11 +538,11 @@ static f64 shallow_left(HeightBorder border)
 static void borders_reflect_pass_or_absorb(void **state)
 {
     PL_UNUSED(state);
-    for (u32 border = 0; border < HEIGHT_BORDER_COUNT; border++) {
-        f64 wave = wave_left((HeightBorder)border), shallow = shallow_left((HeightBorder)border);
+    for (u32 border = 0; border < WATER_BORDER_COUNT; border++) {
+        f64 wave = wave_left((WaterBorder)border), shallow = shallow_left((WaterBorder)border);
         print_message("border %u: of a pulse is left %.4f (wave), %.4f (shallow)\n", border, wave,
                       shallow);
-        if (border == HEIGHT_ABSORBING) {
+        if (border == WATER_ABSORBING) {
             assert_true(wave < 0.01 && shallow < 0.02);
         } else {
             assert_true(wave > 0.4 && shallow > 0.35);
@@ -559,7 +559,7 @@ static void wave_volume_stays(void **state)
         WaveDef def = wave_def_default();
         def.size[0] = 75;
         def.size[1] = 40;
-        def.border[0] = def.border[1] = def.border[2] = def.border[3] = (HeightBorder)border;
+        def.border[0] = def.border[1] = def.border[2] = def.border[3] = (WaterBorder)border;
         Wave *wave = wave_create(&def, NULL);
         for (u32 t = 0; t < 2000; t++) {
             if (t % 100 == 0) {
@@ -607,7 +607,7 @@ static void shallow_volume_and_momentum_stay(void **state)
         ShallowDef def = shallow_def_default();
         def.size[0] = def.size[1] = N;
         for (u32 side = 0; side < HEIGHTS_SIDE_COUNT; side++) {
-            def.border[side] = flat ? HEIGHT_PERIODIC : HEIGHT_CLOSED;
+            def.border[side] = flat ? WATER_PERIODIC : WATER_CLOSED;
         }
         Shallow *shallow = shallow_create(&def, NULL);
         u32 seed = 3;

@@ -46,7 +46,7 @@ static u64 wave_hash(u32 threads)
     WaveDef def = wave_def_default();
     def.size[0] = NX;
     def.size[1] = NZ;
-    def.border[1] = HEIGHT_ABSORBING;
+    def.border[1] = WATER_ABSORBING;
     Wave *wave = wave_create(&def, NULL);
     Jobs *jobs = jobs_create(threads);
     for (u32 t = 0; t < TICKS; t++) {

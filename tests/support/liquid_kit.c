@@ -30,6 +30,7 @@ LiquidDef liquid_kit_water(f32 spacing, u32 capacity)
     LiquidDef def = {.spacing = spacing, .phase_count = 1};
     def.phases[0] = liquid_phase_default(LIQUID_FLUID);
     def.phases[0].capacity = capacity;
+    def.phases[0].surface_tension = 0.0f;
     return def;
 }
 

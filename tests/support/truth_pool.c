@@ -156,7 +156,7 @@ static f64 rest(TruthCase *c)
     def.size[1] = nz;
     def.cell_m = truth_log_range(c, 0.02f, 50.0f);
     def.awake = true;
-    HeightBorder border = truth_pick(c, 2) != 0 ? HEIGHT_PERIODIC : HEIGHT_CLOSED;
+    WaterBorder border = truth_pick(c, 2) != 0 ? WATER_PERIODIC : WATER_CLOSED;
     for (u32 side = 0; side < HEIGHTS_SIDE_COUNT; side++) {
         def.border[side] = border;
     }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-Error heights_check(const u32 size[2], f32 cell_m, const HeightBorder border[HEIGHTS_SIDE_COUNT],
+Error heights_check(const u32 size[2], f32 cell_m, const WaterBorder border[HEIGHTS_SIDE_COUNT],
                     ErrorText *error)
 {
     for (u32 n = 0; n < 2; n++) {
@@ -14,11 +14,11 @@ Error heights_check(const u32 size[2], f32 cell_m, const HeightBorder border[HEI
             return error_set(error, ERROR_RANGE, "size[%u] is %u: expected 1 to %u cells", n,
                              size[n], HEIGHTS_SIDE_MAX);
         }
-        HeightBorder a = border[2 * n], b = border[2 * n + 1];
-        if ((u32)a >= HEIGHT_BORDER_COUNT || (u32)b >= HEIGHT_BORDER_COUNT) {
+        WaterBorder a = border[2 * n], b = border[2 * n + 1];
+        if ((u32)a >= WATER_BORDER_COUNT || (u32)b >= WATER_BORDER_COUNT) {
             return error_set(error, ERROR_RANGE, "border[%u] is unknown", 2 * n);
         }
-        if ((a == HEIGHT_PERIODIC) != (b == HEIGHT_PERIODIC)) {
+        if ((a == WATER_PERIODIC) != (b == WATER_PERIODIC)) {
             return error_set(error, ERROR_RANGE,
                              "border[%u]: periodic needs both of two opposite sides", 2 * n);
         }

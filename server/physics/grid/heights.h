@@ -6,14 +6,7 @@
 #define PLENUM_SERVER_PHYSICS_GRID_HEIGHTS_H
 
 #include "shared/base/error.h"
-
-/* What waves do at a side of the grid. */
-typedef enum HeightBorder {
-    HEIGHT_CLOSED,    /* they come back */
-    HEIGHT_PERIODIC,  /* they enter at the opposite side */
-    HEIGHT_ABSORBING, /* they leave */
-    HEIGHT_BORDER_COUNT
-} HeightBorder;
+#include "shared/base/kinds.h"
 
 /* Sides: towards −x, +x, −z, +z. */
 enum {
@@ -27,7 +20,7 @@ enum {
 #define HEIGHTS_DEPTH_MAX_M 10000.0f
 
 /* Checks what all grids have: an error names the member. */
-Error heights_check(const u32 size[2], f32 cell_m, const HeightBorder border[HEIGHTS_SIDE_COUNT],
+Error heights_check(const u32 size[2], f32 cell_m, const WaterBorder border[HEIGHTS_SIDE_COUNT],
                     ErrorText *error);
 /* Zeros, aligned for vectors, to free; NULL: out of memory. */
 f32 *heights_zeros(size_t count);

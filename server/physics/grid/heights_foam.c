@@ -90,8 +90,8 @@ static u32 within(i32 at, u32 count, bool periodic)
 static f32 foam_at(const Pool *pool, f32 x, f32 z)
 {
     const u32 *size = pool->def.size;
-    bool round_x = pool->def.border[0] == HEIGHT_PERIODIC;
-    bool round_z = pool->def.border[2] == HEIGHT_PERIODIC;
+    bool round_x = pool->def.border[0] == WATER_PERIODIC;
+    bool round_z = pool->def.border[2] == WATER_PERIODIC;
     f32 low_x = floorf(x), low_z = floorf(z), part_x = x - low_x, part_z = z - low_z;
     u32 i[2] = {within((i32)low_x, size[0], round_x), within((i32)low_x + 1, size[0], round_x)};
     u32 k[2] = {within((i32)low_z, size[1], round_z), within((i32)low_z + 1, size[1], round_z)};
@@ -106,7 +106,7 @@ static f32 foam_at(const Pool *pool, f32 x, f32 z)
 static PoolSpan reached(const Pool *pool, u32 k)
 {
     PoolSpan span = {0};
-    bool round_z = pool->def.border[2] == HEIGHT_PERIODIC;
+    bool round_z = pool->def.border[2] == WATER_PERIODIC;
     u32 nx = pool->def.size[0], nz = pool->def.size[1];
     for (i32 n = -ROWS_REACHED; n <= ROWS_REACHED; n++) {
         const PoolSpan *row = &pool->foam_spans[within((i32)k + n, nz, round_z)];
@@ -116,7 +116,7 @@ static PoolSpan reached(const Pool *pool, u32 k)
     }
     if (span.first < span.end) {
         bool sides = span.first < ROWS_REACHED || span.end + ROWS_REACHED > nx;
-        bool all = sides && pool->def.border[0] == HEIGHT_PERIODIC;
+        bool all = sides && pool->def.border[0] == WATER_PERIODIC;
         span.first = all || span.first < ROWS_REACHED ? 0 : span.first - ROWS_REACHED;
         span.end = all ? nx : u32_min(span.end + ROWS_REACHED, nx);
     }

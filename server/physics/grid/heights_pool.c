@@ -1,5 +1,6 @@
 /* heights_pool.c: a pool: memory, cells, what hands, pushes, springs and rain do, and its tick. */
 #include "server/physics/grid/heights_internal.h"
+#include "server/physics/option.h"
 
 #include "shared/base/check.h"
 #include "shared/base/limits.h"
@@ -36,7 +37,7 @@ static WaveDef wave_def_of(const PoolDef *def)
 
 static bool has_foam(const PoolDef *def)
 {
-    return !def->waves && def->foam > 0.0f;
+    return def->method == WATER_SHALLOW && def->foam > 0.0f;
 }
 
 u64 pool_bytes(const PoolDef *def)
@@ -47,7 +48,16 @@ u64 pool_bytes(const PoolDef *def)
     u64 cell_bytes = 3 * sizeof(f32) + 2 * sizeof(f64) + sizeof(u32) + 1;
     cell_bytes += has_foam(def) ? 2 * sizeof(f32) : 0;
     return sizeof(Pool) + cells * cell_bytes +
-           (def->waves ? wave_bytes(&wave) : shallow_bytes(&shallow));
+           (def->method == WATER_WAVE ? wave_bytes(&wave) : shallow_bytes(&shallow));
+}
+
+static Error check_options(const PoolDef *def, ErrorText *error)
+{
+    Error result = ERROR_OK;
+#define SOLVER_ROWS
+#include "server/physics/option_check_rows.h"
+#include "shared/rows/water.def"
+    return result;
 }
 
 static bool reserve(Pool *pool, ErrorText *error)
@@ -55,7 +65,7 @@ static bool reserve(Pool *pool, ErrorText *error)
     const PoolDef *def = &pool->def;
     ShallowDef shallow = shallow_def_of(def);
     WaveDef wave = wave_def_of(def);
-    if (def->waves) {
+    if (def->method == WATER_WAVE) {
         pool->wave = wave_create(&wave, error);
     } else {
         pool->shallow = shallow_create(&shallow, error);
@@ -88,6 +98,9 @@ static bool reserve(Pool *pool, ErrorText *error)
 
 Pool *pool_create(const PoolDef *def, ErrorText *error)
 {
+    if (check_options(def, error) != ERROR_OK) {
+        return NULL;
+    }
     Pool *pool = calloc(1, sizeof *pool);
     if (pool == NULL) {
         error_set(error, ERROR_MEMORY, "out of memory for water");
@@ -196,10 +209,17 @@ void pool_move_bed(Pool *pool, u32 i, u32 k, f32 height)
     }
 }
 
-bool pool_tune(Pool *pool, f32 friction, f32 damping)
+void pool_tune(Pool *pool, f32 friction, f32 damping)
 {
-    return pool->wave != NULL ? wave_tune(pool->wave, damping)
-                              : shallow_tune(pool->shallow, friction, damping);
+    PoolDef def = pool->def;
+    def.friction = friction;
+    def.damping = damping;
+#define SOLVER_ROWS
+#define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
+    def.member = f32_clamp(def.member, (least) * (scale), (bears) * (scale));
+#include "shared/rows/water.def"
+    CHECK(pool->wave != NULL ? wave_tune(pool->wave, def.damping)
+                             : shallow_tune(pool->shallow, def.friction, def.damping));
 }
 
 /* ---- cells ---- */

@@ -29,20 +29,16 @@ enum {
 /* Greatest change of the water's speed by a push or a hand, m/s. */
 #define POOL_PUSH_M_S 10.0f
 
+/* The options of shared/rows/water.def that concern the solver, in SI units. depth_m: of the floor
+ * below the datum; group and mask 0: 1 and all. */
 typedef struct PoolDef {
-    bool waves; /* the wave equation, else shallow water */
-    u32 size[2];
-    f32 cell_m;
-    HeightBorder border[HEIGHTS_SIDE_COUNT];
+#define SOLVER_ROWS
+#define MEMBER(type, name) type name;
+#include "shared/rows/water.def"
+    u32 size[2]; /* cells along x and z */
+    WaterBorder border[HEIGHTS_SIDE_COUNT];
     Vec3 corner; /* m: x and z of the corner of cell (0, 0), y of the level at rest (the datum) */
-    f32 depth_m; /* of the floor below the datum */
-    f32 friction, damping; /* as for shallow.h, wave.h */
-    f32 density;           /* kg/m³ */
-    f32 drag;              /* coefficient of bodies */
-    f32 foam;              /* shallow: factor on the foam that is made; 0: there is none */
-    f32 foam_life_s;       /* s in which it fades to a third, > 0 */
-    u32 group, mask;       /* as for bodies; 0: 1 and all */
-    bool awake;            /* never sleeps */
+    bool awake;  /* never sleeps */
 } PoolDef;
 
 typedef struct Pool Pool;
@@ -61,7 +57,8 @@ f32 pool_bed(const Pool *pool, u32 i, u32 k);
  * all have moved, pool_find_falls. */
 void pool_move_bed(Pool *pool, u32 i, u32 k, f32 height);
 void pool_find_falls(Pool *pool);
-bool pool_tune(Pool *pool, f32 friction, f32 damping);
+/* Between ticks; both are kept within the ranges of their options. */
+void pool_tune(Pool *pool, f32 friction, f32 damping);
 /* Shallow only: the water of a cell then stands at `level` above the datum (or the cell is dry)
  * and flows at u, w m/s. */
 void pool_set_level(Pool *pool, u32 i, u32 k, f32 level, f32 u, f32 w);

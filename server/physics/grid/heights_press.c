@@ -370,7 +370,7 @@ static u32 taker_of(const Pool *pool, u32 cell)
         u32 at[2] = {cell % pool->def.size[0], cell / pool->def.size[0]}, axis = side / 2;
         u32 count = pool->def.size[axis];
         bool edge = side % 2 == 0 ? at[axis] == 0 : at[axis] + 1 == count;
-        if (edge && pool->def.border[side] != HEIGHT_PERIODIC) {
+        if (edge && pool->def.border[side] != WATER_PERIODIC) {
             continue;
         }
         at[axis] = (at[axis] + (side % 2 == 0 ? count - 1 : 1)) % count;

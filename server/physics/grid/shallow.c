@@ -186,10 +186,10 @@ ShallowCells shallow_cells(const Shallow *of)
 static i64 tile_at(const Shallow *of, i32 x, i32 z)
 {
     i32 nx = (i32)of->tiles[0], nz = (i32)of->tiles[1];
-    if (of->def.border[0] == HEIGHT_PERIODIC) {
+    if (of->def.border[0] == WATER_PERIODIC) {
         x = (x + nx) % nx;
     }
-    if (of->def.border[2] == HEIGHT_PERIODIC) {
+    if (of->def.border[2] == WATER_PERIODIC) {
         z = (z + nz) % nz;
     }
     return x < 0 || z < 0 || x >= nx || z >= nz ? -1 : (i64)z * nx + x;

@@ -25,12 +25,12 @@ enum {
 };
 
 typedef struct ShallowDef {
-    u32 size[2];                             /* cells along x and z, 1..HEIGHTS_SIDE_MAX */
-    f32 cell_m;                              /* side of a cell, HEIGHTS_CELL_MIN_M.. */
-    HeightBorder border[HEIGHTS_SIDE_COUNT]; /* periodic: on both of opposite sides */
-    f32 friction;                            /* of the bed: c in −c |u| u / depth, 0..1 */
-    f32 damping;                             /* 1/s, 0..100 */
-    bool awake;                              /* still water is computed too */
+    u32 size[2];                            /* cells along x and z, 1..HEIGHTS_SIDE_MAX */
+    f32 cell_m;                             /* side of a cell, HEIGHTS_CELL_MIN_M.. */
+    WaterBorder border[HEIGHTS_SIDE_COUNT]; /* periodic: on both of opposite sides */
+    f32 friction;                           /* of the bed: c in −c |u| u / depth, 0..1 */
+    f32 damping;                            /* 1/s, 0..100 */
+    bool awake;                             /* still water is computed too */
 } ShallowDef;
 
 typedef struct Shallow Shallow;

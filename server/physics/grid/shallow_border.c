@@ -4,14 +4,14 @@
 #include "server/physics/grid/shallow_internal.h"
 
 /* The cell that a ghost at `distance` ≥ 1 beyond the first or last of `count` cells repeats. */
-static i32 source_of(HeightBorder border, i32 count, i32 distance, bool last)
+static i32 source_of(WaterBorder border, i32 count, i32 distance, bool last)
 {
     i32 inward;
     switch (border) {
-    case HEIGHT_PERIODIC:
+    case WATER_PERIODIC:
         inward = (count - distance % count) % count;
         break;
-    case HEIGHT_CLOSED:
+    case WATER_CLOSED:
         inward = i32_min(distance - 1, count - 1);
         break;
     default:
@@ -26,8 +26,8 @@ static void fill_columns(const Shallow *of, f32 *values, bool mirrored)
 {
     i32 nx = (i32)of->def.size[0], nz = (i32)of->def.size[1];
     for (u32 side = 0; side < 2; side++) {
-        HeightBorder border = of->def.border[side];
-        f32 sign = mirrored && border == HEIGHT_CLOSED ? -1.0f : 1.0f;
+        WaterBorder border = of->def.border[side];
+        f32 sign = mirrored && border == WATER_CLOSED ? -1.0f : 1.0f;
         for (i32 d = 1; d <= SHALLOW_GHOSTS; d++) {
             i32 from = source_of(border, nx, d, side == 1), to = side == 1 ? nx - 1 + d : -d;
             for (i32 k = 0; k < nz; k++) {
@@ -41,8 +41,8 @@ static void fill_rows(const Shallow *of, f32 *values, bool mirrored)
 {
     i32 nx = (i32)of->def.size[0], nz = (i32)of->def.size[1];
     for (u32 side = 0; side < 2; side++) {
-        HeightBorder border = of->def.border[2 + side];
-        f32 sign = mirrored && border == HEIGHT_CLOSED ? -1.0f : 1.0f;
+        WaterBorder border = of->def.border[2 + side];
+        f32 sign = mirrored && border == WATER_CLOSED ? -1.0f : 1.0f;
         for (i32 d = 1; d <= SHALLOW_GHOSTS; d++) {
             i32 from = source_of(border, nz, d, side == 1), to = side == 1 ? nz - 1 + d : -d;
             const f32 *source = values + shallow_at(of, -SHALLOW_GHOSTS, from);

@@ -1,5 +1,6 @@
 /* smoke.c: definition, memory, options, access to cells. */
 #include "server/physics/grid/smoke_internal.h"
+#include "server/physics/option.h"
 
 #include "shared/base/check.h"
 
@@ -12,25 +13,30 @@ enum {
     TOUCHES_A_BRICK = 4,
 };
 
+static SmokeOptions options_default(void)
+{
+    SmokeOptions def = {0};
+#define SOLVER_ROWS
+#include "server/physics/option_default_rows.h"
+#include "shared/rows/smoke.def"
+    return def;
+}
+
 SmokeDef smoke_default(void)
 {
-    SmokeDef def = {.dims = 2, .cells = {64, 64, 1}, .spacing = 1.0f / 64.0f, .depth = 1.0f};
-    def.options = (SmokeOptions){
-        .tolerance = 1e-3f,
-        .iterations = 100,
-        .density = 1.2f,
-        .viscosity = 1.5e-5f,
-        .buoyancy = 1.0f / 293.0f,
-        .weight = 0.0f,
-        .cooling = 0.0f,
-        .vorticity = 0.0f,
-        .ignition = 300.0f,
-        .burn_rate = 4.0f,
-        .heat = 3000.0f,
-        .soot = 0.1f,
-        .expansion = 0.0f,
-    };
-    return def;
+    return (SmokeDef){.dims = 2,
+                      .cells = {64, 64, 1},
+                      .spacing = 1.0f / 64.0f,
+                      .depth = 1.0f,
+                      .options = options_default()};
+}
+
+void smoke_options_clamp(SmokeOptions *options)
+{
+#define SOLVER_ROWS
+#define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
+    options->member = f32_clamp(options->member, (least) * (scale), (bears) * (scale));
+#include "shared/rows/smoke.def"
 }
 
 /* ---- definition ---- */
@@ -40,37 +46,13 @@ static bool is_within(f32 value, f32 least, f32 most)
     return value >= least && value <= most; /* false for NaN */
 }
 
-static Error check_options(const SmokeOptions *o, ErrorText *error)
+static Error check_options(const SmokeOptions *def, ErrorText *error)
 {
-    const struct {
-        const char *name;
-        f32 value, least, most;
-    } rows[] = {
-        {"tolerance", o->tolerance, 1e-7f, 0.5f},
-        {"iterations", (f32)o->iterations, 1.0f, 10000.0f},
-        {"density", o->density, 0.01f, 2000.0f},
-        {"viscosity", o->viscosity, 0.0f, 100.0f},
-        {"buoyancy", o->buoyancy, 0.0f, 1.0f},
-        {"weight", o->weight, 0.0f, 100.0f},
-        {"cooling", o->cooling, 0.0f, 100.0f},
-        {"fading", o->fading, 0.0f, 100.0f},
-        {"vorticity", o->vorticity, 0.0f, 10.0f},
-        {"ignition", o->ignition, 0.0f, 5000.0f},
-        {"burn_rate", o->burn_rate, 0.0f, 100.0f},
-        {"heat", o->heat, 0.0f, 1e6f},
-        {"soot", o->soot, 0.0f, 1.0f},
-        {"expansion", o->expansion, 0.0f, 1000.0f},
-    };
-    for (u32 i = 0; i < PL_COUNT(rows); i++) {
-        if (!is_within(rows[i].value, rows[i].least, rows[i].most)) {
-            return error_set(error, ERROR_RANGE, "%s is %g, expected %g to %g", rows[i].name,
-                             (f64)rows[i].value, (f64)rows[i].least, (f64)rows[i].most);
-        }
-    }
-    if ((u32)o->advection >= SMOKE_ADVECTION_COUNT || (u32)o->pressure >= SMOKE_PRESSURE_COUNT) {
-        return error_set(error, ERROR_RANGE, "no such method");
-    }
-    return ERROR_OK;
+    Error result = ERROR_OK;
+#define SOLVER_ROWS
+#include "server/physics/option_check_rows.h"
+#include "shared/rows/smoke.def"
+    return result;
 }
 
 static bool is_velocity(Vec3 v)

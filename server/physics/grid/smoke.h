@@ -38,27 +38,14 @@ typedef struct SmokeSide {
     Vec3 velocity; /* m/s, of a closed side */
 } SmokeSide;
 
-/* What may change between ticks. */
+/* What may change between ticks: the options of shared/rows/smoke.def that concern the solver. */
 typedef struct SmokeOptions {
-    SmokeAdvection advection;
-    SmokePressure pressure;
-    f32 tolerance;  /* of the divergence: rms after over rms before the solve, 1e-7..0.5 */
-    u32 iterations; /* at most, 1..10000 */
+#define SOLVER_ROWS
+#define MEMBER(type, name) type name;
+#include "shared/rows/smoke.def"
     bool midpoint;  /* characteristics of second order */
     bool unlimited; /* MacCormack without its limiter */
     bool drifts;    /* smoke, heat and fuel go like velocity, not by conserved fluxes */
-    f32 density;    /* kg/m³, of air, 0.01..2000 */
-    f32 viscosity;  /* m²/s, kinematic, 0..100: air 1.5e-5 */
-    f32 buoyancy;   /* 1/K: lift of warm air is buoyancy × temperature × gravity, 0..1 */
-    f32 weight;     /* m³/kg: of smoke, × its density × gravity, 0..100 */
-    f32 cooling;    /* 1/s, 0..100 */
-    f32 fading;     /* 1/s, of smoke, 0..100 */
-    f32 vorticity;  /* confinement, 0..10: 0.1 to 0.5 is usual */
-    f32 ignition;   /* K above the air around, 0..5000: fuel burns above it */
-    f32 burn_rate;  /* 1/s, share of the fuel that burns, 0..100 */
-    f32 heat;       /* K per kg/m³ of fuel, 0..1e6 */
-    f32 soot;       /* kg of smoke per kg of fuel, 0..1 */
-    f32 expansion;  /* m³ per kg of fuel, 0..1000 */
 } SmokeOptions;
 
 typedef struct SmokeDef {
@@ -87,6 +74,8 @@ typedef struct SmokeSource {
 
 /* 2-D of a square metre or so, closed, MacCormack, multigrid to 1e-3, air. */
 SmokeDef smoke_default(void);
+/* Brings options into the ranges that the solver accepts. */
+void smoke_options_clamp(SmokeOptions *options);
 Error smoke_check(const SmokeDef *def, ErrorText *error);
 u64 smoke_bytes(const SmokeDef *def);
 /* NULL: the definition is invalid, or no memory; see `error` (may be NULL). */

@@ -143,7 +143,7 @@ static bool is_open(const Wave *wave)
 {
     bool open = false;
     for (u32 side = 0; side < HEIGHTS_SIDE_COUNT; side++) {
-        open = open || wave->def.border[side] == HEIGHT_ABSORBING;
+        open = open || wave->def.border[side] == WATER_ABSORBING;
     }
     return open;
 }
@@ -184,23 +184,23 @@ f32 wave_add(Wave *wave, u32 i, u32 k, f32 level, f32 speed)
 static void fill_border(const Wave *wave)
 {
     i32 nx = (i32)wave->def.size[0], nz = (i32)wave->def.size[1];
-    const HeightBorder *border = wave->def.border;
+    const WaterBorder *border = wave->def.border;
     f32 *h = wave->now;
     for (i32 k = 0; k < nz; k++) {
         size_t a = at_of(wave, 0, k), b = at_of(wave, nx - 1, k);
-        if (border[0] != HEIGHT_ABSORBING) {
-            h[a - 1] = border[0] == HEIGHT_CLOSED ? h[a] : h[b];
+        if (border[0] != WATER_ABSORBING) {
+            h[a - 1] = border[0] == WATER_CLOSED ? h[a] : h[b];
         }
-        if (border[1] != HEIGHT_ABSORBING) {
-            h[b + 1] = border[1] == HEIGHT_CLOSED ? h[b] : h[a];
+        if (border[1] != WATER_ABSORBING) {
+            h[b + 1] = border[1] == WATER_CLOSED ? h[b] : h[a];
         }
     }
     size_t bytes = (size_t)nx * sizeof(f32), a = at_of(wave, 0, 0), b = at_of(wave, 0, nz - 1);
-    if (border[2] != HEIGHT_ABSORBING) {
-        memcpy(h + a - wave->stride, h + (border[2] == HEIGHT_CLOSED ? a : b), bytes);
+    if (border[2] != WATER_ABSORBING) {
+        memcpy(h + a - wave->stride, h + (border[2] == WATER_CLOSED ? a : b), bytes);
     }
-    if (border[3] != HEIGHT_ABSORBING) {
-        memcpy(h + b + wave->stride, h + (border[3] == HEIGHT_CLOSED ? b : a), bytes);
+    if (border[3] != WATER_ABSORBING) {
+        memcpy(h + b + wave->stride, h + (border[3] == WATER_CLOSED ? b : a), bytes);
     }
 }
 
@@ -215,23 +215,23 @@ static void absorb(const Wave *wave, size_t inside, size_t outside, f32 mur)
 static void absorb_borders(const Wave *wave)
 {
     i32 nx = (i32)wave->def.size[0], nz = (i32)wave->def.size[1];
-    const HeightBorder *border = wave->def.border;
+    const WaterBorder *border = wave->def.border;
     f32 number = sqrtf(wave->coupling), mur = (number - 1.0f) / (number + 1.0f);
     for (i32 k = 0; k < nz; k++) {
         size_t a = at_of(wave, 0, k), b = at_of(wave, nx - 1, k);
-        if (border[0] == HEIGHT_ABSORBING) {
+        if (border[0] == WATER_ABSORBING) {
             absorb(wave, a, a - 1, mur);
         }
-        if (border[1] == HEIGHT_ABSORBING) {
+        if (border[1] == WATER_ABSORBING) {
             absorb(wave, b, b + 1, mur);
         }
     }
     for (i32 i = 0; i < nx; i++) {
         size_t a = at_of(wave, i, 0), b = at_of(wave, i, nz - 1);
-        if (border[2] == HEIGHT_ABSORBING) {
+        if (border[2] == WATER_ABSORBING) {
             absorb(wave, a, a - wave->stride, mur);
         }
-        if (border[3] == HEIGHT_ABSORBING) {
+        if (border[3] == WATER_ABSORBING) {
             absorb(wave, b, b + wave->stride, mur);
         }
     }

@@ -23,9 +23,9 @@ enum {
 typedef struct WaveDef {
     u32 size[2]; /* cells along x and z, 1..HEIGHTS_SIDE_MAX */
     f32 cell_m;
-    HeightBorder border[HEIGHTS_SIDE_COUNT]; /* periodic: on both of opposite sides */
-    f32 depth_m;                             /* of the water at rest, > 0 */
-    f32 damping;                             /* 1/s, 0..100, of the level's velocity */
+    WaterBorder border[HEIGHTS_SIDE_COUNT]; /* periodic: on both of opposite sides */
+    f32 depth_m;                            /* of the water at rest, > 0 */
+    f32 damping;                            /* 1/s, 0..100, of the level's velocity */
 } WaveDef;
 
 typedef struct Wave Wave;

@@ -1,5 +1,6 @@
 /* liquid.c: the store: definition, memory, slots. */
 #include "server/physics/liquid/liquid_internal.h"
+#include "server/physics/option.h"
 
 #include "shared/base/check.h"
 #include "shared/base/memory.h"
@@ -15,15 +16,27 @@ enum {
 LiquidPhaseDef liquid_phase_default(LiquidKind kind)
 {
     LiquidPhaseDef def = {.kind = kind};
+#define SOLVER_ROWS
+#include "server/physics/option_default_rows.h"
+#include "shared/rows/liquid.def"
     if (kind == LIQUID_GRAINS) {
-        def.density = 2650.0f;
-        def.friction = 0.6f;
-        def.contact_friction = 0.6f;
-    } else {
-        def.density = 1000.0f;
-        def.viscosity = 0.001f;
+#define SOLVER_ROWS
+#include "server/physics/option_default_rows.h"
+#include "shared/rows/grains.def"
     }
     return def;
+}
+
+void liquid_phase_clamp(LiquidPhaseDef *def)
+{
+#define SOLVER_ROWS
+#define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
+    def->member = f32_clamp(def->member, (least) * (scale), (bears) * (scale));
+#include "shared/rows/liquid.def"
+#define SOLVER_ROWS
+#define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
+    def->member = f32_clamp(def->member, (least) * (scale), (bears) * (scale));
+#include "shared/rows/grains.def"
 }
 
 /* ---- definition ---- */
@@ -33,31 +46,29 @@ static bool is_within(f32 value, f32 least, f32 most)
     return value >= least && value <= most; /* false for NaN */
 }
 
-static Error check_phase(const LiquidPhaseDef *phase, u32 p, ErrorText *error)
+static Error check_options(const LiquidPhaseDef *def, Error result, ErrorText *error)
 {
-    const struct {
-        const char *name;
-        f32 value, least, most;
-    } rows[] = {
-        {"density", phase->density, 1.0f, 20000.0f},
-        {"viscosity", phase->viscosity, 0.0f, 1000.0f},
-        {"surface_tension", phase->surface_tension, 0.0f, 10.0f},
-        {"vorticity", phase->vorticity, 0.0f, 1.0f},
-        {"friction", phase->friction, 0.0f, 2.0f},
-        {"static_friction", phase->static_friction, 0.0f, 2.0f},
-        {"contact_friction", phase->contact_friction, 0.0f, 2.0f},
-    };
-    for (u32 i = 0; i < PL_COUNT(rows); i++) {
-        if (!is_within(rows[i].value, rows[i].least, rows[i].most)) {
-            return error_set(error, ERROR_RANGE, "phase %u: %s is %g, expected %g to %g", p,
-                             rows[i].name, (f64)rows[i].value, (f64)rows[i].least,
-                             (f64)rows[i].most);
-        }
-    }
-    if (phase->kind >= LIQUID_KIND_COUNT) {
-        return error_set(error, ERROR_RANGE, "phase %u: no such kind", p);
-    }
-    return ERROR_OK;
+#define SOLVER_ROWS
+#include "server/physics/option_check_rows.h"
+#undef ROW_WHOLE /* the capacity */
+#include "shared/rows/liquid.def"
+#define SOLVER_ROWS
+#include "server/physics/option_check_rows.h"
+#undef ROW_WHOLE
+#include "shared/rows/grains.def"
+    return result;
+}
+
+/* All but the capacity. */
+static Error check_phase(const LiquidPhaseDef *def, u32 phase, ErrorText *error)
+{
+    ErrorText why = {0};
+    Error result = (u32)def->kind < LIQUID_KIND_COUNT
+                       ? ERROR_OK
+                       : error_set(&why, ERROR_RANGE, "no such kind");
+    result = check_options(def, result, &why);
+    return result == ERROR_OK ? ERROR_OK
+                              : error_set(error, result, "phase %u: %s", phase, why.text);
 }
 
 Error liquid_check(const LiquidDef *def, ErrorText *error)

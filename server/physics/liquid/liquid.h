@@ -38,18 +38,16 @@ typedef enum LiquidKind {
     LIQUID_KIND_COUNT
 } LiquidKind;
 
-/* A phase: particles of one substance. Phase p owns the slots behind those of phase p − 1. */
+/* A phase: particles of one substance. Phase p owns the slots behind those of phase p − 1. The
+ * options are those of shared/rows/liquid.def and grains.def that concern the solver, in SI units.
+ * capacity: slots, 1..LIQUID_PARTICLES_MAX. Grains ignore viscosity, surface_tension and vorticity;
+ * liquids ignore friction and static_friction, and stick to other matter by viscosity. group and
+ * mask 0: 1 and all. */
 typedef struct LiquidPhaseDef {
     LiquidKind kind;
-    u32 capacity;         /* slots, 1..LIQUID_PARTICLES_MAX */
-    f32 density;          /* kg/m³, 1..20000; of grains: of the balls themselves */
-    f32 viscosity;        /* Pa s, 0..1000: water 0.001, oil 0.1, honey 10; ignored for grains */
-    f32 surface_tension;  /* N/m, 0..10: water 0.072; ignored for grains */
-    f32 vorticity;        /* 0..1: how much less the solver damps swirls of thin liquids */
-    f32 friction;         /* between grains that slide, 0..2; ignored for liquids */
-    f32 static_friction;  /* between grains at rest, used if larger than friction */
-    f32 contact_friction; /* of grains with other matter, 0..2; a liquid sticks by viscosity */
-    u32 group, mask;      /* as for bodies; 0: 1 and all */
+#define SOLVER_ROWS
+#define MEMBER(type, name) type name;
+#include "shared/rows/liquid.def"
 } LiquidPhaseDef;
 
 typedef struct LiquidDef {
@@ -59,8 +57,10 @@ typedef struct LiquidDef {
     LiquidPhaseDef phases[LIQUID_PHASES_MAX];
 } LiquidDef;
 
-/* Water at 1000 kg/m³, 0.001 Pa s; grains of quartz; capacity 0. */
+/* Water, or grains of quartz; capacity 0. */
 LiquidPhaseDef liquid_phase_default(LiquidKind kind);
+/* Brings the options of a phase into the ranges that the solver accepts. */
+void liquid_phase_clamp(LiquidPhaseDef *def);
 
 /* Whether it can be simulated; an error names the phase and member. Checks capacities before
  * anything is allocated. */

@@ -9,10 +9,7 @@
 BodyDef body_def_default(void)
 {
     BodyDef def = {.orientation = {1.0f, 0.0f, 0.0f, 0.0f}, .mass_kg = 1.0f};
-#define ROW_NUMBER(key, member, unit, scale, initial, ...) def.member = (initial) * (scale);
-#define ROW_BITS(key, member, initial, ...)                def.member = initial;
-#define ROW_FLAG(key, member, initial, doc)                def.member = initial;
-#define ROW_CHOICE(key, member, Type, names, initial, doc) def.member = initial;
+#include "server/physics/option_default_rows.h"
 #include "shared/rows/body.def"
     def.friction = 0.6f; /* without a material */
     def.restitution = 0.0f;

@@ -7,11 +7,7 @@
 SoftDef soft_def_default(void)
 {
     SoftDef def = {.orientation = {1.0f, 0.0f, 0.0f, 0.0f}};
-#define ROW_NUMBER(key, member, unit, scale, initial, ...) def.member = (initial) * (scale);
-#define ROW_WHOLE(key, member, initial, ...)               def.member = initial;
-#define ROW_BITS(key, member, initial, ...)                def.member = initial;
-#define ROW_FLAG(key, member, initial, doc)                def.member = initial;
-#define ROW_CHOICE(key, member, Type, names, initial, doc) def.member = initial;
+#include "server/physics/option_default_rows.h"
 #include "shared/rows/soft.def"
     return def;
 }

@@ -1,4 +1,5 @@
 /* build_check.c: every number of a definition is checked here before use. */
+#include "server/physics/option.h"
 #include "server/physics/soft/build.h"
 
 #include "shared/base/limits.h"
@@ -6,65 +7,15 @@
 /* Shorter edges (m) have no usable direction; flatter elements no usable area or volume. */
 static const f32 edge_min = 1e-6f, area_min = 1e-13f, volume_min = 1e-20f;
 
-/* Range the engine accepts for an option: low to high, and down to the special value `also`. */
-typedef struct Field {
-    const char *name, *unit;
-    f32 value, also, low, high;
-} Field;
-
-static int check_field(const Field *f, ErrorText *error)
-{
-    bool within = f->value >= f->low && f->value <= f->high;
-    bool none = f->also < 0.0f ? f->value < 0.0f && isfinite(f->value) : f->value == f->also;
-    if (within || none) {
-        return ERROR_OK;
-    }
-    return error_set(error, ERROR_RANGE, "%s %g%s%s: %g to %g", f->name, (double)f->value,
-                     f->unit[0] != 0 ? " " : "", f->unit, (double)f->low, (double)f->high);
-}
-
-static int check_vector(const char *name, const char *unit, Vec3 v, f32 most, ErrorText *error)
-{
-    const char *const axes[3] = {"x", "y", "z"};
-    const f32 values[3] = {v.x, v.y, v.z};
-    for (u32 i = 0; i < 3; i++) {
-        if (!(values[i] >= -most && values[i] <= most)) {
-            return error_set(error, ERROR_RANGE, "%s.%s %g %s: %g to %g", name, axes[i],
-                             (double)values[i], unit, (double)-most, (double)most);
-        }
-    }
-    return ERROR_OK;
-}
-
-static int check_whole(const char *name, u32 value, u32 low, u32 high, ErrorText *error)
-{
-    return value >= low && value <= high
-               ? ERROR_OK
-               : error_set(error, ERROR_RANGE, "%s %u: %u to %u", name, value, low, high);
-}
-
 /* Checks members, in SI units, under their names. */
 static int check_numbers(const SoftDef *def, ErrorText *error)
 {
-    const Field own[] = {{"orientation's length squared", "",
-                          quat_dot(def->orientation, def->orientation), 0.99f, 0.99f, 1.01f},
-                         {"mass_kg", "", def->mass_kg, 1e-9f, 1e-9f, 1e9f}};
-    int result = check_field(&own[0], error);
-    result = result != ERROR_OK ? result : check_field(&own[1], error);
-#define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
-    if (result == ERROR_OK) {                                                                      \
-        const Field field = {#member,          (scale) == 1.0f ? unit : "", def->member,           \
-                             (also) * (scale), (least) * (scale),           (bears) * (scale)};    \
-        result = check_field(&field, error);                                                       \
-    }
-#define ROW_WHOLE(key, member, initial, least, most, doc)                                          \
-    result = result != ERROR_OK ? result : check_whole(#member, def->member, least, most, error);
-#define ROW_CHOICE(key, member, Type, names, initial, doc)                                         \
-    result = result != ERROR_OK                                                                    \
-                 ? result                                                                          \
-                 : check_whole(#member, (u32)def->member, 0, PL_COUNT(names) - 1, error);
-#define ROW_VECTOR(key, member, unit, most, bears, doc)                                            \
-    result = result != ERROR_OK ? result : check_vector(#member, unit, def->member, bears, error);
+    const OptionRange own[] = {{"orientation's length squared", "",
+                                quat_dot(def->orientation, def->orientation), 0.99f, 0.99f, 1.01f},
+                               {"mass_kg", "", def->mass_kg, 1e-9f, 1e-9f, 1e9f}};
+    int result = option_check_number(&own[0], error);
+    result = result != ERROR_OK ? result : option_check_number(&own[1], error);
+#include "server/physics/option_check_rows.h"
 #include "shared/rows/soft.def"
     return result;
 }

@@ -169,7 +169,7 @@ static void bad_definitions_are_refused_by_name(void **state)
         def.size[0] = n == 0 ? 0 : n == 1 ? HEIGHTS_SIDE_MAX + 1 : 64;
         def.size[0] = def.size[1] = n == 2 ? HEIGHTS_SIDE_MAX : def.size[0];
         def.cell_m = n == 3 ? NAN : 0.1f;
-        def.border[3] = n == 4 ? HEIGHT_PERIODIC : HEIGHT_CLOSED;
+        def.border[3] = n == 4 ? WATER_PERIODIC : WATER_CLOSED;
         def.friction = n == 5 ? -1.0f : 0.0f;
         def.damping = n == 6 ? INFINITY : 0.0f;
         assert_null(shallow_create(&def, &error));
@@ -192,7 +192,7 @@ static void friction_slows_streams(void **state)
         ShallowDef def = shallow_def_default();
         def.size[0] = def.size[1] = 16;
         for (u32 side = 0; side < HEIGHTS_SIDE_COUNT; side++) {
-            def.border[side] = HEIGHT_PERIODIC;
+            def.border[side] = WATER_PERIODIC;
         }
         def.friction = damped ? 0.0f : 0.05f;
         def.damping = damped ? 0.5f : 0.0f;

@@ -78,14 +78,12 @@ typedef struct SceneSoft {
     Appearance appearance;
 } SceneSoft;
 
-/* Where particles enter the world: a round nozzle. */
+/* Where particles enter the world, a round nozzle: the options of shared/rows/source.def. The
+ * direction is a unit vector; stop_s < 0: never. */
 typedef struct SceneSource {
-    Vec3 position;       /* m, of its middle */
-    Vec3 direction;      /* unit */
-    f32 radius;          /* m */
-    f32 speed;           /* m/s */
-    f32 spread;          /* tangent of the largest angle to the direction */
-    f32 start_s, stop_s; /* s after the scene was built; stop < 0: never */
+#define MEMBER(type, name) type name;
+#include "shared/rows/source.def"
+    f32 spread; /* tangent of spread_degrees */
 } SceneSource;
 
 /* A liquid or grains: the options of shared/rows/liquid.def, in SI units. */
@@ -101,17 +99,20 @@ typedef struct SceneLiquid {
     Appearance appearance;
 } SceneLiquid;
 
-/* Makes smoke, heat, fuel or wind. */
+/* Makes smoke, heat, fuel or wind: the options of shared/rows/smoke_source.def. A box has half
+ * extents and no radius; stop_s < 0: never. */
 typedef struct SceneSmokeSource {
-    Vec3 position, half; /* m; half extents of a box, */
-    f32 radius;          /* or of a ball; 0: a box */
-    f32 smoke, heat, warmest, fuel;
-    Vec3 velocity;       /* m/s */
-    f32 blow;            /* 1/s */
-    f32 start_s, stop_s; /* stop < 0: never */
+#define MEMBER(type, name) type name;
+#include "shared/rows/smoke_source.def"
     /* Body or prefab that carries it, which position and velocity are relative to; "": none. */
     char of[NAME_BYTES_MAX];
 } SceneSmokeSource;
+
+/* The options of shared/rows/smoke_side.def. */
+typedef struct SceneSmokeSide {
+#define MEMBER(type, name) type name;
+#include "shared/rows/smoke_side.def"
+} SceneSmokeSide;
 
 enum {
     SCENE_SMOKES_MAX = 8,         /* of a scene */
@@ -124,22 +125,17 @@ typedef struct SceneSmoke {
 #define MEMBER(type, name) type name;
 #include "shared/rows/smoke.def"
     u32 dims, cells[3];
-    struct {
-        SmokeSideKind kind;
-        bool slips;
-        Vec3 velocity; /* m/s */
-    } sides[6];        /* low x, high x, low y, ... */
+    SceneSmokeSide sides[6]; /* low x, high x, low y, ... */
     SceneSmokeSource sources[SCENE_SMOKE_SOURCES_MAX];
     u32 source_count;
     Appearance appearance;
 } SceneSmoke;
 
-/* A field of force or air (shared/rows/kinds.def, PARTICLE_FORCE). */
+/* A field of force or air: the options of shared/rows/particle_force.def. The axis is a unit
+ * vector. */
 typedef struct SceneParticleForce {
-    ParticleForceKind kind;
-    Vec3 position; /* m */
-    Vec3 axis;     /* unit */
-    f32 strength, radius;
+#define MEMBER(type, name) type name;
+#include "shared/rows/particle_force.def"
 } SceneParticleForce;
 
 typedef struct SceneParticle {
@@ -159,17 +155,16 @@ typedef struct SceneParticles {
     Appearance appearance;
 } SceneParticles;
 
-/* Of shallow water at the start: level above the water's, in a box seen from above. */
+/* Of shallow water at the start: the options of shared/rows/water_basin.def. */
 typedef struct SceneBasin {
-    Vec3 position, size; /* m; y is not used */
-    f32 level;           /* m */
+#define MEMBER(type, name) type name;
+#include "shared/rows/water_basin.def"
 } SceneBasin;
 
+/* The options of shared/rows/water_source.def; stop_s < 0: never. */
 typedef struct SceneSpring {
-    Vec3 position;           /* m; y is not used */
-    f32 radius;              /* m */
-    f32 rate;                /* m³/s; negative: a drain */
-    f32 start_s, stop_s;     /* s after the scene was built; stop < 0: never */
+#define MEMBER(type, name) type name;
+#include "shared/rows/water_source.def"
     char of[NAME_BYTES_MAX]; /* as of a SceneSmokeSource */
 } SceneSpring;
 

@@ -127,6 +127,8 @@ class Builder
 
     // ---- values: each checks and writes, or fails ----
     bool number(const JsonPath &at, const char *field, f32 value, f32 min, f32 max, f32 *out);
+    // When something stops: after its start, or never (-1).
+    bool stop_time(const JsonPath &at, f32 value, f32 start_s, f32 *out);
     bool integer(const JsonPath &at, const char *field, u32 value, u32 min, u32 max, u32 *out);
     // `names` [count] are indexed by number; those from `first` on are allowed.
     bool choice(const JsonPath &at, const char *field, u32 value, const char *const *names,
@@ -257,7 +259,7 @@ class Builder
     bool keep_liquids();
     bool particle_options(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_shape(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
-    bool particle_force(const JsonPath &at, const fb::ParticleForce *in);
+    bool particle_force(const JsonPath &at, const fb::ParticleForce *in, SceneParticleForce *out);
     bool particle_forces(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_starts(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_rules(const JsonPath &at, const SceneParticles &made);
@@ -267,12 +269,15 @@ class Builder
     bool smoke_options(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
     bool smoke_cells(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
     bool smoke_sides(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
+    bool smoke_side(const JsonPath &at, const fb::SmokeSide *in, SceneSmokeSide *out);
     bool smoke_source(const JsonPath &at, const fb::SmokeSource *in, SceneSmokeSource *out);
     bool smoke(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
     bool smokes(const JsonPath &at, const fb::Scene *in);
     bool water_options(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_cells(const JsonPath &at, SceneWater *out);
+    bool water_basin(const JsonPath &at, const fb::WaterBasin *in, Vec3 usual, SceneBasin *out);
     bool water_basins(const JsonPath &at, const fb::Water *in, SceneWater *out);
+    bool water_spring(const JsonPath &at, const fb::WaterSource *in, Vec3 usual, SceneSpring *out);
     bool water_springs(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_gauges(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_dams(const JsonPath &at, const fb::Water *in, SceneWater *out);

@@ -99,18 +99,13 @@ bool Builder::liquid_drains(const JsonPath &at, const ChildList *in, SceneLiquid
 
 bool Builder::liquid_source(const JsonPath &at, const fb::Source *in, SceneSource *out)
 {
-    f32 degrees;
     Vec3 direction;
-    if (!vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &out->position) ||
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/source.def"
+    if (!good ||
         !vector(at, "direction", in->direction(), vec3(0.0f, -1.0f, 0.0f), 1e6f, &direction) ||
-        !number(at, "radius", in->radius(), SIZE_MIN_M, 100.0f, &out->radius) ||
-        !number(at, "speed", in->speed(), 0.01f, 100.0f, &out->speed) ||
-        !number(at, "spread", in->spread(), 0.0f, 80.0f, &degrees) ||
-        !number(at, "start", in->start(), 0.0f, 1e6f, &out->start_s)) {
-        return false;
-    }
-    out->stop_s = -1.0f;
-    if (in->stop() != -1.0f && !number(at, "stop", in->stop(), out->start_s, 1e6f, &out->stop_s)) {
+        !stop_time(at, in->stop(), out->start_s, &out->stop_s)) {
         return false;
     }
     if (!(vec3_length(direction) > 1e-3f)) {
@@ -122,7 +117,7 @@ bool Builder::liquid_source(const JsonPath &at, const fb::Source *in, SceneSourc
                     (double)out->position.x, (double)out->position.y, (double)out->position.z);
     }
     f64 sine, cosine;
-    trig_sincos((f64)degrees * (3.14159265358979323846 / 180.0), &sine, &cosine);
+    trig_sincos((f64)out->spread_degrees * (3.14159265358979323846 / 180.0), &sine, &cosine);
     out->spread = (f32)(sine / cosine);
     f64 points = scene_source_points(out, out_->liquid_spacing);
     return points <= NOZZLE_POINTS_MAX ||

@@ -47,22 +47,20 @@ bool Builder::particle_shape(const JsonPath &at, const fb::ParticleSystem *in, S
     }
 }
 
-bool Builder::particle_force(const JsonPath &at, const fb::ParticleForce *in)
+bool Builder::particle_force(const JsonPath &at, const fb::ParticleForce *in,
+                             SceneParticleForce *out)
 {
-    SceneParticleForce made = {};
-    if (!choice(at, "kind", (u32)in->kind(), particle_force_names, 0, PARTICLE_FORCE_COUNT) ||
-        !vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &made.position) ||
-        !vector(at, "axis", in->axis(), vec3(0.0f, 1.0f, 0.0f), 1e6f, &made.axis) ||
-        !number(at, "strength", in->strength(), -1e9f, 1e9f, &made.strength) ||
-        !number(at, "radius", in->radius(), 0.0f, 1000.0f, &made.radius)) {
+    const Vec3 up = vec3(0.0f, 1.0f, 0.0f);
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/particle_force.def"
+    if (!good || !vector(at, "axis", in->axis(), up, 1e6f, &out->axis)) {
         return false;
     }
-    if (!(vec3_length(made.axis) > 1e-3f)) {
+    if (!(vec3_length(out->axis) > 1e-3f)) {
         return fail(at, "axis", "has no direction; give a vector along it");
     }
-    made.kind = (ParticleForceKind)in->kind();
-    made.axis = vec3_normalize_or(made.axis, vec3(0.0f, 1.0f, 0.0f));
-    particle_forces_.push_back(made);
+    out->axis = vec3_normalize_or(out->axis, up);
     return true;
 }
 
@@ -74,9 +72,11 @@ bool Builder::particle_forces(const JsonPath &at, const fb::ParticleSystem *in, 
     }
     for (u32 i = 0; i < out->force_count; i++) {
         JsonPath here = {&at, "forces", i};
-        if (!particle_force(here, in->forces()->Get(i))) {
+        SceneParticleForce made = {};
+        if (!particle_force(here, in->forces()->Get(i), &made)) {
             return false;
         }
+        particle_forces_.push_back(made);
     }
     return true;
 }

@@ -42,6 +42,14 @@ bool Builder::smoke_cells(const JsonPath &at, const fb::Smoke *in, SceneSmoke *o
                                      (unsigned long long)all, (unsigned long long)cells_most);
 }
 
+bool Builder::smoke_side(const JsonPath &at, const fb::SmokeSide *in, SceneSmokeSide *out)
+{
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/smoke_side.def"
+    return good;
+}
+
 bool Builder::smoke_sides(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out)
 {
     u32 total;
@@ -49,15 +57,10 @@ bool Builder::smoke_sides(const JsonPath &at, const fb::Smoke *in, SceneSmoke *o
         return false;
     }
     for (u32 i = 0; i < total; i++) {
-        const fb::SmokeSide *given = in->sides()->Get(i);
         JsonPath here = {&at, "sides", i};
-        if (!choice(here, "kind", (u32)given->kind(), smoke_side_names, 0, SMOKE_SIDE_COUNT) ||
-            !vector(here, "velocity", given->velocity(), vec3_zero(), 100.0f,
-                    &out->sides[i].velocity)) {
+        if (!smoke_side(here, in->sides()->Get(i), &out->sides[i])) {
             return false;
         }
-        out->sides[i].kind = (SmokeSideKind)given->kind();
-        out->sides[i].slips = given->slips();
     }
     for (u32 i = 0; i < 2 * out->dims; i++) {
         bool periodic = out->sides[i].kind == SMOKE_PERIODIC;
@@ -75,20 +78,11 @@ bool Builder::smoke_sides(const JsonPath &at, const fb::Smoke *in, SceneSmoke *o
 bool Builder::smoke_source(const JsonPath &at, const fb::SmokeSource *in, SceneSmokeSource *out)
 {
     Vec3 size;
-    if (!vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &out->position) ||
-        !vector(at, "size", in->size(), vec3_zero(), SIZE_MAX_M, &size) ||
-        !number(at, "radius", in->radius(), 0.0f, SIZE_MAX_M, &out->radius) ||
-        !number(at, "smoke", in->smoke(), 0.0f, 10000.0f, &out->smoke) ||
-        !number(at, "heat", in->heat(), -1e5f, 1e5f, &out->heat) ||
-        !number(at, "warmest", in->warmest(), 0.0f, 5000.0f, &out->warmest) ||
-        !number(at, "fuel", in->fuel(), 0.0f, 10000.0f, &out->fuel) ||
-        !vector(at, "velocity", in->velocity(), vec3_zero(), 100.0f, &out->velocity) ||
-        !number(at, "blow", in->blow(), 0.0f, 1000.0f, &out->blow) ||
-        !number(at, "start", in->start(), 0.0f, 1e6f, &out->start_s)) {
-        return false;
-    }
-    out->stop_s = -1.0f;
-    if (in->stop() != -1.0f && !number(at, "stop", in->stop(), out->start_s, 1e6f, &out->stop_s)) {
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/smoke_source.def"
+    if (!good || !vector(at, "size", in->size(), vec3_zero(), SIZE_MAX_M, &size) ||
+        !stop_time(at, in->stop(), out->start_s, &out->stop_s)) {
         return false;
     }
     if (in->of() != nullptr && !name(at, "of", in->of(), out->of)) {

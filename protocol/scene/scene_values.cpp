@@ -55,6 +55,12 @@ bool Builder::number(const JsonPath &at, const char *field, f32 value, f32 min, 
     return true;
 }
 
+bool Builder::stop_time(const JsonPath &at, f32 value, f32 start_s, f32 *out)
+{
+    *out = -1.0f;
+    return value == -1.0f || number(at, "stop", value, start_s, 1e6f, out);
+}
+
 bool Builder::integer(const JsonPath &at, const char *field, u32 value, u32 min, u32 max, u32 *out)
 {
     if (value < min || value > max) {

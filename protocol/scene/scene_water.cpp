@@ -48,6 +48,16 @@ bool Builder::water_cells(const JsonPath &at, SceneWater *out)
                 (double)out->position.x, (double)out->position.y, (double)out->position.z);
 }
 
+bool Builder::water_basin(const JsonPath &at, const fb::WaterBasin *in, Vec3 usual, SceneBasin *out)
+{
+    bool good =
+        vector(at, "position", in->position(), usual, WORLD_EXTENT_MAX_M, &out->position) &&
+        vector(at, "size", in->size(), vec3(1.0f, 1.0f, 1.0f), WORLD_EXTENT_MAX_M, &out->size);
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/water_basin.def"
+    return good;
+}
+
 bool Builder::water_basins(const JsonPath &at, const fb::Water *in, SceneWater *out)
 {
     out->first_basin = (u32)basins_.size();
@@ -55,19 +65,26 @@ bool Builder::water_basins(const JsonPath &at, const fb::Water *in, SceneWater *
         return false;
     }
     for (u32 i = 0; i < out->basin_count; i++) {
-        const fb::WaterBasin *given = in->basins()->Get(i);
         JsonPath here = {&at, "basins", i};
         SceneBasin made = {};
-        if (!vector(here, "position", given->position(), out->position, WORLD_EXTENT_MAX_M,
-                    &made.position) ||
-            !vector(here, "size", given->size(), vec3(1.0f, 1.0f, 1.0f), WORLD_EXTENT_MAX_M,
-                    &made.size) ||
-            !number(here, "level", given->level(), -1000.0f, 1000.0f, &made.level)) {
+        if (!water_basin(here, in->basins()->Get(i), out->position, &made)) {
             return false;
         }
         basins_.push_back(made);
     }
     return true;
+}
+
+bool Builder::water_spring(const JsonPath &at, const fb::WaterSource *in, Vec3 usual,
+                           SceneSpring *out)
+{
+    bool carried = in->of() != nullptr;
+    bool good = vector(at, "position", in->position(), carried ? vec3_zero() : usual,
+                       WORLD_EXTENT_MAX_M, &out->position);
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/water_source.def"
+    return good && stop_time(at, in->stop(), out->start_s, &out->stop_s) &&
+           (!carried || name(at, "of", in->of(), out->of));
 }
 
 bool Builder::water_springs(const JsonPath &at, const fb::Water *in, SceneWater *out)
@@ -77,21 +94,9 @@ bool Builder::water_springs(const JsonPath &at, const fb::Water *in, SceneWater 
         return false;
     }
     for (u32 i = 0; i < out->spring_count; i++) {
-        const fb::WaterSource *given = in->sources()->Get(i);
         JsonPath here = {&at, "sources", i};
         SceneSpring made = {};
-        made.stop_s = -1.0f;
-        Vec3 usual = given->of() != nullptr ? vec3_zero() : out->position;
-        if (!vector(here, "position", given->position(), usual, WORLD_EXTENT_MAX_M,
-                    &made.position) ||
-            !number(here, "radius", given->radius(), 0.01f, 1000.0f, &made.radius) ||
-            !number(here, "rate", given->rate(), -1e6f, 1e6f, &made.rate) ||
-            !number(here, "start", given->start(), 0.0f, 1e6f, &made.start_s) ||
-            (given->stop() != -1.0f &&
-             !number(here, "stop", given->stop(), made.start_s, 1e6f, &made.stop_s))) {
-            return false;
-        }
-        if (given->of() != nullptr && !name(here, "of", given->of(), made.of)) {
+        if (!water_spring(here, in->sources()->Get(i), out->position, &made)) {
             return false;
         }
         springs_.push_back(made);

@@ -136,31 +136,70 @@ static const ReferenceRow shape_rows[] = {
 #include "shared/rows/shape.def"
 };
 
+static const ReferenceRow source_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/source.def"
+};
+static const ReferenceRow particle_force_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/particle_force.def"
+};
+static const ReferenceRow smoke_side_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/smoke_side.def"
+};
+static const ReferenceRow smoke_source_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/smoke_source.def"
+};
+static const ReferenceRow water_basin_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/water_basin.def"
+};
+static const ReferenceRow water_source_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/water_source.def"
+};
+
 static const ReferenceTable tables[] = {
     {"Body", "bodies", "{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}", body_rows,
-     PL_COUNT(body_rows), false},
+     PL_COUNT(body_rows), false, NULL, NULL},
     {"Joint", "joints", "{\"name\":\"x\",\"kind\":\"ball\",\"a\":\"a\"", joint_rows,
-     PL_COUNT(joint_rows), false},
+     PL_COUNT(joint_rows), false, NULL, NULL},
     {"Soft", "soft_bodies",
      "{\"name\":\"x\",\"shape\":{\"kind\":\"box\",\"size\":[1,1,1],\"cells\":[1,1,1],"
      "\"solid\":true}",
-     soft_rows, PL_COUNT(soft_rows), false},
+     soft_rows, PL_COUNT(soft_rows), false, NULL, NULL},
     {"Cloth", "cloths", "{\"name\":\"x\",\"points\":[3,3],\"size\":[1,1]", cloth_rows,
-     PL_COUNT(cloth_rows), false},
+     PL_COUNT(cloth_rows), false, NULL, NULL},
     {"Liquid", "liquids",
      "{\"name\":\"x\",\"fill\":[{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]", liquid_rows,
-     PL_COUNT(liquid_rows), false},
+     PL_COUNT(liquid_rows), false, NULL, NULL},
     {"Grains", "grains",
      "{\"name\":\"x\",\"fill\":[{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]", grains_rows,
-     PL_COUNT(grains_rows), false},
+     PL_COUNT(grains_rows), false, NULL, NULL},
+    {"Source", "sources", "{", source_rows, PL_COUNT(source_rows), false, "liquids",
+     "{\"name\":\"x\""},
     {"ParticleSystem", "particle_systems", "{\"name\":\"x\"", particle_rows,
-     PL_COUNT(particle_rows), false},
-    {"Smoke", "smokes", "{\"name\":\"x\",\"cells\":[8,8]", smoke_rows, PL_COUNT(smoke_rows), false},
-    {"Water", "waters", "{\"name\":\"x\"", water_rows, PL_COUNT(water_rows), false},
-    {"Shape", "shape", "{\"kind\":\"sphere\"", shape_rows, PL_COUNT(shape_rows), true},
-    {"Material", "materials", "{\"name\":\"x\"", material_rows, PL_COUNT(material_rows), false},
-    {"Camera", "camera", "{", camera_rows, PL_COUNT(camera_rows), true},
-    {"Hands", "hands", "{", hands_rows, PL_COUNT(hands_rows), true},
+     PL_COUNT(particle_rows), false, NULL, NULL},
+    {"ParticleForce", "forces", "{", particle_force_rows, PL_COUNT(particle_force_rows), false,
+     "particle_systems", "{\"name\":\"x\",\"rate\":1"},
+    {"Smoke", "smokes", "{\"name\":\"x\",\"cells\":[8,8]", smoke_rows, PL_COUNT(smoke_rows), false,
+     NULL, NULL},
+    {"SmokeSide", "sides", "{", smoke_side_rows, PL_COUNT(smoke_side_rows), false, "smokes",
+     "{\"name\":\"x\",\"cells\":[8,8]"},
+    {"SmokeSource", "sources", "{", smoke_source_rows, PL_COUNT(smoke_source_rows), false, "smokes",
+     "{\"name\":\"x\",\"cells\":[8,8]"},
+    {"Water", "waters", "{\"name\":\"x\"", water_rows, PL_COUNT(water_rows), false, NULL, NULL},
+    {"WaterBasin", "basins", "{", water_basin_rows, PL_COUNT(water_basin_rows), false, "waters",
+     "{\"name\":\"x\""},
+    {"WaterSource", "sources", "{", water_source_rows, PL_COUNT(water_source_rows), false, "waters",
+     "{\"name\":\"x\""},
+    {"Shape", "shape", "{\"kind\":\"sphere\"", shape_rows, PL_COUNT(shape_rows), true, NULL, NULL},
+    {"Material", "materials", "{\"name\":\"x\"", material_rows, PL_COUNT(material_rows), false,
+     NULL, NULL},
+    {"Camera", "camera", "{", camera_rows, PL_COUNT(camera_rows), true, NULL, NULL},
+    {"Hands", "hands", "{", hands_rows, PL_COUNT(hands_rows), true, NULL, NULL},
 };
 
 static const ReferenceEnum enums[] = {
@@ -285,8 +324,10 @@ static void print_initial(FILE *out, const ReferenceRow *row)
 static void print_table(FILE *out, const ReferenceTable *table)
 {
     bool joints = table->rows == joint_rows;
-    fprintf(out, "\n### %s\n\n| field | type and range | default | |\n| --- | --- | --- | --- |\n",
-            table->list);
+    fprintf(out,
+            "\n### %s%s%s\n\n| field | type and range | default | |\n| --- | --- | --- | --- |\n",
+            table->list, table->within != NULL ? " of " : "",
+            table->within != NULL ? table->within : "");
     for (u32 i = 0; i < table->count; i++) {
         const ReferenceRow *row = &table->rows[i];
         fprintf(out, "| `%s` | ", row->key);

@@ -43,11 +43,13 @@ typedef struct ReferenceRow {
 
 typedef struct ReferenceTable {
     const char *name;  /* of the table in scene.fbs */
-    const char *list;  /* field of Scene that contains them */
+    const char *list;  /* field that contains them, of Scene or of its `within` */
     const char *least; /* JSON of the minimal object of this table, without its closing brace */
     const ReferenceRow *rows;
     u32 count;
-    bool single; /* the field is one such object, not a list */
+    bool single;              /* the field is one such object, not a list */
+    const char *within;       /* field of Scene with entries that have `list`; NULL: Scene has it */
+    const char *within_least; /* JSON of the minimal such entry, as `least` */
 } ReferenceTable;
 
 /* An enum of scene.fbs. */

@@ -130,8 +130,8 @@ static int add_system(MatterParticles *m, u32 index, ErrorText *error)
     ParticleForce forces[PARTICLE_FORCES_MAX];
     for (u32 i = 0; i < from->force_count; i++) {
         const SceneParticleForce *force = &scene->particle_forces[from->first_force + i];
-        forces[i] = (ParticleForce){force->kind, force->position, force->axis, force->strength,
-                                    force->radius};
+#define MEMBER(type, name) forces[i].name = force->name;
+#include "shared/rows/particle_force.def"
     }
     PL_STATIC_ASSERT(sizeof(ParticleStart) == sizeof(SceneParticle), "the same members");
     ParticlesDef def = particles_def_default();

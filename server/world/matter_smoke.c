@@ -39,8 +39,8 @@ static SmokeDef def_of(const SceneSmoke *scene)
         def.cells[a] = scene->cells[a];
     }
     for (u32 s = 0; s < SMOKE_SIDES; s++) {
-        def.sides[s] =
-            (SmokeSide){scene->sides[s].kind, scene->sides[s].slips, scene->sides[s].velocity};
+#define MEMBER(type, name) def.sides[s].name = scene->sides[s].name;
+#include "shared/rows/smoke_side.def"
     }
     return def;
 }
@@ -186,16 +186,15 @@ static void tune(Matter *matter)
 static SmokeSource source_of(const MatterSmoke *m, const SceneSmokeSource *scene)
 {
     f32 rate = factor(m, SMOKE_PARAMETER_RATE), blow = factor(m, SMOKE_PARAMETER_BLOW);
-    bool ball = scene->radius > 0.0f;
-    return (SmokeSource){.at = scene->position,
-                         .half = ball ? vec3(scene->radius, 0.0f, 0.0f) : scene->half,
-                         .is_ball = ball,
-                         .smoke = f32_min(scene->smoke * rate, 10000.0f),
-                         .heat = f32_clamp(scene->heat * rate, -1e5f, 1e5f),
-                         .fuel = f32_min(scene->fuel * rate, 10000.0f),
-                         .warmest = scene->warmest,
-                         .velocity = vec3_scale(scene->velocity, blow),
-                         .blow = scene->blow};
+    SmokeSource source = {0};
+#define SOLVER_ROWS
+#define MEMBER(type, name) source.name = scene->name;
+#include "shared/rows/smoke_source.def"
+    source.smoke = f32_min(source.smoke * rate, 10000.0f);
+    source.heat = f32_clamp(source.heat * rate, -1e5f, 1e5f);
+    source.fuel = f32_min(source.fuel * rate, 10000.0f);
+    source.velocity = vec3_scale(source.velocity, blow);
+    return source;
 }
 
 static SmokeSource source_of_hand(const MatterSmoke *m, SmokeHand *hand)
@@ -206,9 +205,8 @@ static SmokeSource source_of_hand(const MatterSmoke *m, SmokeHand *hand)
     f32 speed = vec3_length(velocity);
     velocity = speed > hand_speed_max ? vec3_scale(velocity, hand_speed_max / speed) : velocity;
     hand->place = hand->target;
-    return (SmokeSource){.at = hand->place,
-                         .half = vec3(hand_cells * scene->spacing, 0.0f, 0.0f),
-                         .is_ball = true,
+    return (SmokeSource){.position = hand->place,
+                         .radius = hand_cells * scene->spacing,
                          .smoke = hand_smoke * scene->thickest,
                          .warmest = 5000.0f,
                          .velocity = velocity,
@@ -254,7 +252,7 @@ static void set_sources(MatterSmoke *m, u32 grid)
         const SceneSmokeSource *source = &smoke->sources[number % SCENE_SMOKE_SOURCES_MAX];
         if (number / SCENE_SMOKE_SOURCES_MAX == grid && source_runs(source, now)) {
             SmokeSource made = source_of(m, source);
-            made.at = carried_place(m->base.world, slot, made.at);
+            made.position = carried_place(m->base.world, slot, made.position);
             made.velocity = carried_direction(m->base.world, slot, made.velocity);
             sources[count++] = made;
         }

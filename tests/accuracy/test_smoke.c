@@ -324,7 +324,7 @@ static f64 front(f64 heat, f64 seconds, u32 n)
     def.awake = true;
     def.sides[3].kind = SMOKE_OPEN;
     Smoke *smoke = create(&def);
-    SmokeSource source = {.at = vec3(0.5f, 0.1f, 0.5f),
+    SmokeSource source = {.position = vec3(0.5f, 0.1f, 0.5f),
                           .half = vec3(0.05f, 0.05f, 0.5f),
                           .smoke = 1.0f,
                           .heat = (f32)heat,
@@ -371,9 +371,8 @@ static Smoke *fire_in_a_box(u32 dims, u32 n, SmokePressure pressure, bool awake)
     def.options.vorticity = 0.2f;
     def.options.iterations = 4000;
     Smoke *smoke = create(&def);
-    SmokeSource source = {.at = vec3(0.5f, 0.2f, 0.5f),
-                          .half = vec3(0.1f, 0.0f, 0.0f),
-                          .is_ball = true,
+    SmokeSource source = {.position = vec3(0.5f, 0.2f, 0.5f),
+                          .radius = 0.1f,
                           .smoke = 1.0f,
                           .heat = 300.0f,
                           .warmest = 100.0f};

@@ -34,7 +34,7 @@ static Smoke *plume_of(const Plume *plume)
     def.options.drifts = !plume->flows;
     def.options.viscosity = 0.0f;
     Smoke *smoke = smoke_create(&def, NULL);
-    SmokeSource source = {.at = vec3(0.5f, 0.1f, 0.5f),
+    SmokeSource source = {.position = vec3(0.5f, 0.1f, 0.5f),
                           .half = vec3(0.05f, 0.03f, 0.05f),
                           .smoke = 1.0f,
                           .heat = 400.0f,

@@ -31,9 +31,8 @@ static Smoke *fire(u32 dims, SmokePressure pressure)
     def.options.ignition = 100.0f;
     Smoke *smoke = smoke_create(&def, NULL);
     assert_non_null(smoke);
-    SmokeSource source = {.at = vec3(0.44f, 0.1f, 0.36f),
-                          .half = vec3(0.08f, 0.0f, 0.0f),
-                          .is_ball = true,
+    SmokeSource source = {.position = vec3(0.44f, 0.1f, 0.36f),
+                          .radius = 0.08f,
                           .smoke = 1.0f,
                           .fuel = 2.0f,
                           .heat = 2000.0f,

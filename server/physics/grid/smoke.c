@@ -55,11 +55,12 @@ static Error check_options(const SmokeOptions *def, ErrorText *error)
     return result;
 }
 
-static bool is_velocity(Vec3 v)
+static Error check_side(const SmokeSide *def, ErrorText *error)
 {
-    f32 most = SMOKE_SPEED_MAX;
-    return is_within(v.x, -most, most) && is_within(v.y, -most, most) &&
-           is_within(v.z, -most, most);
+    Error result = ERROR_OK;
+#include "server/physics/option_check_rows.h"
+#include "shared/rows/smoke_side.def"
+    return result;
 }
 
 static Error check_sides(const SmokeDef *def, ErrorText *error)
@@ -67,12 +68,9 @@ static Error check_sides(const SmokeDef *def, ErrorText *error)
     for (u32 s = 0; s < 2 * def->dims; s++) {
         const SmokeSide *side = &def->sides[s];
         bool periodic = side->kind == SMOKE_PERIODIC;
-        if ((u32)side->kind >= SMOKE_SIDE_COUNT) {
-            return error_set(error, ERROR_RANGE, "side %u: no such kind", s);
-        }
-        if (!is_velocity(side->velocity)) {
-            return error_set(error, ERROR_RANGE, "side %u: the velocity is above %g m/s", s,
-                             (f64)SMOKE_SPEED_MAX);
+        ErrorText why = {0};
+        if (check_side(side, &why) != ERROR_OK) {
+            return error_set(error, ERROR_RANGE, "side %u: %s", s, why.text);
         }
         if (periodic != (def->sides[s ^ 1].kind == SMOKE_PERIODIC)) {
             return error_set(error, ERROR_RANGE,
@@ -250,21 +248,32 @@ bool smoke_set_options(Smoke *smoke, const SmokeOptions *options)
 
 void smoke_set_side(Smoke *smoke, u32 side, Vec3 velocity)
 {
-    if (side < SMOKE_SIDES && is_velocity(velocity)) {
-        smoke->def.sides[side].velocity = velocity;
+    if (side >= SMOKE_SIDES) {
+        return;
     }
+    SmokeSide changed = smoke->def.sides[side];
+    changed.velocity = velocity;
+    if (check_side(&changed, NULL) == ERROR_OK) {
+        smoke->def.sides[side] = changed;
+    }
+}
+
+static bool check_source(const SmokeSource *def)
+{
+    Error result = state_vector_is_bounded(def->half) ? ERROR_OK : ERROR_RANGE;
+    ErrorText *error = NULL;
+#define SOLVER_ROWS
+#include "server/physics/option_check_rows.h"
+#include "shared/rows/smoke_source.def"
+    return result == ERROR_OK;
 }
 
 void smoke_set_sources(Smoke *smoke, const SmokeSource *sources, u32 count)
 {
     smoke->source_count = 0;
     for (u32 i = 0; i < count && smoke->source_count < SMOKE_SOURCES_MAX; i++) {
-        const SmokeSource *s = &sources[i];
-        if (state_vector_is_bounded(s->at) && state_vector_is_bounded(s->half) &&
-            is_within(s->smoke, 0.0f, SMOKE_FILL_MAX) && is_within(s->heat, -1e5f, 1e5f) &&
-            is_within(s->fuel, 0.0f, SMOKE_FILL_MAX) && is_velocity(s->velocity) &&
-            is_within(s->blow, 0.0f, 1e4f) && is_within(s->warmest, 0.0f, SMOKE_WARMTH_MAX)) {
-            smoke->sources[smoke->source_count++] = *s;
+        if (check_source(&sources[i])) {
+            smoke->sources[smoke->source_count++] = sources[i];
         }
     }
 }

@@ -30,12 +30,11 @@ enum {
 
 typedef struct Smoke Smoke;
 
-/* Kinds of sides (both of an axis are periodic, or none; of a multiple of 8 cells) and methods:
- * shared/rows/kinds.def. */
+/* The options of shared/rows/smoke_side.def. Both sides of an axis are periodic (of a multiple of 8
+ * cells), or none. */
 typedef struct SmokeSide {
-    SmokeSideKind kind;
-    bool slips;    /* no friction at the wall */
-    Vec3 velocity; /* m/s, of a closed side */
+#define MEMBER(type, name) type name;
+#include "shared/rows/smoke_side.def"
 } SmokeSide;
 
 /* What may change between ticks: the options of shared/rows/smoke.def that concern the solver. */
@@ -60,16 +59,12 @@ typedef struct SmokeDef {
     SmokeOptions options;
 } SmokeDef;
 
-/* Something that makes smoke, heat, fuel or wind within a box or ball. */
+/* Something that makes smoke, heat, fuel or wind within a ball, or a box of half extents `half` if
+ * its radius is 0: the options of shared/rows/smoke_source.def that concern the solver. */
 typedef struct SmokeSource {
-    Vec3 at, half; /* m, centre and half extents; a ball has half.y = half.z = 0 */
-    bool is_ball;  /* of radius half.x */
-    f32 smoke;     /* kg/(m³ s) */
-    f32 heat;      /* K/s */
-    f32 fuel;      /* kg/(m³ s) */
-    f32 warmest;   /* K: heat stops there */
-    Vec3 velocity; /* m/s, that the air takes at `blow` */
-    f32 blow;      /* 1/s; 0: not at all */
+#define SOLVER_ROWS
+#define MEMBER(type, name) type name;
+#include "shared/rows/smoke_source.def"
 } SmokeSource;
 
 /* 2-D of a square metre or so, closed, MacCormack, multigrid to 1e-3, air. */
@@ -88,7 +83,7 @@ const SmokeDef *smoke_def(const Smoke *smoke);
 bool smoke_set_options(Smoke *smoke, const SmokeOptions *options);
 /* Velocity of a closed side, m/s; ignored if not finite or too fast. */
 void smoke_set_side(Smoke *smoke, u32 side, Vec3 velocity);
-/* Copies at most SMOKE_SOURCES_MAX; non-finite ones are dropped. */
+/* Copies at most SMOKE_SOURCES_MAX; those out of range are dropped. */
 void smoke_set_sources(Smoke *smoke, const SmokeSource *sources, u32 count);
 
 /* ---- tick ---- */

@@ -9,21 +9,22 @@
 
 static bool is_within_source(const SmokeSource *source, Vec3 place, bool deep)
 {
-    Vec3 off = vec3_sub(place, source->at);
+    Vec3 off = vec3_sub(place, source->position);
     off.z = deep ? off.z : 0.0f;
-    return source->is_ball ? vec3_length_squared(off) <= source->half.x * source->half.x
-                           : fabsf(off.x) <= source->half.x && fabsf(off.y) <= source->half.y &&
-                                 fabsf(off.z) <= source->half.z;
+    return source->radius > 0.0f
+               ? vec3_length_squared(off) <= source->radius * source->radius
+               : fabsf(off.x) <= source->half.x && fabsf(off.y) <= source->half.y &&
+                     fabsf(off.z) <= source->half.z;
 }
 
 /* Cells that a source may reach; false: none. */
 static bool source_cells(const Smoke *smoke, const SmokeSource *source, i32 low[3], i32 high[3])
 {
     f32 over = 1.0f / smoke->def.spacing;
-    Vec3 half =
-        source->is_ball ? vec3(source->half.x, source->half.x, source->half.x) : source->half;
-    Vec3 from = vec3_scale(vec3_sub(vec3_sub(source->at, half), smoke->def.low), over);
-    Vec3 to = vec3_scale(vec3_sub(vec3_add(source->at, half), smoke->def.low), over);
+    f32 radius = source->radius;
+    Vec3 half = radius > 0.0f ? vec3(radius, radius, radius) : source->half;
+    Vec3 from = vec3_scale(vec3_sub(vec3_sub(source->position, half), smoke->def.low), over);
+    Vec3 to = vec3_scale(vec3_sub(vec3_add(source->position, half), smoke->def.low), over);
     const f32 a[3] = {from.x, from.y, from.z}, b[3] = {to.x, to.y, to.z};
     bool any = true;
     for (u32 k = 0; k < 3; k++) {

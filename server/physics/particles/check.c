@@ -12,20 +12,15 @@ static int check_numbers(const ParticlesDef *def, ErrorText *error)
     return result;
 }
 
-static int check_force(const ParticleForce *force, ErrorText *error)
+static int check_force(const ParticleForce *def, ErrorText *error)
 {
-    const OptionRange fields[] = {
-        {"strength", "", force->strength, 0.0f, -1e12f, 1e12f},
-        {"radius", "", force->radius, 0.0f, 0.0f, 1e6f},
-        {"length of the axis", "", vec3_length(force->axis), 1.0f, 0.999f, 1.001f}};
-    int result = option_check_vector("position", "", force->position, WORLD_EXTENT_MAX_M, error);
-    u32 count = force->kind == PARTICLE_VORTEX ? PL_COUNT(fields) : PL_COUNT(fields) - 1;
-    for (u32 i = 0; i < count && result == ERROR_OK; i++) {
-        result = option_check_number(&fields[i], error);
-    }
-    return result == ERROR_OK && (u32)force->kind >= PARTICLE_FORCE_COUNT
-               ? error_set(error, ERROR_RANGE, "kind of force %u", (u32)force->kind)
-               : result;
+    const OptionRange length = {
+        "length of the axis", "", vec3_length(def->axis), 1.0f, 0.999f, 1.001f};
+    int result = ERROR_OK;
+#include "server/physics/option_check_rows.h"
+#include "shared/rows/particle_force.def"
+    return result == ERROR_OK && def->kind == PARTICLE_VORTEX ? option_check_number(&length, error)
+                                                              : result;
 }
 
 static int check_lists(const ParticlesDef *def, ErrorText *error)

@@ -26,13 +26,10 @@ enum {
     PARTICLE_GRABS_MAX = 1024,
 };
 
-/* A row of PARTICLE_FORCE in shared/rows/kinds.def. */
+/* The options of shared/rows/particle_force.def, in SI units. The axis is a unit vector. */
 typedef struct ParticleForce {
-    ParticleForceKind kind;
-    Vec3 position; /* m */
-    Vec3 axis;     /* unit, of a vortex */
-    f32 strength;  /* m³/s² of an attractor, m²/s of a vortex */
-    f32 radius;    /* m, core within which it is softened */
+#define MEMBER(type, name) type name;
+#include "shared/rows/particle_force.def"
 } ParticleForce;
 
 /* A particle at the start, with the lifetime of its system. */

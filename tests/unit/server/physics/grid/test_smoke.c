@@ -35,9 +35,8 @@ static void storm(const SmokeDef *def)
 {
     Smoke *smoke = smoke_create(def, NULL);
     assert_non_null(smoke);
-    SmokeSource source = {.at = vec3(0.1f, 0.1f, 0.1f),
-                          .half = vec3(0.07f, 0.0f, 0.0f),
-                          .is_ball = true,
+    SmokeSource source = {.position = vec3(0.1f, 0.1f, 0.1f),
+                          .radius = 0.07f,
                           .smoke = 1.0f,
                           .heat = 3000.0f,
                           .fuel = 1.0f,
@@ -99,14 +98,13 @@ static void plumes_end(void **state)
         def.options.drifts = i / 2 % 2 != 0;
         Smoke *smoke = smoke_create(&def, NULL);
         assert_non_null(smoke);
-        SmokeSource source = {.at = vec3(16.0f * def.spacing, 4.0f * def.spacing, 0.0f),
-                              .half = vec3(3.0f * def.spacing, 0.0f, 0.0f),
-                              .is_ball = true,
+        SmokeSource source = {.position = vec3(16.0f * def.spacing, 4.0f * def.spacing, 0.0f),
+                              .radius = 3.0f * def.spacing,
                               .smoke = 1.0f,
                               .heat = 300.0f,
                               .fuel = 0.2f,
                               .warmest = 300.0f};
-        source.at.z = i % 2 ? 16.0f * def.spacing : 0.0f;
+        source.position.z = i % 2 ? 16.0f * def.spacing : 0.0f;
         smoke_set_sources(smoke, &source, 1);
         for (u32 t = 0; t < 60; t++) {
             smoke_step(smoke, 1.0f / 60.0f, vec3(0.0f, -9.81f, 0.0f), NULL, 0, NULL);

@@ -109,9 +109,8 @@ static void plumes_stay_as_fast_as_buoyancy(void **state)
         assert_non_null(smoke);
         f32 wide = def.spacing * (f32)def.cells[0], high = def.spacing * (f32)def.cells[1];
         f32 deep = def.dims == 3 ? def.spacing * (f32)def.cells[2] : 0.0f;
-        SmokeSource source = {.at = vec3(0.5f * wide, 0.12f * high, 0.5f * deep),
-                              .half = vec3(draw(&draws, 2.0f, 4.0f) * def.spacing, 0.0f, 0.0f),
-                              .is_ball = true,
+        SmokeSource source = {.position = vec3(0.5f * wide, 0.12f * high, 0.5f * deep),
+                              .radius = draw(&draws, 2.0f, 4.0f) * def.spacing,
                               .smoke = 1.0f,
                               .heat = 5000.0f,
                               .warmest = draw(&draws, 50.0f, 600.0f)};

@@ -1,6 +1,6 @@
 /*
  * recording_internal.h: the inside of a reader, for what reads a recording tick by tick
- * (recording_read.c) and what reads it block by block (recording_walk.c).
+ * (recording_read.c) and what reads it block by block (recording_block.c, recording_walk.c).
  * Layer: protocol/record, private.
  */
 #ifndef PLENUM_PROTOCOL_RECORD_RECORDING_INTERNAL_H
@@ -41,6 +41,8 @@ struct RecordingReader {
 
 /* Exactly `bytes` at `offset`. 0, ERROR_TRUNCATED at the file's end, ERROR_IO. */
 int recording_read_at(const RecordingReader *reader, u64 offset, void *out, size_t bytes);
+/* Room for `bytes` and more. 0 or ERROR_MEMORY, and nothing changed. */
+int recording_reserve(u8 **memory, size_t *capacity, size_t bytes);
 /* Reads the block at `offset` with its content into reader->content. 0 or a negative Error:
  * ERROR_TRUNCATED where the file ends first, ERROR_FORMAT for a wrong checksum. */
 int recording_read_block(RecordingReader *reader, u64 offset, RecordingBlock *block);

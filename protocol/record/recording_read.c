@@ -7,75 +7,11 @@
 #include "shared/base/check.h"
 #include "shared/base/file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
-
-/* ---- blocks ---- */
-
-int recording_read_at(const RecordingReader *reader, u64 offset, void *out, size_t bytes)
-{
-    size_t done = 0;
-    if (reader->memory != NULL) {
-        if (offset > reader->file_bytes || bytes > reader->file_bytes - offset) {
-            return ERROR_TRUNCATED;
-        }
-        memcpy(out, reader->memory + offset, bytes);
-        return 0;
-    }
-    while (done < bytes) {
-        ssize_t got = pread(reader->fd, (u8 *)out + done, bytes - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            return got == 0 ? ERROR_TRUNCATED : ERROR_IO;
-        }
-        done += (size_t)got;
-    }
-    return 0;
-}
-
-static int reserve(u8 **memory, size_t *capacity, size_t bytes)
-{
-    if (*capacity < bytes) {
-        u8 *larger = realloc(*memory, bytes + bytes / 2);
-        if (larger == NULL) {
-            return ERROR_MEMORY;
-        }
-        *memory = larger;
-        *capacity = bytes + bytes / 2;
-    }
-    return 0;
-}
-
-int recording_read_block(RecordingReader *reader, u64 offset, RecordingBlock *block)
-{
-    if (offset + sizeof *block > reader->file_bytes) {
-        return ERROR_TRUNCATED;
-    }
-    int result = recording_read_at(reader, offset, block, sizeof *block);
-    if (result != 0) {
-        return result;
-    }
-    if (block->length > RECORDING_BLOCK_BYTES_MAX) {
-        return ERROR_FORMAT;
-    }
-    if (block->length > reader->file_bytes - offset - sizeof *block) {
-        return ERROR_TRUNCATED;
-    }
-    result = reserve(&reader->content, &reader->content_capacity, block->length + 1u);
-    if (result == 0) {
-        result = recording_read_at(reader, offset + sizeof *block, reader->content, block->length);
-    }
-    if (result == 0 && recording_block_check(block, reader->content) != block->check) {
-        result = ERROR_FORMAT;
-    }
-    return result;
-}
 
 /* ---- content ---- */
 
@@ -156,7 +92,7 @@ static int unpack_key(RecordingReader *reader, const RecordingBlock *block, size
     }
     memcpy(&raw_bytes, reader->content + 8, sizeof raw_bytes);
     if (raw_bytes > RECORDING_BLOCK_BYTES_MAX ||
-        reserve(&reader->raw, &reader->raw_capacity, raw_bytes + 1u) != 0) {
+        recording_reserve(&reader->raw, &reader->raw_capacity, raw_bytes + 1u) != 0) {
         return ERROR_LIMIT;
     }
     size_t got = ZSTD_decompress(reader->raw, raw_bytes, reader->content + 12, block->length - 12u);
@@ -559,20 +495,6 @@ const RecordingInfo *recording_reader_info(const RecordingReader *reader)
 }
 
 /* ---- moving ---- */
-
-i64 recording_marks_last(const RecordingMarks *marks, u64 tick)
-{
-    u32 low = 0, high = marks->count;
-    while (low < high) {
-        u32 middle = low + (high - low) / 2;
-        if (marks->items[middle].tick <= tick) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return (i64)low - 1;
-}
 
 /* Restores the entity list as of just before `tick`, reading only the events that change it. */
 static int entities_before(RecordingReader *reader, u64 tick)

@@ -6,7 +6,6 @@
 
 #include "shared/base/check.h"
 #include "shared/base/file.h"
-#include "shared/base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,33 +37,6 @@ struct RecordingWriter {
     RecordingMarks keys, entity_events;
     RecordingSystems systems; /* of the last ticks, not in a block yet */
 };
-
-bool recording_marks_push(RecordingMarks *marks, u64 tick, u64 offset)
-{
-    if (marks->count == marks->capacity) {
-        u32 capacity = marks->capacity != 0 ? marks->capacity * 2 : 64;
-        RecordingMark *items = realloc(marks->items, capacity * sizeof *items);
-        if (items == NULL) {
-            return false;
-        }
-        marks->items = items;
-        marks->capacity = capacity;
-    }
-    RecordingMark mark = {tick, offset};
-    marks->items[marks->count++] = mark;
-    return true;
-}
-
-u64 recording_block_check(const RecordingBlock *block, const void *content)
-{
-    u64 seed = block->tick ^ (u64)block->type << 32 ^ block->length;
-    return hash_bytes(content, block->length, seed);
-}
-
-bool recording_event_is_entity(const Event *event)
-{
-    return event->kind == EVENT_SPAWN || event->kind == EVENT_DESPAWN || event->kind == EVENT_RESET;
-}
 
 static bool reserve(u8 **memory, size_t *capacity, size_t bytes)
 {

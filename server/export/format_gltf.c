@@ -20,11 +20,6 @@ enum {
     GLB_VERSION = 2,
 };
 
-u32 gltf_type_bytes(GltfType type)
-{
-    return type == GLTF_VEC3 ? 12 : type == GLTF_VEC4 ? 16 : 4;
-}
-
 static u32 add_accessor(Gltf *gltf, GltfType type, u32 count, bool vertices)
 {
     if (!memory_grow((void **)&gltf->accessors, &gltf->accessor_capacity, gltf->accessor_count + 1,

@@ -14,6 +14,11 @@ enum {
     MODE_TRIANGLES = 4,
 };
 
+u32 gltf_type_bytes(GltfType type)
+{
+    return type == GLTF_VEC3 ? 12 : type == GLTF_VEC4 ? 16 : 4;
+}
+
 static void comma(ExportFile *file, u32 index)
 {
     if (index > 0) {

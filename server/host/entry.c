@@ -166,20 +166,6 @@ bool entry_password(Host *host, Session *session, const char *password)
     return true;
 }
 
-void entry_leave(Host *host, Session *session)
-{
-    if (session->state == SESSION_LIVE) {
-        account_keep(host->accounts, session->account, &session->permissions);
-    }
-    CHECK(!session->waits || host->stats.waiting > 0);
-    host->stats.waiting -= session->waits;
-    session->waits = false;
-    if (session->entered) {
-        admit_leave(host->admit, session->identity.address, host->now_ms);
-        session->entered = false;
-    }
-}
-
 bool entry_spawn_allowed(Host *host, const Session *session)
 {
     u32 users = 0;

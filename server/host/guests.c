@@ -16,29 +16,6 @@ u32 guests_capacity(const HostOptions *options)
     return options->tokens || options->relays ? GUESTS_ALL_MAX : 0;
 }
 
-void guest_end(Host *host, Session *guest)
-{
-    CHECK(guest->guest_of != 0 && guest->guest_of <= host->peer_capacity);
-    if (guest->state == SESSION_LIVE) {
-        if (guest->permissions.holds) {
-            release_later(host, guest->user, guest->input_newest + 1);
-        }
-        spawns_left(host, guest->user);
-        session_left(host, guest);
-    }
-    guest->state = SESSION_FREE;
-    guest->guest_of = 0;
-}
-
-void guests_end(Host *host, const Session *relay)
-{
-    for (u32 i = host->peer_capacity; relay->speaks && i < host->session_capacity; i++) {
-        if (host->sessions[i].guest_of == relay->peer + 1) {
-            guest_end(host, &host->sessions[i]);
-        }
-    }
-}
-
 Session *guest_of_user(Host *host, const Session *relay, u32 user)
 {
     Session *guest = relay->speaks ? session_of_user(host, user) : NULL;

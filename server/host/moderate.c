@@ -188,23 +188,6 @@ void moderate_remove(Host *host, Session *session, u64 seconds, const char *by, 
     }
 }
 
-/* ---- the audit log ---- */
-
-void session_audit(Host *host, const Session *session, const char *what, const char *target,
-                   const char *detail, int result)
-{
-    AuditLine line = {.name = session->name,
-                      .role = role_name(session->role),
-                      .user = session->user,
-                      .identity = &session->identity,
-                      .what = what,
-                      .target = target,
-                      .detail = detail,
-                      .result = result,
-                      .crowd = session->role < ROLE_OPERATOR};
-    audit_write(&host->audit, &line, clock_unix_ms(), host->now_ms);
-}
-
 /* ---- the files ---- */
 
 void moderate_reload(Host *host)

@@ -1,5 +1,5 @@
 /*
- * session.c: sessions: handshake, incoming messages, limits, disconnect and resume. All
+ * session.c: sessions: handshake, incoming messages, limits and resume. All
  * input is hostile until message_decode, input_packet_decode, authorize and lag compensation have
  * accepted it.
  */
@@ -27,125 +27,6 @@ enum {
 
 static const f32 reach_participant_m = 200.0f;
 static const f32 reach_operator_m = 2000.0f;
-
-static bool is_of_user(const Session *session, u32 user)
-{
-    return session->user == user && session->state == SESSION_LIVE;
-}
-
-Session *session_of_user(Host *host, u32 user)
-{
-    u32 index = host->by_user[user % USER_SLOTS];
-    if (user == 0 || (index > 0 && is_of_user(&host->sessions[index - 1], user))) {
-        return user != 0 ? &host->sessions[index - 1] : NULL;
-    }
-    /* Not connected, or another session has the same index modulo. */
-    for (u32 i = 0; i < host->session_capacity; i++) {
-        if (is_of_user(&host->sessions[i], user)) {
-            return &host->sessions[i];
-        }
-    }
-    return NULL;
-}
-
-/* ---- ending ---- */
-
-static void former_keep(Host *host, const Session *session)
-{
-    Former *former = &host->formers[host->former_next++ % FORMERS_MAX];
-    former->resume = session->resume;
-    former->until_ms = host->now_ms + RESUME_MS_MAX;
-    former->token_id = session->has_token ? session->token_id : 0;
-    former->user = session->user;
-    former->color = session->color;
-    former->account = session->account;
-    memcpy(former->held_unix_s, session->held_unix_s, sizeof former->held_unix_s);
-}
-
-void session_left(Host *host, const Session *session)
-{
-    session_audit(host, session, "leave", NULL, NULL, 0);
-    chronicle_note(host, session, RECORDING_NOTE_LEAVE, "");
-    host->roster_dirty = true;
-}
-
-/* Releases the grabs of a user who left. */
-static void session_end(Host *host, Session *session)
-{
-    if (session->state == SESSION_LIVE) {
-        if (session->permissions.holds) {
-            release_later(host, session->user, session->input_newest + 1);
-        }
-        former_keep(host, session);
-        spawns_left(host, session->user);
-        session_left(host, session);
-        host->stats.clients--;
-        guests_end(host, session);
-    }
-    if (session->debug_mask != 0) {
-        session->debug_mask = 0;
-        debug_subscription_update(host);
-    }
-    entry_leave(host, session);
-    own_time_end(host, session);
-    snapshot_sender_destroy(session->sender);
-    session->sender = NULL;
-    transfer_end(session);
-    session->welcomed = false;
-}
-
-void session_close(Host *host, Session *session, u32 reason, const char *text)
-{
-    if (session->state == SESSION_FREE || session->state == SESSION_CLOSING) {
-        return;
-    }
-    if (session->guest_of != 0) { /* removed: it keeps its slot until its relay knows */
-        u32 relay = session->guest_of;
-        guest_end(host, session);
-        session->state = host->draining ? SESSION_FREE : SESSION_CLOSING;
-        session->guest_of = relay;
-        return;
-    }
-    Message message = {.kind = MESSAGE_GOODBYE};
-    message.goodbye.reason = reason;
-    if (session->state == SESSION_HELLO || reason == REFUSE_FLOOD || reason == REFUSE_PROTOCOL ||
-        reason == REFUSE_KICKED || reason == REFUSE_BANNED || reason == REFUSE_TOKEN) {
-        message.kind = MESSAGE_REFUSE;
-        message.refuse.reason = reason;
-        snprintf(message.refuse.text, sizeof message.refuse.text, "%s", text);
-    }
-    session_message(host, session, CHANNEL_CONTROL, &message);
-    host->link->ops->disconnect(host->link, session->peer, reason);
-    log_info("%s%s%s: %s%s%s", session->state == SESSION_LIVE ? "user \"" : "peer", session->name,
-             session->state == SESSION_LIVE ? "\"" : "", refuse_reason_text(reason),
-             text[0] != '\0' ? ": " : "", text);
-    if (reason < REFUSE_COUNT) {
-        bool live = session->state == SESSION_LIVE;
-        (live ? host->measures.ended : host->measures.refused)[reason]++;
-        TRACE_PROBE2(leave, session->user, reason);
-    }
-    host->stats.refused += session->state == SESSION_HELLO;
-    host->stats.flooded += reason == REFUSE_FLOOD;
-    session_end(host, session);
-    session->state = SESSION_CLOSING;
-}
-
-void session_gone(Host *host, u32 peer, u32 reason)
-{
-    if (peer >= host->peer_capacity || host->sessions[peer].state == SESSION_FREE) {
-        return;
-    }
-    Session *session = &host->sessions[peer];
-    if (session->state == SESSION_LIVE) {
-        host->stats.timed_out += reason == REFUSE_NONE;
-        host->measures.ended[reason < REFUSE_COUNT ? reason : REFUSE_LEFT]++;
-        TRACE_PROBE2(leave, session->user, reason);
-        log_info("user \"%s\" %s", session->name,
-                 reason == REFUSE_NONE ? "lost the connection" : "left");
-    }
-    session_end(host, session);
-    session->state = SESSION_FREE;
-}
 
 /* The whole session waits for the WELCOME, and a reliable channel retransmits slowly: it is
  * repeated on the unreliable channel until a payload arrives. */
@@ -205,37 +86,6 @@ void session_open(Host *host, u32 peer)
     }
 }
 
-static bool look_taken(const Host *host, const Session *self, u64 look)
-{
-    for (u32 i = 0; i < host->session_capacity; i++) {
-        const Session *other = &host->sessions[i];
-        if (other != self && other->state == SESSION_LIVE && other->look == look) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Names are shown to all users: clean, and none looks like another. */
-static void name_choose(const Host *host, Session *session, const char *wanted)
-{
-    char base[NAME_CLEAN_BYTES];
-    name_clean(host->names, wanted, base);
-    snprintf(session->name, sizeof session->name, "%s", base);
-    session->look = name_look(host->names, session->name);
-    for (u32 i = 2; look_taken(host, session, session->look); i++) {
-        snprintf(session->name, sizeof session->name, "%s %u", base, i);
-        session->look = name_look(host->names, session->name);
-    }
-}
-
-static u32 color_of(u32 user)
-{
-    static const u32 colors[] = {0xE6550D, 0x3182BD, 0x31A354, 0x9E3FB5, 0xD4A017, 0x17A2A2,
-                                 0xD6336C, 0x6B8E23, 0x5C6BC0, 0xB5651D, 0x2CA9E1, 0x8D6E63};
-    return colors[user % PL_COUNT(colors)];
-}
-
 /* Restores the user if the resume secret is known; a session still using it is ended. */
 static void user_choose(Host *host, Session *session, u64 resume)
 {
@@ -259,7 +109,7 @@ static void user_choose(Host *host, Session *session, u64 resume)
         spawns_returned(host, session->user);
     } else {
         session->user = ++host->next_user;
-        session->color = color_of(session->user);
+        session->color = session_color(session->user);
     }
     do {
         seal_random(&session->resume, sizeof session->resume);
@@ -331,43 +181,6 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
     session->view.forward = vec3(0.0f, 0.0f, -1.0f);
     session->view.pixels_per_radian = 1000.0f;
     entry_enter(host, session);
-}
-
-void session_live(Host *host, Session *session)
-{
-    session->state = SESSION_LIVE;
-    name_choose(host, session, session->wanted);
-    host->by_user[session->user % USER_SLOTS] = session->peer + 1;
-    host->stats.clients++;
-    host->stats.joined++;
-    TRACE_PROBE2(join, session->user, (int)session->role);
-    host->roster_dirty = true;
-    log_info("user \"%s\" joined as %s", session->name, role_name(session->role));
-    session_audit(host, session, "join", NULL, NULL, 0);
-    chronicle_note(host, session, RECORDING_NOTE_JOIN, "");
-}
-
-void session_guest_begin(Host *host, Session *guest, const Session *relay, const UserInfo *info,
-                         Role role)
-{
-    memset(guest, 0, sizeof *guest);
-    guest->state = SESSION_LIVE;
-    guest->peer = (u32)(guest - host->sessions);
-    guest->guest_of = relay->peer + 1;
-    guest->guest_id = info->id;
-    guest->user = ++host->next_user;
-    guest->color = color_of(guest->user);
-    guest->role = role;
-    guest->account = relay->account;
-    guest->view.forward = vec3(0.0f, 0.0f, -1.0f);
-    permissions_init(&guest->permissions, role, host->now_ms);
-    token_bucket_init(&guest->refusals, 20.0, 40.0, host->now_ms);
-    name_choose(host, guest, info->name);
-    host->by_user[guest->user % USER_SLOTS] = guest->peer + 1;
-    host->roster_dirty = true;
-    log_info("user \"%s\" joined through \"%s\" as %s", guest->name, relay->name, role_name(role));
-    session_audit(host, guest, "join", relay->name, NULL, 0);
-    chronicle_note(host, guest, RECORDING_NOTE_JOIN, "");
 }
 
 /* Of the client's program. */
@@ -518,14 +331,6 @@ static bool input_packet_receive(Host *host, Session *session, const u8 *data, u
 }
 
 /* ---- messages ---- */
-
-void world_taken_back(Host *host, const char *by, f64 seconds)
-{
-    Message message = {.kind = MESSAGE_NOTICE};
-    snprintf(message.notice.text, sizeof message.notice.text, "%.60s takes the world back by %g s",
-             by, seconds);
-    sessions_message(host, CHANNEL_CONTROL, &message, NULL);
-}
 
 /* 0 or a negative Error, with what a user is told. */
 static int control_run(Host *host, Session *session, u32 kind, f64 value, ErrorText *error)

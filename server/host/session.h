@@ -237,21 +237,35 @@ void host_wake(void *context);
 /* ---- session.c ---- */
 
 void session_open(Host *host, u32 peer);
-void session_gone(Host *host, u32 peer, u32 reason);
 void session_receive(Host *host, const LinkEvent *event);
-/* Sends the reason and disconnects; releases the user's grabs. */
-void session_close(Host *host, Session *session, u32 reason, const char *text);
 /* Applies the timeouts of all sessions. */
 void sessions_check(Host *host);
+
+/* ---- session_end.c ---- */
+
+/* Sends the reason and disconnects; releases the user's grabs. */
+void session_close(Host *host, Session *session, u32 reason, const char *text);
+/* The peer is gone. */
+void session_gone(Host *host, u32 peer, u32 reason);
+/* Gives up all that the session has; its state is the caller's. */
+void session_end(Host *host, Session *session);
+/* The user of a relay leaves. */
+void guest_end(Host *host, Session *guest);
+
+/* ---- session_user.c ---- */
+
+/* The live session of a user, or NULL. */
 Session *session_of_user(Host *host, u32 user);
+/* 0xRRGGBB by which all know the user. */
+u32 session_color(u32 user);
 /* The user gets a place: from now on all see him. */
 void session_live(Host *host, Session *session);
-
 /* Another user begins, without a peer: one of a relay. */
 void session_guest_begin(Host *host, Session *guest, const Session *relay, const UserInfo *info,
                          Role role);
-/* Notes that a user leaves. */
-void session_left(Host *host, const Session *session);
+/* A line of the audit log about what a client did or met. */
+void session_audit(Host *host, const Session *session, const char *what, const char *target,
+                   const char *detail, int result);
 
 /* ---- guests.c ---- */
 
@@ -262,10 +276,8 @@ void guests_receive(Host *host, Session *relay, const Message *message);
 void guests_presence(Host *host, Session *relay, const Message *message);
 /* The guest of this relay with the id that it has here, or NULL. */
 Session *guest_of_user(Host *host, const Session *relay, u32 user);
-void guest_end(Host *host, Session *guest);
-void guests_end(Host *host, const Session *relay);
 
-/* ---- entry.c: calls session_message.c and session_live ---- */
+/* ---- entry.c ---- */
 
 /* Notes where the peer comes from. */
 void entry_open(Host *host, Session *session);
@@ -277,7 +289,6 @@ bool entry_place(Host *host, Session *session, u64 resume);
 bool entry_password(Host *host, Session *session, const char *password);
 /* After its WELCOME: asked for the password, live at once, or in the queue. */
 void entry_enter(Host *host, Session *session);
-void entry_leave(Host *host, Session *session);
 /* False if the users of its account have spawned all that they may, those who left included. */
 bool entry_spawn_allowed(Host *host, const Session *session);
 /* Gives free places to those who wait, and tells the others their positions. */
@@ -345,7 +356,7 @@ void keep_run(Host *host);
 /* Before the source starts: takes over what was kept with the checkpoint that it goes on from. */
 void keep_restore(Host *host);
 
-/* ---- moderate.c: calls session.c, session_message.c, hands.c ---- */
+/* ---- moderate.c ---- */
 
 /* True if its identity is not banned; else refused. */
 bool moderate_admits(Host *host, Session *session);
@@ -377,9 +388,6 @@ void moderate_save(Host *host);
 void moderate_reload(Host *host);
 /* Ends votes. */
 void moderate_run(Host *host);
-/* A line of the audit log about what a client did or met. */
-void session_audit(Host *host, const Session *session, const char *what, const char *target,
-                   const char *detail, int result);
 
 /* ---- session_send.c ---- */
 
@@ -391,23 +399,23 @@ int session_send_any(Host *host, Session *session, u32 channel, const void *clea
 /* Encodes and sends one small message as a payload. */
 int session_send_message(Host *host, Session *session, u32 channel, const Message *message);
 
-/* ---- session_message.c: calls transfer.c ---- */
+/* ---- session_message.c ---- */
 
 /* On the bulk channel, messages too large for a packet are sent as transfers. */
 int session_message(Host *host, Session *session, u32 channel, const Message *message);
 /* False: this client does not get a message of `bytes` bytes. */
 typedef bool SessionFilter(Host *host, Session *session, u32 bytes);
 /* Encodes once for all clients that have the world; wants NULL: all of them get it. */
-/* Tells all who took the world back. */
-void world_taken_back(Host *host, const char *by, f64 seconds);
 void sessions_message(Host *host, u32 channel, const Message *message, SessionFilter *wants);
 /* The same for those who watch one stream. */
 void stream_message(Host *host, const Stream *stream, u32 channel, const Message *message,
                     SessionFilter *wants);
-/* Tells one client that its input was refused. */
+/* Tells all who took the world back. */
+void world_taken_back(Host *host, const char *by, f64 seconds);
 void session_notice(Host *host, Session *session, const char *text);
 /* Part of the answer to a command of this session; code counts in its NOTICE_END. */
 void session_answer(Host *host, Session *session, NoticeKind kind, int code, const char *text);
+/* Tells one client that its input was refused. */
 void session_refused(Host *host, Session *session, u32 sequence, int code);
 
 /* ---- chronicle.c: what sessions leave in a recording, and what they learn of one ---- */

@@ -93,3 +93,11 @@ void session_refused(Host *host, Session *session, u32 sequence, int code)
     message.events.count = 1;
     session_message(host, session, CHANNEL_BULK, &message);
 }
+
+void world_taken_back(Host *host, const char *by, f64 seconds)
+{
+    Message message = {.kind = MESSAGE_NOTICE};
+    snprintf(message.notice.text, sizeof message.notice.text, "%.60s takes the world back by %g s",
+             by, seconds);
+    sessions_message(host, CHANNEL_CONTROL, &message, NULL);
+}

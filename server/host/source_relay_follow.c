@@ -23,13 +23,6 @@ enum {
     TICKS_AHEAD_MAX = 1 << 20,
 };
 
-u32 relay_user_here(u32 user_above)
-{
-    u32 level = user_above >> RELAY_LEVEL_SHIFT;
-    return user_above == 0 || level >= RELAY_LEVELS_MAX ? 0
-                                                        : user_above + (1u << RELAY_LEVEL_SHIFT);
-}
-
 /* ---- worlds ---- */
 
 static int entities_copy(EntityList *list, const WorldCopy *world, const EntityList *from)

@@ -41,6 +41,13 @@ u32 relay_own_user(const RelaySource *s, u32 given)
                : 0;
 }
 
+u32 relay_user_here(u32 user_above)
+{
+    u32 level = user_above >> RELAY_LEVEL_SHIFT;
+    return user_above == 0 || level >= RELAY_LEVELS_MAX ? 0
+                                                        : user_above + (1u << RELAY_LEVEL_SHIFT);
+}
+
 u32 relay_user(const RelaySource *s, u32 user_above)
 {
     u32 own = relay_own_user(s, user_above);

@@ -2,6 +2,7 @@
 """Reads every tracked C and C++ file and reports what breaks the rules of the tree.
 
 Rules: includes point downwards only (LAYERS, ROOMS), and within some folders calls do, too (ORDER);
+files never call each other in a circle (check_circles);
 each outside library stays behind its own files (ONLY_IN); only shared/base/clock.c reads a clock;
 no tabs, trailing blanks, long lines, leftover notes; a comment on top of each file; no file grows
 past LINES_MAX without a reason (LONG_FILES), no function beyond PARAMETERS_MAX parameters
@@ -324,6 +325,59 @@ def check_calls(texts):
     return found
 
 
+def calls_between(texts):
+    """Path of a .c file -> those whose functions it calls, with the names; texts: by their paths."""
+    code = {p: without_comments(t) for p, t in texts.items()
+            if p.endswith(".c") and not p.startswith("tests/")}
+    own, defined = {path: set() for path in code}, {}
+    for path, text in code.items():
+        for match in DEFINITION.finditer(text):
+            own[path].add(match.group(2))
+            if not re.search(r"\b(static|SIMD_INLINE)\b", match.group(1)):
+                defined.setdefault(match.group(2), path)
+    called = {}
+    for path, text in code.items():
+        called[path] = {}
+        for name in {m.group(1) for m in CALL.finditer(text)} - own[path]:
+            if name in defined:
+                called[path].setdefault(defined[name], []).append(name)
+    return called
+
+
+def circles_of(called):
+    """The sets of files that reach each other by calls (Tarjan 1972)."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(path):
+        number[path] = low[path] = len(number)
+        stack.append(path)
+        for other in called[path]:
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[path] = min(low[path], low[other])
+        if low[path] == number[path]:
+            circle = stack[stack.index(path):]
+            del stack[stack.index(path):]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for path in called:
+        if path not in number:
+            visit(path)
+    return found
+
+
+def check_circles(texts):
+    """Files that call each other, directly or by others, as (path, line, text)."""
+    called, found = calls_between(texts), []
+    for circle in circles_of(called):
+        calls = [f"{path.rsplit('/')[-1]} calls {', '.join(sorted(names))} of {other.rsplit('/')[-1]}"
+                 for path in circle for other, names in called[path].items() if other in circle]
+        found.append((circle[0], 1, "a circle of calls: " + "; ".join(sorted(calls))))
+    return found
+
+
 def check_include(path, included):
     layer, target = layer_of(path), layer_of(included)
     if layer == "tests":
@@ -461,6 +515,8 @@ def self_test():
     found = check_calls(texts)
     if len(found) != 1 or found[0][:2] != (low, 3):
         sys.exit(f"tidy: self test: a call upwards: {found}")
+    if len(check_circles(texts)) != 1 or check_circles({low: texts[low]}):
+        sys.exit(f"tidy: self test: a circle of calls: {check_circles(texts)}")
     texts = {low: "struct One {\n};\n", high: "typedef enum One {\n} One;\n"}
     if len(check_types(texts)) != 1:
         sys.exit(f"tidy: self test: one name for two types: {check_types(texts)}")
@@ -508,7 +564,7 @@ def main():
         for number, text in check_file(path, texts[path]):
             print(f"{path}:{number}: {text}")
             count += 1
-    for path, number, text in (check_calls(texts) + check_types(texts) + check_private(texts) +
+    for path, number, text in (check_calls(texts) + check_circles(texts) + check_types(texts) + check_private(texts) +
                                check_density(texts)):
         print(f"{path}:{number}: {text}")
         count += 1

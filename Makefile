@@ -174,8 +174,8 @@ $(B)/obj/%.cpp.o: %.cpp | $(GENERATED)
 .SECONDARY: $(GENERATED)
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-# ---- tests: every tests/{unit,accuracy,determinism,net,e2e}/**/test_*.c is one program --------
-TEST_SOURCES := $(shell find tests/unit tests/accuracy tests/determinism tests/net tests/e2e -name 'test_*.c' 2>/dev/null | sort)
+# ---- tests: every tests/{unit,accuracy,determinism,worlds,net,e2e}/**/test_*.c is one program --------
+TEST_SOURCES := $(shell find tests/unit tests/accuracy tests/determinism tests/worlds tests/net tests/e2e -name 'test_*.c' 2>/dev/null | sort)
 TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(TEST_SOURCES))
 $(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.c.o $(B)/obj/tests/support/filter.c.o $(ALL_LIBS)
 	@mkdir -p $(@D)

@@ -2,9 +2,9 @@
 # Runs the built test programs below BUILD/tests, and fuzz targets over their corpora, and adds up
 # what they say.
 # usage: tests/run.sh BUILD [NAME]     NAME: only programs whose path holds it
-# Programs without a source file (left from a former build) are not run. Unit, accuracy and
-# determinism tests run side by side, one on each core; net and end-to-end tests one after the other
-# beside them, as they mostly wait. TEST_TIMEOUT: seconds a program may take (600).
+# Programs without a source file (left from a former build) are not run. Tests of units, accuracy,
+# determinism and worlds run side by side, one on each core; net and end-to-end tests one after the
+# other beside them, as they mostly wait. TEST_TIMEOUT: seconds a program may take (600).
 # The last line is "N passed, N failed", counted in test cases; exit 1 if any failed.
 set -u
 [ $# -ge 1 ] || { echo "usage: tests/run.sh BUILD [NAME]" >&2; exit 2; }
@@ -95,7 +95,7 @@ keep_built() { # prints those of its arguments that are built
         fi
     done
 }
-quick=$(list_programs tests/unit tests/accuracy tests/determinism tests/fuzz)
+quick=$(list_programs tests/unit tests/accuracy tests/determinism tests/worlds tests/fuzz)
 net=$(list_programs tests/net)
 slow=$(list_programs tests/e2e)
 for program in $quick $net $slow; do

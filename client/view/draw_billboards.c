@@ -195,28 +195,28 @@ static u8 to_byte(f32 share)
     return (u8)(f32_clamp(share, 0.0f, 1.0f) * 255.0f + 0.5f);
 }
 
-static BillboardInstance billboard_at(const Appearance *look, const f32 color[3],
+static BillboardInstance billboard_at(const Appearance *appearance, const f32 color[3],
                                       const f32 color2[3], const ShownPoint *point, u32 slot)
 {
     f32 age = f32_clamp(point->scalar, 0.0f, 1.0f);
-    f32 opacity = look->color[3] + (look->color2[3] - look->color[3]) * age;
-    if (age < look->fade_in) {
-        opacity *= age / look->fade_in;
+    f32 opacity = appearance->color[3] + (appearance->color2[3] - appearance->color[3]) * age;
+    if (age < appearance->fade_in) {
+        opacity *= age / appearance->fade_in;
     }
     u32 first, variants;
-    billboard_tiles(look->image, &first, &variants);
+    billboard_tiles(appearance->image, &first, &variants);
     u64 chance = random_u64(point->generation, slot);
     /* Flames stand upright; others lie any way round and turn a little. */
-    f32 turn = look->image == BILLBOARD_FLAME
+    f32 turn = appearance->image == BILLBOARD_FLAME
                    ? 0.0f
                    : (f32)(chance >> 40) / 16777216.0f + (chance & 1 ? 0.2f : -0.2f) * age;
-    f32 size = look->radius * random_point_size(point->generation, slot, look->spread);
+    f32 size = appearance->radius * random_point_size(point->generation, slot, appearance->spread);
     BillboardInstance out = {.position = point->position,
-                             .radius = f32_max(size * (1.0f + look->growth * age), 1e-4f),
-                             .trail = vec3_scale(point->velocity, look->stretch_s),
+                             .radius = f32_max(size * (1.0f + appearance->growth * age), 1e-4f),
+                             .trail = vec3_scale(point->velocity, appearance->stretch_s),
                              .tile = (u8)(first + (u32)(chance >> 8 & 0xffff) % variants),
                              .turn = to_byte(turn - floorf(turn)),
-                             .glow = to_byte(look->glow)};
+                             .glow = to_byte(appearance->glow)};
     for (u32 k = 0; k < 3; k++) {
         out.color[k] = to_byte(sqrtf(f32_max(color[k] + (color2[k] - color[k]) * age, 0.0f)));
     }

@@ -176,18 +176,18 @@ static void points_gather_entity(DrawPoints *draw, const Picture *picture, u32 i
 {
     static const f32 grow[DECIMATION_MAX + 1] = {1.0f, 1.2599210f, 1.5874011f, 2.0f};
     const Entity *entity = &picture->entities[index];
-    const Appearance *look = &entity->appearance;
+    const Appearance *appearance = &entity->appearance;
     if (!picture_points(picture, entity) || !points_reserve(draw, entity->count)) {
         return;
     }
     const ShownPoint *points = picture->points[entity->field] + entity->first;
-    bool grains = look->kind == APPEARANCE_GRAINS;
+    bool grains = appearance->kind == APPEARANCE_GRAINS;
     bool thinned =
-        (grains || look->kind == APPEARANCE_LIQUID) && points_shifts(draw, points, entity);
+        (grains || appearance->kind == APPEARANCE_LIQUID) && points_shifts(draw, points, entity);
     f32 color[3], color2[3],
-        radius = f32_max(appearance_ball_radius(look), grains ? 0.0005f : 0.005f);
+        radius = f32_max(appearance_ball_radius(appearance), grains ? 0.0005f : 0.005f);
     picture_colors(picture, index, color, color2);
-    f32 spread = look->kind == APPEARANCE_LIQUID ? 0.0f : look->spread;
+    f32 spread = appearance->kind == APPEARANCE_LIQUID ? 0.0f : appearance->spread;
     for (u32 i = 0; i < entity->count; i++) {
         if (points[i].generation == 0) {
             continue;
@@ -204,7 +204,7 @@ static void points_gather_entity(DrawPoints *draw, const Picture *picture, u32 i
         for (u32 k = 0; k < 3; k++) {
             out->color[k] = color[k] * (1.0f - t) + color2[k] * t;
         }
-        out->roughness = f32_clamp(look->roughness, 0.05f, 1.0f);
+        out->roughness = f32_clamp(appearance->roughness, 0.05f, 1.0f);
     }
 }
 
@@ -232,11 +232,11 @@ static void grains_bare(DrawPoints *draw)
     draw->count = left;
 }
 
-static bool is_ball(const Picture *picture, const Appearance *look)
+static bool is_ball(const Picture *picture, const Appearance *appearance)
 {
-    return look->kind == APPEARANCE_LIQUID
+    return appearance->kind == APPEARANCE_LIQUID
                ? picture->bare_liquids
-               : appearance_is_balls(look) && look->kind != APPEARANCE_GRAINS;
+               : appearance_is_balls(appearance) && appearance->kind != APPEARANCE_GRAINS;
 }
 
 void draw_points_gather(DrawPoints *draw, const Picture *picture)

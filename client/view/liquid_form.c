@@ -126,14 +126,14 @@ static bool form_reserve(LiquidForm *form, u32 more)
 void liquid_form_add(LiquidForm *form, const ShownPoint *points, const Entity *entity,
                      const f32 color[3], const f32 color2[3])
 {
-    const Appearance *look = &entity->appearance;
+    const Appearance *appearance = &entity->appearance;
     if (!form_reserve(form, entity->count)) {
         return;
     }
     points += entity->first;
     decimation_find(points, entity->first, entity->count, form->shifts);
-    f32 radius = f32_max(look->radius, 0.002f);
-    f32 clear_m = look->clear_m > 0.0f ? look->clear_m : 1.0f;
+    f32 radius = f32_max(appearance->radius, 0.002f);
+    f32 clear_m = appearance->clear_m > 0.0f ? appearance->clear_m : 1.0f;
     LiquidPoint one = {.volume = 8.0f * radius * radius * radius};
     for (u32 k = 0; k < 3; k++) {
         one.optical[k] = -logf(f32_clamp(color[k], 0.001f, 1.0f)) / clear_m;
@@ -147,7 +147,7 @@ void liquid_form_add(LiquidForm *form, const ShownPoint *points, const Entity *e
             LiquidPoint *out = &form->points[form->count];
             *out = one;
             out->position = points[i].position;
-            out->radius = liquid_ball_radius(look, shift);
+            out->radius = liquid_ball_radius(appearance, shift);
             sum += out->radius;
             out->volume = one.volume * (f32)(1u << shift);
             form->velocities[form->count++] = points[i].velocity;

@@ -251,7 +251,7 @@ class Builder
     bool liquid_source(const JsonPath &at, const fb::Source *in, SceneSource *out);
     bool liquid_sources(const JsonPath &at, const SourceList *in, SceneLiquid *out);
     bool liquid_capacity(const JsonPath &at, SceneLiquid *out);
-    template <typename T> bool liquid_look(const JsonPath &at, const T *in, SceneLiquid *out);
+    template <typename T> bool liquid_appearance(const JsonPath &at, const T *in, SceneLiquid *out);
     template <typename T> bool liquid_parts(const JsonPath &at, const T *in, SceneLiquid *out);
     bool liquid_options(const JsonPath &at, const fb::Liquid *in, SceneLiquid *out);
     bool grains_options(const JsonPath &at, const fb::Grains *in, SceneLiquid *out);
@@ -282,7 +282,7 @@ class Builder
     bool water_gauges(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_dams(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water_spray(const JsonPath &at, const fb::Water *in, SceneWater *out);
-    bool water_look(const JsonPath &at, const fb::Water *in, SceneWater *out);
+    bool water_appearance(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool water(const JsonPath &at, const fb::Water *in, SceneWater *out);
     bool waters(const JsonPath &at, const fb::Scene *in);
     bool prefabs(const JsonPath &at, const fb::Scene *in);

@@ -181,16 +181,17 @@ bool Builder::liquid_capacity(const JsonPath &at, SceneLiquid *out)
 
 // ---- options -----------------------------------------------------------------------------------
 
-template <typename T> bool Builder::liquid_look(const JsonPath &at, const T *in, SceneLiquid *out)
+template <typename T>
+bool Builder::liquid_appearance(const JsonPath &at, const T *in, SceneLiquid *out)
 {
-    Appearance *look = &out->appearance;
-    look->radius = 0.5f * out_->liquid_spacing;
-    if (!number(at, "roughness", in->roughness(), 0.0f, 1.0f, &look->roughness) ||
-        !color(at, "color", in->color(), look->color) ||
-        !color(at, "color2", in->color2(), look->color2)) {
+    Appearance *appearance = &out->appearance;
+    appearance->radius = 0.5f * out_->liquid_spacing;
+    if (!number(at, "roughness", in->roughness(), 0.0f, 1.0f, &appearance->roughness) ||
+        !color(at, "color", in->color(), appearance->color) ||
+        !color(at, "color2", in->color2(), appearance->color2)) {
         return false;
     }
-    finish_appearance(look);
+    finish_appearance(appearance);
     return true;
 }
 
@@ -199,21 +200,21 @@ template <typename T> bool Builder::liquid_parts(const JsonPath &at, const T *in
     i32 number = -1 - (i32)SOFT_BODIES_MAX - (i32)liquids_.size();
     if (!liquid_fill(at, in->fill(), out) || !liquid_drains(at, in->drains(), out) ||
         !liquid_sources(at, in->sources(), out) || !liquid_capacity(at, out) ||
-        !liquid_look(at, in, out) || !unique(at, &entities_, out->name, number)) {
+        !liquid_appearance(at, in, out) || !unique(at, &entities_, out->name, number)) {
         return false;
     }
     liquids_.push_back(*out);
     return true;
 }
 
-static void default_look(Appearance *look, bool grains)
+static void default_colors(Appearance *appearance, bool grains)
 {
     static const f32 water[4] = {0.30f, 0.65f, 0.80f, 1.0f}, deep[4] = {0.01f, 0.06f, 0.09f, 1.0f};
     static const f32 sand[4] = {0.55f, 0.40f, 0.22f, 1.0f};
-    default_appearance(look, grains ? APPEARANCE_GRAINS : APPEARANCE_LIQUID);
-    memcpy(look->color, grains ? sand : water, sizeof look->color);
+    default_appearance(appearance, grains ? APPEARANCE_GRAINS : APPEARANCE_LIQUID);
+    memcpy(appearance->color, grains ? sand : water, sizeof appearance->color);
     if (!grains) {
-        memcpy(look->color2, deep, sizeof look->color2);
+        memcpy(appearance->color2, deep, sizeof appearance->color2);
     }
 }
 
@@ -222,7 +223,7 @@ static SceneLiquid liquid_default(bool grains)
 {
     SceneLiquid liquid = {};
     liquid.grains = grains;
-    default_look(&liquid.appearance, grains);
+    default_colors(&liquid.appearance, grains);
 #define ROW_NUMBER(key, member, unit, scale, initial, ...) liquid.member = (initial) * (scale);
 #include "shared/rows/grains.def"
     f32 contact_friction = liquid.contact_friction;

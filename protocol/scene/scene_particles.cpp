@@ -149,29 +149,29 @@ bool Builder::particle_rules(const JsonPath &at, const SceneParticles &made)
 bool Builder::particle_appearance(const JsonPath &at, const fb::ParticleSystem *in,
                                   SceneParticles *out)
 {
-    Appearance *look = &out->appearance;
+    Appearance *appearance = &out->appearance;
     if (in->look() > fb::ParticleLook::MAX) {
         return fail(at, "look",
                     "unknown; one of ball, grain, dot, spark, smoke, snowflake, drop, "
                     "ring, flame");
     }
-    default_appearance(look, in->look() == fb::ParticleLook::ball    ? APPEARANCE_SPRITES
-                             : in->look() == fb::ParticleLook::grain ? APPEARANCE_GRAINS
-                                                                     : APPEARANCE_BILLBOARDS);
-    if (look->kind == APPEARANCE_BILLBOARDS) {
-        look->image = (BillboardImage)((u32)in->look() - (u32)fb::ParticleLook::dot);
+    default_appearance(appearance, in->look() == fb::ParticleLook::ball    ? APPEARANCE_SPRITES
+                                   : in->look() == fb::ParticleLook::grain ? APPEARANCE_GRAINS
+                                                                           : APPEARANCE_BILLBOARDS);
+    if (appearance->kind == APPEARANCE_BILLBOARDS) {
+        appearance->image = (BillboardImage)((u32)in->look() - (u32)fb::ParticleLook::dot);
     }
-    if (!color(at, "color", in->color(), look->color)) {
+    if (!color(at, "color", in->color(), appearance->color)) {
         return false;
     }
-    memcpy(look->color2, look->color, sizeof look->color2);
-    look->radius = out->radius;
-    look->spread = out->radius_spread / out->radius;
-    return color(at, "color2", in->color2(), look->color2) &&
-           number(at, "growth", in->growth(), -1.0f, 100.0f, &look->growth) &&
-           number(at, "fade_in", in->fade_in(), 0.0f, 1.0f, &look->fade_in) &&
-           number(at, "glow", in->glow(), 0.0f, 1.0f, &look->glow) &&
-           number(at, "stretch", in->stretch(), 0.0f, 1.0f, &look->stretch_s);
+    memcpy(appearance->color2, appearance->color, sizeof appearance->color2);
+    appearance->radius = out->radius;
+    appearance->spread = out->radius_spread / out->radius;
+    return color(at, "color2", in->color2(), appearance->color2) &&
+           number(at, "growth", in->growth(), -1.0f, 100.0f, &appearance->growth) &&
+           number(at, "fade_in", in->fade_in(), 0.0f, 1.0f, &appearance->fade_in) &&
+           number(at, "glow", in->glow(), 0.0f, 1.0f, &appearance->glow) &&
+           number(at, "stretch", in->stretch(), 0.0f, 1.0f, &appearance->stretch_s);
 }
 
 bool Builder::particle_system(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out)

@@ -165,20 +165,20 @@ bool Builder::water_spray(const JsonPath &at, const fb::Water *in, SceneWater *o
            fail(at, "spray", "there is no liquid \"%.63s\"", in->spray()->c_str());
 }
 
-bool Builder::water_look(const JsonPath &at, const fb::Water *in, SceneWater *out)
+bool Builder::water_appearance(const JsonPath &at, const fb::Water *in, SceneWater *out)
 {
     static const f32 light[4] = {0.30f, 0.65f, 0.80f, 1.0f}, deep[4] = {0.01f, 0.06f, 0.09f, 1.0f};
-    Appearance *look = &out->appearance;
-    default_appearance(look, APPEARANCE_WATER);
-    memcpy(look->color, light, sizeof look->color);
-    memcpy(look->color2, deep, sizeof look->color2);
-    if (!number(at, "roughness", in->roughness(), 0.0f, 1.0f, &look->roughness) ||
-        !number(at, "clear", in->clear(), 0.001f, 1000.0f, &look->clear_m) ||
-        !color(at, "color", in->color(), look->color) ||
-        !color(at, "color2", in->color2(), look->color2)) {
+    Appearance *appearance = &out->appearance;
+    default_appearance(appearance, APPEARANCE_WATER);
+    memcpy(appearance->color, light, sizeof appearance->color);
+    memcpy(appearance->color2, deep, sizeof appearance->color2);
+    if (!number(at, "roughness", in->roughness(), 0.0f, 1.0f, &appearance->roughness) ||
+        !number(at, "clear", in->clear(), 0.001f, 1000.0f, &appearance->clear_m) ||
+        !color(at, "color", in->color(), appearance->color) ||
+        !color(at, "color2", in->color2(), appearance->color2)) {
         return false;
     }
-    finish_appearance(look);
+    finish_appearance(appearance);
     return true;
 }
 
@@ -186,7 +186,7 @@ bool Builder::water(const JsonPath &at, const fb::Water *in, SceneWater *out)
 {
     if (!water_options(at, in, out) || !water_cells(at, out) || !water_basins(at, in, out) ||
         !water_springs(at, in, out) || !water_gauges(at, in, out) || !water_dams(at, in, out) ||
-        !water_spray(at, in, out) || !water_look(at, in, out)) {
+        !water_spray(at, in, out) || !water_appearance(at, in, out)) {
         return false;
     }
     if (out->method == WATER_WAVE && (out->basin_count > 0 || out->spring_count > 0)) {

@@ -97,10 +97,10 @@ static i64 shape_number(Gltf *gltf, const Shape *shape)
 
 static i64 material_number(Gltf *gltf, const ExportThing *thing)
 {
-    const Appearance *look = &thing->entity.appearance;
+    const Appearance *appearance = &thing->entity.appearance;
     bool is_new, body = thing->form == EXPORT_BODY;
-    i64 number =
-        numbering_get(&gltf->material_numbers, export_look_key(look) ^ (body ? 0 : 1), &is_new);
+    i64 number = numbering_get(&gltf->material_numbers,
+                               export_appearance_key(appearance) ^ (body ? 0 : 1), &is_new);
     if (number < 0 || !is_new) {
         return number;
     }
@@ -110,9 +110,9 @@ static i64 material_number(Gltf *gltf, const ExportThing *thing)
     }
     GltfMaterial *material = &gltf->materials[number];
     for (u32 k = 0; k < 4; k++) {
-        material->color[k] = f32_clamp(look->color[k], 0.0f, 1.0f);
+        material->color[k] = f32_clamp(appearance->color[k], 0.0f, 1.0f);
     }
-    material->roughness = f32_clamp(look->roughness, 0.0f, 1.0f);
+    material->roughness = f32_clamp(appearance->roughness, 0.0f, 1.0f);
     material->two_sided = !body;
     return number;
 }

@@ -37,11 +37,11 @@ static void write_materials(const ExportWorld *world, ExportOutput *output)
 {
     ExportFile *file = export_file_create(output, "materials.mtl");
     for (u32 i = 0; i < world->thing_count; i++) {
-        const Appearance *look = &world->things[i].entity.appearance;
+        const Appearance *appearance = &world->things[i].entity.appearance;
         if (is_written(&world->things[i])) {
             export_print(file, "newmtl material-%u\nKd %.6g %.6g %.6g\nd %.6g\n", i,
-                         export_srgb(look->color[0]), export_srgb(look->color[1]),
-                         export_srgb(look->color[2]), (f64)look->color[3]);
+                         export_srgb(appearance->color[0]), export_srgb(appearance->color[1]),
+                         export_srgb(appearance->color[2]), (f64)appearance->color[3]);
         }
     }
     export_file_close(file);

@@ -46,12 +46,12 @@ static void write_points(ExportFile *file, const ExportThing *thing, u32 index,
     enum {
         BYTES = 23
     };
-    const Appearance *look = &thing->entity.appearance;
-    f32 radius = appearance_ball_radius(look);
+    const Appearance *appearance = &thing->entity.appearance;
+    f32 radius = appearance_ball_radius(appearance);
     i32 object = (i32)index;
     u8 color[3];
     for (u32 k = 0; k < 3; k++) {
-        color[k] = (u8)(255.0 * export_srgb(look->color[k]) + 0.5);
+        color[k] = (u8)(255.0 * export_srgb(appearance->color[k]) + 0.5);
     }
     for (u32 i = 0; i < state->point_count; i++) {
         u8 point[BYTES];

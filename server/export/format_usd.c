@@ -112,13 +112,13 @@ static int print_shape(ExportFile *file, const Shape *shape, u32 number)
     return result;
 }
 
-static void print_color(ExportFile *file, const Appearance *look)
+static void print_color(ExportFile *file, const Appearance *appearance)
 {
     export_print(file,
                  "color3f[] primvars:displayColor = [(%.6g, %.6g, %.6g)]\n"
                  "float[] primvars:displayOpacity = [%.6g]\n",
-                 (f64)look->color[0], (f64)look->color[1], (f64)look->color[2],
-                 (f64)look->color[3]);
+                 (f64)appearance->color[0], (f64)appearance->color[1], (f64)appearance->color[2],
+                 (f64)appearance->color[3]);
 }
 
 /* ---- pictures ---- */
@@ -330,21 +330,21 @@ static void print_curve_points(Usd *usd, u32 index, u64 tick, const u32 *record)
 static void print_soft(Usd *usd, u32 index)
 {
     const ExportThing *thing = &usd->world->things[index];
-    const Appearance *look = &thing->entity.appearance;
+    const Appearance *appearance = &thing->entity.appearance;
     u32 *record = usd->record; /* of the largest thing: the pictures are over */
     bool lines = thing->form == EXPORT_LINES, points = thing->form == EXPORT_POINTS;
     print_head(usd, points ? "Points" : lines ? "BasisCurves" : "Mesh", index);
     if (thing->form == EXPORT_SURFACE) {
         print_triangles(usd->file, thing->indices, thing->index_count);
     } else {
-        f64 width = 2.0 * (f64)(points ? appearance_ball_radius(look) : look->radius);
+        f64 width = 2.0 * (f64)(points ? appearance_ball_radius(appearance) : appearance->radius);
         export_print(usd->file, "float[] widths = [%.9g] (interpolation = \"constant\")\n", width);
     }
     if (lines) {
         export_print(usd->file, "uniform token type = \"linear\"\n");
         print_counts(usd->file, "curveVertexCounts", 2, thing->index_count / 2);
     }
-    print_color(usd->file, look);
+    print_color(usd->file, appearance);
     export_print(usd->file, "point3f[] points.timeSamples = {\n");
     each_record(usd, index, record, 1, lines ? print_curve_points : print_points);
     export_print(usd->file, "}\n");

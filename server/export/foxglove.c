@@ -142,16 +142,16 @@ int foxglove_bodies(Proto *out, const ExportWorld *world, const ExportPicture *p
     put_deletion(out, time_ns);
     for (u32 i = 0; i < world->thing_count && !out->failed; i++) {
         const ExportThing *thing = &world->things[i];
-        const Appearance *look = &thing->entity.appearance;
+        const Appearance *appearance = &thing->entity.appearance;
         if (thing->form != EXPORT_BODY || !thing->visible || !picture->states[i].there) {
             continue;
         }
         size_t mark = open_entity(out, time_ns, thing->name, thing->name);
-        if (!put_primitive(out, &look->shape, look->color)) {
+        if (!put_primitive(out, &appearance->shape, appearance->color)) {
             SurfaceMesh mesh;
-            Error result = export_shape_mesh(&mesh, &look->shape);
+            Error result = export_shape_mesh(&mesh, &appearance->shape);
             put_triangles(out, mesh.positions, mesh.vertex_count, mesh.indices, mesh.index_count,
-                          look->color);
+                          appearance->color);
             surface_mesh_finish(&mesh);
             if (result != ERROR_OK) {
                 return result;
@@ -164,15 +164,15 @@ int foxglove_bodies(Proto *out, const ExportWorld *world, const ExportPicture *p
 
 static void put_lines(Proto *out, const ExportThing *thing, const ExportState *state)
 {
-    const Appearance *look = &thing->entity.appearance;
+    const Appearance *appearance = &thing->entity.appearance;
     size_t mark = proto_open(out, 11);
     proto_uint(out, 1, LINE_LIST);
     put_pose(out, 2, vec3_zero(), quat_identity());
-    proto_double(out, 3, 2.0 * (f64)look->radius);
+    proto_double(out, 3, 2.0 * (f64)appearance->radius);
     for (u32 i = 0; i < state->point_count; i++) {
         put_vector(out, 5, state->points[i]);
     }
-    put_color(out, 6, look->color);
+    put_color(out, 6, appearance->color);
     proto_blob(out, 8, thing->indices, thing->index_count * sizeof *thing->indices);
     proto_close(out, mark);
 }

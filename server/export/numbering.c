@@ -70,9 +70,9 @@ u64 export_shape_key(const Shape *shape)
     return hash_bytes(sizes, sizeof sizes, hash_bytes(kinds, sizeof kinds, 0));
 }
 
-u64 export_look_key(const Appearance *look)
+u64 export_appearance_key(const Appearance *appearance)
 {
-    const f32 look_of[5] = {look->color[0], look->color[1], look->color[2], look->color[3],
-                            look->roughness};
-    return hash_bytes(look_of, sizeof look_of, 1);
+    const f32 shown[5] = {appearance->color[0], appearance->color[1], appearance->color[2],
+                          appearance->color[3], appearance->roughness};
+    return hash_bytes(shown, sizeof shown, 1);
 }

@@ -20,7 +20,7 @@ i64 numbering_get(Numbering *numbering, u64 key, bool *is_new);
 void numbering_finish(Numbering *numbering);
 u64 export_shape_key(const Shape *shape);
 /* Of colour and roughness. */
-u64 export_look_key(const Appearance *look);
+u64 export_appearance_key(const Appearance *appearance);
 PL_END_C
 
 #endif

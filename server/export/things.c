@@ -122,13 +122,13 @@ static int form_cloth(ExportThing *thing, const SoftMesh *mesh)
 
 static int form_points(ExportThing *thing, const Scene *scene)
 {
-    const Appearance *look = &thing->entity.appearance;
-    const SoftMesh *mesh = look->soft != 0 ? &scene->soft_meshes[look->soft - 1] : NULL;
-    thing->visible = look->kind != APPEARANCE_NONE && !appearance_is_clear(look);
-    if (look->kind == APPEARANCE_CLOTH) {
+    const Appearance *appearance = &thing->entity.appearance;
+    const SoftMesh *mesh = appearance->soft != 0 ? &scene->soft_meshes[appearance->soft - 1] : NULL;
+    thing->visible = appearance->kind != APPEARANCE_NONE && !appearance_is_clear(appearance);
+    if (appearance->kind == APPEARANCE_CLOTH) {
         return form_cloth(thing, mesh);
     }
-    if (look->kind == APPEARANCE_ROPE) {
+    if (appearance->kind == APPEARANCE_ROPE) {
         thing->form = EXPORT_LINES;
         thing->vertices = thing->entity.count;
         return mesh != NULL ? indices_sticks(thing, mesh)
@@ -141,17 +141,17 @@ static int form_points(ExportThing *thing, const Scene *scene)
 static int form_of(const Things *things, ExportThing *thing)
 {
     const FieldDesc *field = &things->fields->fields[thing->entity.field];
-    const Appearance *look = &thing->entity.appearance;
+    const Appearance *appearance = &thing->entity.appearance;
     switch (field->kind) {
     case FIELD_POSES:
         thing->form = thing->entity.count > 0 ? EXPORT_BODY : EXPORT_NOTHING;
-        thing->visible = look->kind == APPEARANCE_SHAPE && !appearance_is_clear(look);
+        thing->visible = appearance->kind == APPEARANCE_SHAPE && !appearance_is_clear(appearance);
         return ERROR_OK;
     case FIELD_POINTS:
         return form_points(thing, things->scene);
     case FIELD_GRID2:
         thing->form = EXPORT_SURFACE;
-        thing->visible = look->kind != APPEARANCE_NONE;
+        thing->visible = appearance->kind != APPEARANCE_NONE;
         thing->vertices = field->capacity;
         return field->dims[0] > 1 && field->dims[1] > 1
                    ? indices_grid(thing, field->dims[0], field->dims[1], true)
@@ -165,10 +165,12 @@ static int form_of(const Things *things, ExportThing *thing)
 
 static u64 key_of(const Entity *entity)
 {
-    const Appearance *look = &entity->appearance;
-    const u32 key[] = {entity->id,    entity->field,        entity->first,  entity->count,
-                       look->kind,    look->soft,           look->geometry, look->grid[0],
-                       look->grid[1], (u32)look->shape.kind};
+    const Appearance *appearance = &entity->appearance;
+    const u32 key[] = {entity->id,           entity->field,
+                       entity->first,        entity->count,
+                       appearance->kind,     appearance->soft,
+                       appearance->geometry, appearance->grid[0],
+                       appearance->grid[1],  (u32)appearance->shape.kind};
     return hash_bytes(key, sizeof key, 0);
 }
 

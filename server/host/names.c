@@ -130,7 +130,7 @@ void name_clean(Names *names, const char *wanted, char out[NAME_CLEAN_BYTES])
     }
 }
 
-u64 name_look(Names *names, const char *name)
+u64 name_skeleton(Names *names, const char *name)
 {
     UErrorCode code = U_ZERO_ERROR;
     i32 count = 0;

@@ -24,6 +24,6 @@ void names_destroy(Names *names); /* NULL is fine */
 /* The name to be shown for a wanted one (valid UTF-8 or not); "guest" if nothing is left. */
 void name_clean(Names *names, const char *wanted, char out[NAME_CLEAN_BYTES]);
 /* Equal for names that look alike. */
-u64 name_look(Names *names, const char *name);
+u64 name_skeleton(Names *names, const char *name);
 
 #endif

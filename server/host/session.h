@@ -69,7 +69,7 @@ typedef struct Session {
     char wanted[NAME_BYTES_MAX]; /* name asked for */
     Role role;
     char name[NAME_BYTES_MAX];
-    u64 look; /* name_look */
+    u64 skeleton; /* of its name: name_skeleton */
     u32 color;
     u64 resume;
     bool relay;   /* serves others: its snapshots tell the hash of their frame */

@@ -49,11 +49,11 @@ void session_audit(Host *host, const Session *session, const char *what, const c
 
 /* ---- names ---- */
 
-static bool look_taken(const Host *host, const Session *self, u64 look)
+static bool skeleton_taken(const Host *host, const Session *self, u64 skeleton)
 {
     for (u32 i = 0; i < host->session_capacity; i++) {
         const Session *other = &host->sessions[i];
-        if (other != self && other->state == SESSION_LIVE && other->look == look) {
+        if (other != self && other->state == SESSION_LIVE && other->skeleton == skeleton) {
             return true;
         }
     }
@@ -66,10 +66,10 @@ static void name_choose(const Host *host, Session *session, const char *wanted)
     char base[NAME_CLEAN_BYTES];
     name_clean(host->names, wanted, base);
     snprintf(session->name, sizeof session->name, "%s", base);
-    session->look = name_look(host->names, session->name);
-    for (u32 i = 2; look_taken(host, session, session->look); i++) {
+    session->skeleton = name_skeleton(host->names, session->name);
+    for (u32 i = 2; skeleton_taken(host, session, session->skeleton); i++) {
         snprintf(session->name, sizeof session->name, "%s %u", base, i);
-        session->look = name_look(host->names, session->name);
+        session->skeleton = name_skeleton(host->names, session->name);
     }
 }
 

@@ -53,7 +53,7 @@ void matter_rigid_stats(const Matter *matter, MatterStats *stats)
     stats->penetration_max = f32_max(stats->penetration_max, rigid.penetration_max);
 }
 
-static f64 spin_momentum(const MatterRigid *m, u32 slot)
+static f64 own_angular_momentum(const MatterRigid *m, u32 slot)
 {
     Vec3 angular_velocity = rigid_angular_velocity(m->rigid, slot);
     Vec3 local = quat_rotate_inverse(rigid_orientation(m->rigid, slot), angular_velocity);
@@ -86,7 +86,7 @@ static bool measure_body(const MatterRigid *m, const SceneProbe *probe, f64 *val
         *value = gone ? 0.0 : tilt_degrees(m, slot);
         return true;
     case PROBE_ANGULAR_MOMENTUM:
-        *value = gone ? 0.0 : spin_momentum(m, slot);
+        *value = gone ? 0.0 : own_angular_momentum(m, slot);
         return true;
     default:
         return false;

@@ -73,8 +73,8 @@ struct ContactBodyOps {
     /* Velocity change at an arm per unit impulse along each axis (1/kg); 0 of what takes none. */
     Symmetric3 (*response)(const void *of, u32 thing, Vec3 arm);
     /* Change of angular velocity (rad/s) by an angular impulse (N m s), and its application. */
-    Vec3 (*turned)(const void *of, u32 thing, Vec3 moment);
-    void (*turn)(void *of, u32 thing, Vec3 moment);
+    Vec3 (*angular_response)(const void *of, u32 thing, Vec3 moment);
+    void (*angular_impulse)(void *of, u32 thing, Vec3 moment);
     /* It is held up in this tick by what is no contact, such as water: it may fall asleep. */
     void (*hold_up)(void *of, u32 thing);
     /* At the end of a tick, for this tick, by several kinds; borrowed until its end. */

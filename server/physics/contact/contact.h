@@ -130,6 +130,13 @@ typedef struct ColliderOps {
     const ContactBodyOps *bodies;
 } ColliderOps;
 
+/* Whether two groups collide: each mask has a bit of the other's group (0: 1 and all). */
+static inline bool contact_groups_meet(u32 group, u32 mask, u32 other_group, u32 other_mask)
+{
+    return ((group != 0 ? group : 1u) & (other_mask != 0 ? other_mask : ~0u)) != 0 &&
+           ((other_group != 0 ? other_group : 1u) & (mask != 0 ? mask : ~0u)) != 0;
+}
+
 typedef struct Collider {
     const ColliderOps *ops;
     void *of;

@@ -1,6 +1,5 @@
-/* particle_balls.c: particles as colliders. They have no spin, so impulses act through both
- * centres. */
-#include "server/physics/contact/distance.h"
+/* particle_balls.c: particles as colliders (ball.h). */
+#include "server/physics/contact/ball.h"
 #include "server/physics/contact/particles.h"
 
 void particle_balls_finish(ParticleBalls *balls)
@@ -9,10 +8,11 @@ void particle_balls_finish(ParticleBalls *balls)
     *balls = (ParticleBalls){0};
 }
 
-/* Position of a particle at the time of the other party's step. */
-static Vec3 place_of(const ParticleBalls *balls, u32 i)
+static ContactBall ball_of(const ParticleBalls *balls, u32 i)
 {
-    return vec3_add_scaled(balls->set->positions[i], -balls->lag.left, balls->set->velocities[i]);
+    const ParticleSet *set = balls->set;
+    return (ContactBall){vec3_add_scaled(set->positions[i], -balls->lag.left, set->velocities[i]),
+                         set->velocities[i], set->radius};
 }
 
 static f32 inverse_mass_of(const ParticleSet *set, u32 i)
@@ -43,9 +43,7 @@ static u32 overlaps(void *of, Bounds bounds, u32 group, u32 mask, u32 *things, u
 {
     const ParticleBalls *balls = of;
     const ParticleSet *set = balls->set;
-    u32 own_group = set->group != 0 ? set->group : 1, own_mask = set->mask != 0 ? set->mask : ~0u;
-    if ((own_group & (mask != 0 ? mask : ~0u)) == 0 ||
-        ((group != 0 ? group : 1u) & own_mask) == 0) {
+    if (!contact_groups_meet(set->group, set->mask, group, mask)) {
         return 0;
     }
     Vec3 middle = vec3_scale(vec3_add(bounds.min, bounds.max), 0.5f);
@@ -63,11 +61,9 @@ static bool take(void *of, u32 thing)
 
 static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *normal)
 {
-    const ParticleBalls *balls = of;
-    Vec3 off = vec3_sub(point, place_of(balls, thing));
     PL_UNUSED(reach);
-    *normal = vec3_normalize_or(off, vec3(0.0f, 1.0f, 0.0f));
-    return vec3_length(off) - balls->set->radius;
+    ContactBall ball = ball_of(of, thing);
+    return contact_ball_distance(&ball, point, normal);
 }
 
 static Vec3 velocity(const void *of, u32 thing, Vec3 point)
@@ -78,17 +74,14 @@ static Vec3 velocity(const void *of, u32 thing, Vec3 point)
 
 static bool touches(const void *of, u32 thing, const struct ShapePose *shape)
 {
-    const ParticleBalls *balls = of;
-    f32 radius = balls->set->radius;
-    Vec3 normal;
-    return contact_distance(shape, place_of(balls, thing), radius, &normal) < radius;
+    ContactBall ball = ball_of(of, thing);
+    return contact_ball_touches(&ball, shape);
 }
 
 static bool ray_hits(const void *of, u32 thing, Ray ray, f32 max, f32 *distance, Vec3 *normal)
 {
-    const ParticleBalls *balls = of;
-    Shape ball = {.kind = SHAPE_SPHERE, .radius = balls->set->radius};
-    return shape_ray(&ball, place_of(balls, thing), quat_identity(), ray, max, distance, normal);
+    ContactBall ball = ball_of(of, thing);
+    return contact_ball_ray(&ball, ball.radius, ray, max, distance, normal);
 }
 
 static f32 friction(const void *of, u32 thing)
@@ -100,24 +93,15 @@ static f32 friction(const void *of, u32 thing)
 
 static bool may_meet(const void *of, u32 thing, const ContactParticle *particle, f32 h)
 {
-    Vec3 normal, moving = velocity(of, thing, particle->position);
-    f32 speed = vec3_distance(moving, particle->velocity);
-    return distance(of, thing, particle->position, INFINITY, &normal) <
-           particle->radius + (speed + CONTACT_MARGIN_M_S) * h;
+    ContactBall ball = ball_of(of, thing);
+    return contact_ball_may_meet(&ball, particle, h);
 }
 
 static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32 h,
                  ContactPlace *place)
 {
-    const ParticleBalls *balls = of;
-    f32 gap = distance(of, thing, particle->position, INFINITY, &place->normal);
-    place->thing = thing;
-    place->velocity = place->moving = balls->set->velocities[thing];
-    place->free = vec3_zero();
-    place->keeps = true;
-    Vec3 against = vec3_sub(particle->velocity, place->velocity);
-    place->distance = gap + h * vec3_dot(against, place->normal);
-    return place->distance < particle->radius;
+    ContactBall ball = ball_of(of, thing);
+    return contact_ball_meet(&ball, thing, particle, h, place);
 }
 
 static f32 inverse_mass(const void *of, const ContactPlace *place, Vec3 direction)

@@ -175,7 +175,7 @@ static void response_of(const Collider *of, u32 thing, f32 mass, f64 response[SI
     memset(response, 0, SIX * sizeof response[0]);
     for (u32 n = 0; n < 3 && mass > 0.0f; n++) {
         Vec3 unit = vec3(n == 0 ? 1.0f : 0.0f, n == 1 ? 1.0f : 0.0f, n == 2 ? 1.0f : 0.0f);
-        Vec3 turned = of->ops->bodies->turned(of->of, thing, unit);
+        Vec3 turned = of->ops->bodies->angular_response(of->of, thing, unit);
         response[n][n] = 1.0 / (f64)mass;
         response[3][3 + n] = turned.x;
         response[4][3 + n] = turned.y;
@@ -255,7 +255,8 @@ static void press_rigid(Pool *pool, const PoolBody *body, f32 h)
         ContactPlace place = {.thing = body->thing, .mover = bodies->mover(of->of, body->thing)};
         Vec3 along = vec3((f32)impulse[0], (f32)impulse[1], (f32)impulse[2]);
         of->ops->impulse(of->of, &place, along);
-        bodies->turn(of->of, body->thing, vec3((f32)impulse[3], (f32)impulse[4], (f32)impulse[5]));
+        bodies->angular_impulse(of->of, body->thing,
+                                vec3((f32)impulse[3], (f32)impulse[4], (f32)impulse[5]));
         if (along.y > 0.0f) {
             bodies->hold_up(of->of, body->thing);
         }

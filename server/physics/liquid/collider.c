@@ -1,6 +1,6 @@
-/* collider.c: particles as what later kinds meet: balls without spin. They have moved through the
+/* collider.c: particles as what later kinds meet: balls (ball.h). They have moved through the
  * whole substep already; others see them where they were at their own time of it. */
-#include "server/physics/contact/distance.h"
+#include "server/physics/contact/ball.h"
 #include "server/physics/liquid/liquid_internal.h"
 
 typedef struct LiquidUser LiquidUser;
@@ -11,15 +11,17 @@ static Vec3 velocity_of(const Liquid *liquid, u32 i)
     return vec3(v->x, v->y, v->z);
 }
 
-static Vec3 place_of(const LiquidUser *user, u32 i)
-{
-    const Four *x = &user->liquid->place[i];
-    return vec3_add_scaled(vec3(x->x, x->y, x->z), -user->lag.left, velocity_of(user->liquid, i));
-}
-
 static f32 radius_of(const LiquidUser *user)
 {
     return 0.5f * user->liquid->def.spacing;
+}
+
+static ContactBall ball_of(const LiquidUser *user, u32 i)
+{
+    const Four *x = &user->liquid->place[i];
+    Vec3 velocity = velocity_of(user->liquid, i);
+    return (ContactBall){vec3_add_scaled(vec3(x->x, x->y, x->z), -user->lag.left, velocity),
+                         velocity, radius_of(user)};
 }
 
 static void begin(void *of, Jobs *jobs, f32 tick_s)
@@ -45,10 +47,7 @@ static void begin(void *of, Jobs *jobs, f32 tick_s)
 static bool meets(const Liquid *liquid, u32 i, u32 group, u32 mask)
 {
     const LiquidPhaseDef *phase = &liquid->def.phases[liquid->phase_of[i]];
-    u32 own_group = phase->group != 0 ? phase->group : 1,
-        own_mask = phase->mask != 0 ? phase->mask : ~0u;
-    return (own_group & (mask != 0 ? mask : ~0u)) != 0 &&
-           ((group != 0 ? group : 1u) & own_mask) != 0;
+    return contact_groups_meet(phase->group, phase->mask, group, mask);
 }
 
 static u32 overlaps(void *of, Bounds bounds, u32 group, u32 mask, u32 *things, u32 capacity)
@@ -81,11 +80,9 @@ static void substep_begin(void *of, f32 h)
 
 static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *normal)
 {
-    const LiquidUser *user = of;
-    Vec3 off = vec3_sub(point, place_of(user, thing));
     PL_UNUSED(reach);
-    *normal = vec3_normalize_or(off, vec3(0.0f, 1.0f, 0.0f));
-    return vec3_length(off) - radius_of(user);
+    ContactBall ball = ball_of(of, thing);
+    return contact_ball_distance(&ball, point, normal);
 }
 
 static Vec3 velocity(const void *of, u32 thing, Vec3 point)
@@ -96,19 +93,16 @@ static Vec3 velocity(const void *of, u32 thing, Vec3 point)
 
 static bool touches(const void *of, u32 thing, const struct ShapePose *shape)
 {
-    const LiquidUser *user = of;
-    Vec3 normal;
-    return contact_distance(shape, place_of(user, thing), radius_of(user), &normal) <
-           radius_of(user);
+    ContactBall ball = ball_of(of, thing);
+    return contact_ball_touches(&ball, shape);
 }
 
 /* Balls around cubes of the spacing: no ray passes between the particles of a full lattice. */
 static bool ray_hits(const void *of, u32 thing, Ray ray, f32 max, f32 *distance, Vec3 *normal)
 {
-    const LiquidUser *user = of;
     const f32 root3 = 1.7320508f;
-    Shape ball = {.kind = SHAPE_SPHERE, .radius = root3 * radius_of(user)};
-    return shape_ray(&ball, place_of(user, thing), quat_identity(), ray, max, distance, normal);
+    ContactBall ball = ball_of(of, thing);
+    return contact_ball_ray(&ball, root3 * ball.radius, ray, max, distance, normal);
 }
 
 static f32 friction(const void *of, u32 thing)
@@ -119,24 +113,15 @@ static f32 friction(const void *of, u32 thing)
 
 static bool may_meet(const void *of, u32 thing, const ContactParticle *particle, f32 h)
 {
-    Vec3 normal, moving = velocity(of, thing, particle->position);
-    f32 speed = vec3_distance(moving, particle->velocity);
-    return distance(of, thing, particle->position, INFINITY, &normal) <
-           particle->radius + (speed + CONTACT_MARGIN_M_S) * h;
+    ContactBall ball = ball_of(of, thing);
+    return contact_ball_may_meet(&ball, particle, h);
 }
 
 static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32 h,
                  ContactPlace *place)
 {
-    const LiquidUser *user = of;
-    f32 gap = distance(of, thing, particle->position, INFINITY, &place->normal);
-    place->thing = thing;
-    place->velocity = place->moving = velocity_of(user->liquid, thing);
-    place->free = vec3_zero();
-    place->keeps = true;
-    Vec3 against = vec3_sub(particle->velocity, place->velocity);
-    place->distance = gap + h * vec3_dot(against, place->normal);
-    return place->distance < particle->radius;
+    ContactBall ball = ball_of(of, thing);
+    return contact_ball_meet(&ball, thing, particle, h, place);
 }
 
 static f32 inverse_mass(const void *of, const ContactPlace *place, Vec3 direction)

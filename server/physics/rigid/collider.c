@@ -276,12 +276,12 @@ static Symmetric3 response(const void *of, u32 thing, Vec3 arm)
     return rigid_response_at(((const RigidCollider *)of)->rigid, thing, arm);
 }
 
-static Vec3 turned(const void *of, u32 thing, Vec3 moment)
+static Vec3 angular_response(const void *of, u32 thing, Vec3 moment)
 {
     return rigid_rotation_since(((const RigidCollider *)of)->rigid, thing, moment);
 }
 
-static void turn(void *of, u32 thing, Vec3 moment)
+static void angular_impulse(void *of, u32 thing, Vec3 moment)
 {
     Rigid *rigid = ((RigidCollider *)of)->rigid;
     rigid_add_angular_velocity(rigid, thing, rigid_rotation_since(rigid, thing, moment));
@@ -322,8 +322,8 @@ static const ContactBodyOps body_ops = {
     .mass = mass_of,
     .awake = is_awake,
     .response = response,
-    .turned = turned,
-    .turn = turn,
+    .angular_response = angular_response,
+    .angular_impulse = angular_impulse,
     .hold_up = hold_up,
     .join_islands = join_islands,
     .link_thing = link_thing,

@@ -93,11 +93,11 @@ struct ConstraintBatches {
     u32 stream_used, stream_capacity;
     f32x8 *tension; /* [tension_count] N s, of chain links in the last step */
     u32 tension_count;
-    u32 particles;       /* count when it was built */
-    u32 *order;          /* [particles] particles of slabs sorted along an axis */
-    u32 *group_of;       /* [particles] */
-    RotationSums *turns; /* [group_count] of slabs, in this step */
-    u64 weight;          /* of all constraints, in units of one distance */
+    u32 particles;           /* count when it was built */
+    u32 *order;              /* [particles] particles of slabs sorted along an axis */
+    u32 *group_of;           /* [particles] */
+    RotationSums *rotations; /* [group_count] of slabs, in this step */
+    u64 weight;              /* of all constraints, in units of one distance */
 };
 
 static inline SoftPoint *batch_point(SoftPoint *base, u16 at)

@@ -50,7 +50,7 @@ void batches_destroy(ConstraintBatches *batches)
         free(batches->tension);
         free(batches->order);
         free(batches->group_of);
-        free(batches->turns);
+        free(batches->rotations);
         free(batches);
     }
 }
@@ -570,8 +570,8 @@ int batches_create(Soft *soft)
         result = batches_cut(soft);
     }
     if (result == ERROR_OK) {
-        batches->turns = calloc(u32_max(batches->group_count, 1), sizeof *batches->turns);
-        result = batches->turns != NULL ? ERROR_OK : ERROR_MEMORY;
+        batches->rotations = calloc(u32_max(batches->group_count, 1), sizeof *batches->rotations);
+        result = batches->rotations != NULL ? ERROR_OK : ERROR_MEMORY;
     }
     if (result == ERROR_OK) {
         result = chains_find(soft, &builder.chains);

@@ -49,9 +49,8 @@ static u32 overlaps(void *of, Bounds bounds, u32 group, u32 mask, u32 *things, u
     }
     for (u32 b = 0; b < bodies->soft->body_count && count < capacity; b++) {
         const SoftDef *def = &bodies->soft->bodies[b].def;
-        bool meets = ((def->group != 0 ? def->group : 1) & (mask != 0 ? mask : ~0u)) != 0 &&
-                     ((group != 0 ? group : 1) & (def->mask != 0 ? def->mask : ~0u)) != 0;
-        if (meets && bounds_overlap(&bodies->surface->body_bounds[b], &bounds)) {
+        if (contact_groups_meet(def->group, def->mask, group, mask) &&
+            bounds_overlap(&bodies->surface->body_bounds[b], &bounds)) {
             things[count++] = b;
         }
     }

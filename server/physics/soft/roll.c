@@ -120,8 +120,8 @@ static f32 yielding(const Below *below, Vec3 axis, Vec3 impulse)
     const ContactBodyOps *bodies = below->collider->ops->bodies;
     u32 thing = below->place.thing;
     Vec3 arm = below->place.arm;
-    Vec3 angular_velocity =
-        bodies->turned(below->collider->of, thing, vec3_add(vec3_cross(arm, impulse), axis));
+    Vec3 angular_velocity = bodies->angular_response(below->collider->of, thing,
+                                                     vec3_add(vec3_cross(arm, impulse), axis));
     Vec3 moved = vec3_add_scaled(vec3_cross(angular_velocity, arm),
                                  1.0f / bodies->mass(below->collider->of, thing), impulse);
     return vec3_dot(axis, angular_velocity) + vec3_dot(impulse, moved);
@@ -131,7 +131,8 @@ static void give_body(const Below *below, Vec3 impulse, Vec3 moment)
 {
     if (takes_impulses(below)) {
         below->collider->ops->impulse(below->collider->of, &below->place, impulse);
-        below->collider->ops->bodies->turn(below->collider->of, below->place.thing, moment);
+        below->collider->ops->bodies->angular_impulse(below->collider->of, below->place.thing,
+                                                      moment);
     }
 }
 

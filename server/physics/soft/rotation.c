@@ -117,12 +117,12 @@ static bool may_rotation(const Soft *soft, u32 body)
 void rotation_begin(Soft *soft, SoftBody *body)
 {
     if (!may_rotation(soft, (u32)(body - soft->bodies))) {
-        body->turns = false;
+        body->rotates = false;
         return;
     }
     RotationSums s = sums_of(soft, soft->batches->order + body->first, body->count, false);
-    body->turns = turns(body, &s);
-    body->momentum = body->turns ? momentum_of(&s) : vec3_zero();
+    body->rotates = turns(body, &s);
+    body->momentum = body->rotates ? momentum_of(&s) : vec3_zero();
 }
 
 void rotation_begin_slab(Soft *soft, u32 group)
@@ -130,7 +130,7 @@ void rotation_begin_slab(Soft *soft, u32 group)
     ConstraintBatches *batches = soft->batches;
     const BatchSpan *span = &batches->groups[group].particles;
     if (may_rotation(soft, soft->matter[batches->order[span->first]].body)) {
-        batches->turns[group] = sums_of(soft, batches->order + span->first, span->count, false);
+        batches->rotations[group] = sums_of(soft, batches->order + span->first, span->count, false);
     }
 }
 
@@ -168,9 +168,9 @@ static void join(RotationSums *to, const RotationSums *part)
 
 static RotationSums join_slabs(const ConstraintBatches *batches, const BatchBody *of)
 {
-    RotationSums s = batches->turns[of->first_group];
+    RotationSums s = batches->rotations[of->first_group];
     for (u32 g = 1; g < of->group_count; g++) {
-        join(&s, &batches->turns[of->first_group + g]);
+        join(&s, &batches->rotations[of->first_group + g]);
     }
     return s;
 }
@@ -178,13 +178,13 @@ static RotationSums join_slabs(const ConstraintBatches *batches, const BatchBody
 void rotation_begin_cut(Soft *soft, const BatchBody *of)
 {
     SoftBody *body = &soft->bodies[of->body];
-    body->turns = false;
+    body->rotates = false;
     if (!may_rotation(soft, of->body)) {
         return;
     }
     RotationSums s = join_slabs(soft->batches, of);
-    body->turns = turns(body, &s);
-    body->momentum = body->turns ? momentum_of(&s) : vec3_zero();
+    body->rotates = turns(body, &s);
+    body->momentum = body->rotates ? momentum_of(&s) : vec3_zero();
 }
 
 static void give_back(Soft *soft, const SoftBody *body, const RotationSums *s)
@@ -212,10 +212,10 @@ static void give_back(Soft *soft, const SoftBody *body, const RotationSums *s)
 
 void rotation_end(Soft *soft, SoftBody *body)
 {
-    if (body->turns) {
+    if (body->rotates) {
         RotationSums s = sums_of(soft, soft->batches->order + body->first, body->count, true);
         give_back(soft, body, &s);
-        body->turns = false;
+        body->rotates = false;
     }
 }
 
@@ -224,13 +224,13 @@ void rotation_end_cut(Soft *soft, const BatchBody *of)
 {
     ConstraintBatches *batches = soft->batches;
     SoftBody *body = &soft->bodies[of->body];
-    for (u32 g = of->first_group; body->turns && g < of->first_group + of->group_count; g++) {
+    for (u32 g = of->first_group; body->rotates && g < of->first_group + of->group_count; g++) {
         const BatchSpan *span = &batches->groups[g].particles;
-        batches->turns[g] = sums_of(soft, batches->order + span->first, span->count, true);
+        batches->rotations[g] = sums_of(soft, batches->order + span->first, span->count, true);
     }
-    if (body->turns) {
+    if (body->rotates) {
         RotationSums s = join_slabs(batches, of);
         give_back(soft, body, &s);
-        body->turns = false;
+        body->rotates = false;
     }
 }

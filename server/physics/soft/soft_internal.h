@@ -89,7 +89,7 @@ typedef struct SoftBody {
     u32 first_pin, pin_count; /* in pinned */
     bool fixed;               /* in this step: something immovable holds some of it */
     bool spare;               /* it may be absent */
-    bool turns;               /* in this step: no point is pinned; then: */
+    bool rotates;             /* in this step: no point is pinned; then: */
     Vec3 momentum;            /* kg m²/s about its centre, before its constraints */
 } SoftBody;
 

@@ -53,7 +53,7 @@ struct BallWide {
     Symmetric3x8 inertia_a, inertia_b;
     Vec3x8 arm_a, arm_b, gap;
     Symmetric3x8 mass;
-    Vec3x8 bend; /* m/s: see point_bend */
+    Vec3x8 drift; /* m/s: see point_drift */
     Vec3x8 impulse, sum;
 };
 
@@ -190,8 +190,8 @@ struct HingeWide {
     RotationWide x, y, z;                        /* the free axis and the locked ones */
     f32x8 response_x, mass_yy, mass_zz, mass_yz; /* the locked ones: inverse of their 2×2 block */
     f32x8 error_y, error_z, angle;
-    Vec3x8 bend; /* m/s, rad/s: error opened by rotation in the next step */
-    f32x8 bend_y, bend_z;
+    Vec3x8 drift; /* m/s, rad/s: error opened by rotation in the next step */
+    f32x8 drift_y, drift_z;
     f32x8 lower, upper, rest, speed, motor_max; /* rad, rad/s, N m s */
     f32x8 stiffness, damping, free_mass;
     Vec3x8 linear;

@@ -59,9 +59,9 @@ struct TreeRow {
         TreePoint point;
         TreeRotation rotation;
     };
-    Vec3x8 axis; /* TREE_TRACK, TREE_ROTATION_AXIS: free; TREE_ROD, TREE_ROTATION_CROSS: locked */
-    Vec3x8 gap;  /* m, rad: of b relative to a, locked part */
-    Vec3x8 bend; /* m/s, rad/s: error opened by rotation in the next step */
+    Vec3x8 axis;  /* TREE_TRACK, TREE_ROTATION_AXIS: free; TREE_ROD, TREE_ROTATION_CROSS: locked */
+    Vec3x8 gap;   /* m, rad: of b relative to a, locked part */
+    Vec3x8 drift; /* m/s, rad/s: error opened by rotation in the next step */
     Vec3x8 impulse, sum, change;
     Vec3x8 below;      /* of the right-hand side: contributions of the joints below */
     Symmetric3x8 give; /* softness: velocity per unit of impulse */
@@ -127,8 +127,8 @@ void tree_row_start(const Trees *t, u32 place);
 /* After gathering the poses of the bodies. */
 void tree_row_follow(const Trees *t, u32 place);
 /* Error opened by rotation in the step, as a velocity, from current velocities: to second order,
- * see point_bend; zero for tracks and rods. */
-Vec3x8 tree_row_bend(const Trees *t, u32 place, f32x8 half_h);
+ * see point_drift; zero for tracks and rods. */
+Vec3x8 tree_row_drift(const Trees *t, u32 place, f32x8 half_h);
 /* Predicts the poses after the step from current velocities. */
 void trees_predict(const Trees *t, f32 h);
 /* Velocity at which the locked part of a row opens until then. */

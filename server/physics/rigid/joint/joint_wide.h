@@ -42,22 +42,22 @@ SIMD_INLINE Symmetric3x8 inverse(const Symmetric3x8 *m)
 
 /* Displacement of the end of an arm in a step h, per second and beyond ω × r: the rotation is
  * Cayley's map of h ω. */
-SIMD_INLINE Vec3x8 arm_bend(Vec3x8 angular_velocity, Vec3x8 arm, f32x8 half_h)
+SIMD_INLINE Vec3x8 arm_drift(Vec3x8 angular_velocity, Vec3x8 arm, f32x8 half_h)
 {
     Vec3x8 u = vec3x8_scale(angular_velocity, half_h), across = vec3x8_cross(angular_velocity, arm);
     f32x8 square = vec3x8_dot(u, u), one = f32x8_set(1.0f), s = one / (one + square);
     f32x8 far = square * (4.0f / (BEND_ROTATION * BEND_ROTATION));
-    Vec3x8 bend = vec3x8_sub_scaled(vec3x8_cross(u, across), square, across);
-    return vec3x8_scale(bend, s / (one + far * far));
+    Vec3x8 drift = vec3x8_sub_scaled(vec3x8_cross(u, across), square, across);
+    return vec3x8_scale(drift, s / (one + far * far));
 }
 
 /* Velocity at which rotation of the arms opens the point of a joint in a step, beyond its
  * velocity at the start. Taking it into account closes the point after the step and not one step
  * later, which conserves the energy of swinging bodies. */
-SIMD_INLINE Vec3x8 point_bend(Vec3x8 spin_a, Vec3x8 arm_a, Vec3x8 spin_b, Vec3x8 arm_b,
-                              f32x8 half_h)
+SIMD_INLINE Vec3x8 point_drift(Vec3x8 angular_a, Vec3x8 arm_a, Vec3x8 angular_b, Vec3x8 arm_b,
+                               f32x8 half_h)
 {
-    return vec3x8_sub(arm_bend(spin_b, arm_b, half_h), arm_bend(spin_a, arm_a, half_h));
+    return vec3x8_sub(arm_drift(angular_b, arm_b, half_h), arm_drift(angular_a, arm_a, half_h));
 }
 
 /* Displacement of an anchor since the tick began, computed from small differences, so that no

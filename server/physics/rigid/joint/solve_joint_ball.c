@@ -102,10 +102,10 @@ void joint_ball_solve(Rigid *rigid, BallWide *row, const Softness *soft, f32 ove
     bias = vec3x8_scale(bias, most / f32x8_max(length, most));
     if (h > 0.0f) {
         f32x8 half_h = f32x8_set(0.5f * h);
-        row->bend =
-            point_bend(a.angular_velocity, row->arm_a, b.angular_velocity, row->arm_b, half_h);
+        row->drift =
+            point_drift(a.angular_velocity, row->arm_a, b.angular_velocity, row->arm_b, half_h);
     }
-    bias = vec3x8_add(bias, row->bend);
+    bias = vec3x8_add(bias, row->drift);
     Vec3x8 speed = vec3x8_add(point_speed(row, &a, &b), bias);
     Vec3x8 change = symmetric3x8_mul(&row->mass, speed);
     Vec3x8 kept = vec3x8_scale(row->impulse, f32x8_set(1.0f - soft->impulse_scale));

@@ -155,17 +155,17 @@ SIMD_INLINE void derive(HingeWide *row, const SidePose *a, const SidePose *b, f3
     row->error_z = scale * vec3x8_dot(error, z);
 }
 
-/* Errors opened by rotation in the next step: of the point by point_bend, and of the axes, if
+/* Errors opened by rotation in the next step: of the point by point_drift, and of the axes, if
  * the hinge rotates and its axis does too: x of b by ½ h σ x × (ω × x), σ the rate of the angle. */
 SIMD_INLINE void look_ahead(HingeWide *row, const Side *a, const Side *b, f32 h)
 {
     f32x8 half_h = f32x8_set(0.5f * h);
-    row->bend =
-        point_bend(a->angular_velocity, row->arm_a, b->angular_velocity, row->arm_b, half_h);
-    f32x8 bend =
+    row->drift =
+        point_drift(a->angular_velocity, row->arm_a, b->angular_velocity, row->arm_b, half_h);
+    f32x8 drift =
         vec3x8_dot(row->x.axis, vec3x8_sub(b->angular_velocity, a->angular_velocity)) * half_h;
-    row->bend_y = -bend * vec3x8_dot(row->z.axis, a->angular_velocity);
-    row->bend_z = bend * vec3x8_dot(row->y.axis, a->angular_velocity);
+    row->drift_y = -drift * vec3x8_dot(row->z.axis, a->angular_velocity);
+    row->drift_z = drift * vec3x8_dot(row->y.axis, a->angular_velocity);
 }
 
 void joint_hinge_prepare(const Rigid *rigid, HingeWide *row)
@@ -230,7 +230,7 @@ SIMD_INLINE void solve_point(HingeWide *row, Side *a, Side *b, const Softness *s
     Vec3x8 bias = vec3x8_scale(row->gap, f32x8_set(soft->bias_rate));
     f32x8 length = f32x8_sqrt(vec3x8_dot(bias, bias)), most = f32x8_set(JOINT_PUSH_M_S);
     bias = vec3x8_scale(bias, most / f32x8_max(length, most));
-    bias = vec3x8_add_scaled(bias, f32x8_set(ahead), row->bend);
+    bias = vec3x8_add_scaled(bias, f32x8_set(ahead), row->drift);
     Vec3x8 speed =
         vec3x8_sub(vec3x8_add(b->velocity, vec3x8_cross(b->angular_velocity, row->arm_b)),
                    vec3x8_add(a->velocity, vec3x8_cross(a->angular_velocity, row->arm_a)));
@@ -293,8 +293,8 @@ SIMD_INLINE void solve_limit(HingeWide *row, Side *a, Side *b, f32x8 mass, Limit
 SIMD_INLINE void solve_locked(HingeWide *row, Side *a, Side *b, const Softness *soft, f32 ahead)
 {
     f32x8 rate = f32x8_set(soft->bias_rate), kept = f32x8_set(1.0f - soft->impulse_scale);
-    f32x8 u = rotation_speed(&row->y, a, b) + rate * row->error_y + ahead * row->bend_y;
-    f32x8 v = rotation_speed(&row->z, a, b) + rate * row->error_z + ahead * row->bend_z;
+    f32x8 u = rotation_speed(&row->y, a, b) + rate * row->error_y + ahead * row->drift_y;
+    f32x8 v = rotation_speed(&row->z, a, b) + rate * row->error_z + ahead * row->drift_z;
     f32x8 y = kept * row->about_y - soft->mass_scale * (row->mass_yy * u + row->mass_yz * v);
     f32x8 z = kept * row->about_z - soft->mass_scale * (row->mass_yz * u + row->mass_zz * v);
     apply_rotation(&row->y, a, b, y - row->about_y);

@@ -161,7 +161,7 @@ void tree_row_start(const Trees *t, u32 place)
 
 /* Axes of a hinge: ½ h σ x × ω, σ the rate of its angle. Of a universal joint half of the second
  * derivative of x · y. */
-Vec3x8 tree_row_bend(const Trees *t, u32 place, f32x8 half_h)
+Vec3x8 tree_row_drift(const Trees *t, u32 place, f32x8 half_h)
 {
     const TreeLinks *links = &t->joints[place].links;
     const TreeRow *row = &t->rows[place];
@@ -170,14 +170,14 @@ Vec3x8 tree_row_bend(const Trees *t, u32 place, f32x8 half_h)
     Vec3x8 n = row->axis;
     switch (links->kind) {
     case TREE_POINT:
-        return point_bend(u, row->point.arm_a, v, row->point.arm_b, half_h);
+        return point_drift(u, row->point.arm_a, v, row->point.arm_b, half_h);
     case TREE_ROTATION_AXIS:
         return vec3x8_scale(vec3x8_cross(n, u), half_h * vec3x8_dot(n, vec3x8_sub(v, u)));
     case TREE_ROTATION_CROSS: {
         Vec3x8 x = vec3x8_cross(u, row->rotation.x), y = vec3x8_cross(v, row->rotation.y);
-        f32x8 bend = vec3x8_dot(vec3x8_cross(u, x), row->rotation.y) + 2.0f * vec3x8_dot(x, y) +
-                     vec3x8_dot(row->rotation.x, vec3x8_cross(v, y));
-        return vec3x8_scale(n, half_h * bend);
+        f32x8 drift = vec3x8_dot(vec3x8_cross(u, x), row->rotation.y) + 2.0f * vec3x8_dot(x, y) +
+                      vec3x8_dot(row->rotation.x, vec3x8_cross(v, y));
+        return vec3x8_scale(n, half_h * drift);
     }
     default: {
         f32x8 zero = f32x8_set(0.0f);

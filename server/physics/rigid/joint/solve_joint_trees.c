@@ -605,7 +605,7 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
     }
     trees_eliminate(&t);
     for (u32 i = 0; i < t.count; i++) {
-        t.rows[i].bend = tree_row_bend(&t, i, f32x8_set(0.5f * h));
+        t.rows[i].drift = tree_row_drift(&t, i, f32x8_set(0.5f * h));
     }
 }
 
@@ -711,7 +711,7 @@ SIMD_INLINE Vec3x8 row_bias(const TreeRow *row)
 static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
 {
     for (u32 i = 0; i < t->count; i++) {
-        Vec3x8 opens = vec3x8_add(joint_speed(t, i), t->rows[i].bend);
+        Vec3x8 opens = vec3x8_add(joint_speed(t, i), t->rows[i].drift);
         joint_forward(t, i, vec3x8_add(opens, row_bias(&t->rows[i])));
     }
     trees_back(t, lanes);
@@ -804,7 +804,7 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
         trees_energy_keep(&t);
     }
     for (u32 i = 0; i < t.count; i++) {
-        t.rows[i].bend = tree_row_bend(&t, i, f32x8_set(0.5f * h));
+        t.rows[i].drift = tree_row_drift(&t, i, f32x8_set(0.5f * h));
         t.rows[i].sum = vec3x8_add(t.rows[i].sum, t.rows[i].impulse);
         if (t.joints[i].links.sprung) {
             spring_count(&t, i);

@@ -360,16 +360,16 @@ static void test_liquid(void **state)
     (void)state;
     Connection world;
     world_make(&world);
-    Appearance *look = &world.entities[5].appearance;
-    look->kind = APPEARANCE_LIQUID;
-    look->radius = 0.2f;
+    Appearance *appearance = &world.entities[5].appearance;
+    appearance->kind = APPEARANCE_LIQUID;
+    appearance->radius = 0.2f;
     Pick pick;
     assert_true(pick_ray(&world, (Ray){{60, 1, -5}, {0, 0, 1}}, 100, &pick));
     assert_true(pick.entity == 6 && pick.element == 0);
     f32 ball = 5.0f - pick.distance;
     assert_true(ball > 0.2f && ball < 0.4f); /* balls overlap, so there are no gaps */
     assert_true(pick_ray(&world, (Ray){{58, 1, 0.25f}, {1, 0, 0}}, 100, &pick));
-    look->kind = APPEARANCE_BILLBOARDS;
+    appearance->kind = APPEARANCE_BILLBOARDS;
     assert_false(pick_ray(&world, (Ray){{58, 1, 0.5f}, {1, 0, 0}}, 100, &pick) && pick.entity == 6);
 }
 

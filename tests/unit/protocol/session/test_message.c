@@ -368,25 +368,25 @@ static void test_looks_are_in_range(void **state)
     PL_UNUSED(state);
     Sample *s = sample_create();
     Message m = world_message(s);
-    Appearance *look = &s->entities[1].appearance, good = *look;
-    look->image = BILLBOARD_IMAGE_COUNT;
+    Appearance *appearance = &s->entities[1].appearance, good = *appearance;
+    appearance->image = BILLBOARD_IMAGE_COUNT;
     refuse(&m);
-    *look = good;
-    look->growth = -1.5f;
+    *appearance = good;
+    appearance->growth = -1.5f;
     refuse(&m);
-    *look = good;
-    look->fade_in = 1.5f;
+    *appearance = good;
+    appearance->fade_in = 1.5f;
     refuse(&m);
-    *look = good;
-    look->glow = -0.1f;
+    *appearance = good;
+    appearance->glow = -0.1f;
     refuse(&m);
-    *look = good;
-    look->stretch_s = NAN;
+    *appearance = good;
+    appearance->stretch_s = NAN;
     refuse(&m);
-    *look = good;
-    look->clear_m = -1.0f;
+    *appearance = good;
+    appearance->clear_m = -1.0f;
     refuse(&m);
-    look->spread = 1.5f; /* the kind is not a liquid */
+    appearance->spread = 1.5f; /* the kind is not a liquid */
     refuse(&m);
     free(s);
 }

@@ -82,12 +82,12 @@ static void test_looks(void **state)
     };
     Names *names = begin();
     for (u32 i = 0; i < PL_COUNT(alike); i++) {
-        if (name_look(names, alike[i][0]) != name_look(names, alike[i][1])) {
+        if (name_skeleton(names, alike[i][0]) != name_skeleton(names, alike[i][1])) {
             fail_msg("%s and %s look alike", alike[i][0], alike[i][1]);
         }
     }
     for (u32 i = 0; i < PL_COUNT(apart); i++) {
-        assert_true(name_look(names, apart[i][0]) != name_look(names, apart[i][1]));
+        assert_true(name_skeleton(names, apart[i][0]) != name_skeleton(names, apart[i][1]));
     }
     names_destroy(names);
 }
@@ -107,7 +107,7 @@ static void test_any(void **state)
         name_clean(names, wanted, out);
         assert_true(out[0] != '\0' && strlen(out) < NAME_CLEAN_BYTES);
         assert_true(text_is_clean(out, strlen(out)));
-        (void)name_look(names, wanted);
+        (void)name_skeleton(names, wanted);
     }
     names_destroy(names);
 }

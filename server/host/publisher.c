@@ -2,7 +2,7 @@
 #include "server/host/publisher.h"
 
 #include "protocol/stream/entity_list.h"
-#include "server/host/frame_merge.h"
+#include "server/host/tick_queue.h"
 #include "server/host/world_copy.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -26,22 +26,9 @@ enum {
 #define RETRY_NS 500000000ull
 #define QUIT_NS  1500000000ull /* an answer may be waited for at that time */
 
-/* A tick that waits for the broker. */
-typedef struct WaitingTick {
-    Frame *frame;
-    RecordingGap gap; /* before it; 0, 0 none */
-    u64 queued_ns;
-    Input *inputs; /* [input_capacity], kept for the next tick here */
-    u32 input_count, input_capacity;
-} WaitingTick;
-
 struct Publisher {
     PublisherOptions options;
     u32 tick_rate;
-
-    /* ---- the simulation's ---- */
-    Frame *lost; /* the events of lost ticks, in a frame; NULL none */
-    RecordingGap gap;
 
     /* ---- the publisher's thread's ---- */
     Broker *broker;
@@ -63,9 +50,7 @@ struct Publisher {
     pthread_mutex_t mutex;
     pthread_cond_t work;
     /* ---- below: under the mutex ---- */
-    WaitingTick *queue; /* [options.ticks_max], a ring */
-    u32 first, count;
-    u64 bytes; /* of the frames in it */
+    TickQueue queue;
     bool quit;
     u64 quit_ns;
     PublisherStats stats;
@@ -73,69 +58,17 @@ struct Publisher {
 
 /* ---- the simulation's side ---- */
 
-static u64 tick_bytes(const Frame *frame)
-{
-    return frame->fields->frame_bytes + BYTES_PER_TICK_ABOUT;
-}
-
-static bool queue_full(const Publisher *p, const Frame *frame)
-{
-    return p->count == p->options.ticks_max ||
-           (p->count > 0 && p->bytes + tick_bytes(frame) > PUBLISHER_BYTES_MAX);
-}
-
-static bool inputs_copy(WaitingTick *slot, const Input *inputs, u32 count)
-{
-    if (count > slot->input_capacity) {
-        Input *larger = realloc(slot->inputs, count * sizeof *larger);
-        if (larger == NULL) {
-            return false;
-        }
-        slot->inputs = larger;
-        slot->input_capacity = count;
-    }
-    if (count > 0) {
-        memcpy(slot->inputs, inputs, count * sizeof *inputs);
-    }
-    slot->input_count = count;
-    return true;
-}
-
-/* Keeps the events of a tick that cannot be queued. */
-static void tick_lose(Publisher *p, Frame *frame)
-{
-    if (p->gap.last_tick == 0) {
-        p->gap.first_tick = frame->tick;
-    }
-    p->gap.last_tick = frame->tick;
-    frame_acquire(frame);
-    p->lost = p->lost != NULL ? frame_merge(p->lost, frame) : frame;
-}
-
 void publisher_tick(Publisher *p, Frame *frame, const Input *inputs, u32 input_count)
 {
-    Frame *merged = NULL;
     pthread_mutex_lock(&p->mutex);
-    WaitingTick *slot = &p->queue[(p->first + p->count) % p->options.ticks_max];
-    bool lost = queue_full(p, frame) || !inputs_copy(slot, inputs, input_count);
-    if (!lost && p->lost != NULL) {
-        merged = frame_merge(p->lost, frame_acquire(frame));
-        p->lost = NULL;
-    }
-    if (lost) {
-        p->stats.ticks_lost++;
-    } else {
-        slot->frame = merged != NULL ? merged : frame_acquire(frame);
-        slot->gap = p->gap;
-        slot->queued_ns = clock_now_ns();
-        p->gap = (RecordingGap){0, 0};
-        p->bytes += tick_bytes(frame);
-        p->count++;
+    bool queued = tick_queue_push(&p->queue, frame, inputs, input_count) != NULL;
+    p->stats.ticks_lost += !queued;
+    if (queued) {
         pthread_cond_signal(&p->work);
     }
     pthread_mutex_unlock(&p->mutex);
-    if (lost) {
-        tick_lose(p, frame);
+    if (!queued) {
+        tick_queue_lose(&p->queue, frame);
     }
 }
 
@@ -143,9 +76,9 @@ void publisher_stats(Publisher *p, PublisherStats *out)
 {
     pthread_mutex_lock(&p->mutex);
     *out = p->stats;
-    out->waiting = p->count;
-    if (p->count > 0) {
-        out->lag_s = (f64)(clock_now_ns() - p->queue[p->first].queued_ns) * 1e-9;
+    out->waiting = p->queue.count;
+    if (p->queue.count > 0) {
+        out->lag_s = (f64)(clock_now_ns() - tick_queue_at(&p->queue, 0)->queued_ns) * 1e-9;
     }
     pthread_mutex_unlock(&p->mutex);
 }
@@ -205,7 +138,7 @@ static int put_head(Publisher *p, const Frame *frame)
 }
 
 /* True if the message with this tick must begin with a HEAD. */
-static bool head_due(const Publisher *p, const WaitingTick *tick)
+static bool head_due(const Publisher *p, const QueuedTick *tick)
 {
     if (!p->begun || p->break_off || tick->gap.last_tick != 0) {
         return true;
@@ -215,7 +148,7 @@ static bool head_due(const Publisher *p, const WaitingTick *tick)
             tick->frame->tick - p->head_tick >= (u64)HEAD_INTERVAL_S * p->tick_rate);
 }
 
-static int put_tick(Publisher *p, const WaitingTick *tick)
+static int put_tick(Publisher *p, const QueuedTick *tick)
 {
     int result = 0;
     if (tick->gap.last_tick != 0) {
@@ -232,21 +165,21 @@ static int put_tick(Publisher *p, const WaitingTick *tick)
 }
 
 /* A copy of the tick at this place in the queue; its frame and inputs stay there. */
-static bool tick_at(Publisher *p, u32 place, WaitingTick *out)
+static bool tick_at(Publisher *p, u32 place, QueuedTick *out)
 {
     pthread_mutex_lock(&p->mutex);
-    bool any = place < p->count;
-    if (any) {
-        *out = p->queue[(p->first + place) % p->options.ticks_max];
+    const QueuedTick *tick = tick_queue_at(&p->queue, place);
+    if (tick != NULL) {
+        *out = *tick;
     }
     pthread_mutex_unlock(&p->mutex);
-    return any;
+    return tick != NULL;
 }
 
 /* Makes a message of the ticks that wait. Returns their number; 0: none, or the writer failed. */
 static u32 message_make(Publisher *p, const u8 **blocks, size_t *bytes)
 {
-    WaitingTick tick;
+    QueuedTick tick;
     u32 count = 0;
     size_t used = 0;
     int result = 0;
@@ -338,13 +271,8 @@ static void ticks_done(Publisher *p, u32 count, size_t bytes, bool stored)
 {
     pthread_mutex_lock(&p->mutex);
     for (u32 i = 0; i < count; i++) {
-        WaitingTick *tick = &p->queue[p->first];
-        p->bytes -= tick_bytes(tick->frame);
-        p->stats.lag_s = (f64)(clock_now_ns() - tick->queued_ns) * 1e-9;
-        frame_release(tick->frame);
-        tick->frame = NULL;
-        p->first = (p->first + 1) % p->options.ticks_max;
-        p->count--;
+        p->stats.lag_s = (f64)(clock_now_ns() - tick_queue_at(&p->queue, 0)->queued_ns) * 1e-9;
+        tick_queue_pop(&p->queue);
     }
     p->stats.ticks += stored ? count : 0;
     p->stats.ticks_lost += stored ? 0 : count;
@@ -376,10 +304,10 @@ static void *publish_main(void *argument)
     bool good = true;
     pthread_mutex_lock(&p->mutex);
     for (;;) {
-        while (p->count == 0 && !p->quit) {
+        while (p->queue.count == 0 && !p->quit) {
             pthread_cond_wait(&p->work, &p->mutex);
         }
-        bool over = p->quit && (p->count == 0 || clock_now_ns() > p->quit_ns + QUIT_NS);
+        bool over = p->quit && (p->queue.count == 0 || clock_now_ns() > p->quit_ns + QUIT_NS);
         pthread_mutex_unlock(&p->mutex);
         if (over || !good) {
             return NULL;
@@ -393,10 +321,11 @@ static void *publish_main(void *argument)
 
 static int open_all(Publisher *p, const MessageWorld *world, ErrorText *error)
 {
-    p->queue = calloc(p->options.ticks_max, sizeof *p->queue);
     p->writer = recording_writer_create_stream();
     p->world = world_copy_create(world, error);
-    if (p->queue == NULL || p->writer == NULL || p->world == NULL ||
+    if (!tick_queue_init(&p->queue, p->options.ticks_max, PUBLISHER_BYTES_MAX,
+                         BYTES_PER_TICK_ABOUT) ||
+        p->writer == NULL || p->world == NULL ||
         entity_list_set(&p->sent, p->world->fields, world->entities, world->entity_count) != 0) {
         return error_set(error, ERROR_MEMORY, "out of memory for publishing");
     }
@@ -450,23 +379,18 @@ void publisher_destroy(Publisher *p)
         pthread_cond_signal(&p->work);
         pthread_mutex_unlock(&p->mutex);
         pthread_join(p->thread, NULL);
-        u64 missing = p->stats.ticks_lost + p->count;
+        u64 missing = p->stats.ticks_lost + p->queue.count;
         if (missing > 0) {
             log_error("%s: %" PRIu64 " ticks are not published", p->options.broker.address.shown,
                       missing);
         }
     }
-    for (u32 i = 0; p->queue != NULL && i < p->options.ticks_max; i++) {
-        frame_release(p->queue[i].frame);
-        free(p->queue[i].inputs);
-    }
-    frame_release(p->lost);
+    tick_queue_finish(&p->queue);
     broker_destroy(p->broker);
     recording_writer_destroy(p->writer);
     entity_list_finish(&p->sent);
     world_copy_destroy(p->world);
     pthread_cond_destroy(&p->work);
     pthread_mutex_destroy(&p->mutex);
-    free(p->queue);
     free(p);
 }

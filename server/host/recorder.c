@@ -1,8 +1,7 @@
 /* recorder.c: see recorder.h. */
 #include "server/host/recorder.h"
 
-#include "server/host/frame_merge.h"
-#include "shared/base/check.h"
+#include "server/host/tick_queue.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
@@ -22,23 +21,11 @@ enum {
 #define FLUSH_NS 500000000ull
 #define RETRY_NS 1000000000ull
 
-/* A tick that waits for the disk. */
-typedef struct QueuedTick {
-    Frame *frame;
-    RecordingGap gap;     /* before it; 0, 0 none */
-    RecordingImage about; /* of its image */
-    u8 *image;            /* NULL none */
-    Input *inputs;        /* [input_capacity], kept for the next tick here */
-    u32 input_count, input_capacity;
-} QueuedTick;
-
 struct Recorder {
     RecorderOptions options;
     char path[RECORDER_PATH_MAX];
 
     /* ---- the simulation's ---- */
-    Frame *lost; /* the events of lost ticks, in a frame; NULL none */
-    RecordingGap gap;
     RecordingImage about; /* of the image that goes with the next tick */
     u8 *image;            /* NULL none */
 
@@ -51,9 +38,7 @@ struct Recorder {
     pthread_mutex_t mutex;
     pthread_cond_t work, room;
     /* ---- below: under the mutex ---- */
-    QueuedTick *queue; /* [options.ticks_max], a ring */
-    u32 first, count;
-    u64 bytes;            /* of the frames in it */
+    TickQueue queue;
     u64 newest_tick;      /* queued last */
     RecordingNote *notes; /* [NOTES_WAITING_MAX] */
     u32 note_count;
@@ -64,77 +49,26 @@ struct Recorder {
 
 /* ---- the simulation's side ---- */
 
-static bool queue_full(const Recorder *r, const Frame *frame)
-{
-    return r->count == r->options.ticks_max ||
-           (r->count > 0 && r->bytes + frame->fields->frame_bytes > RECORDER_BYTES_MAX);
-}
-
-static u64 tick_bytes(const QueuedTick *tick)
-{
-    return tick->frame->fields->frame_bytes + (tick->image != NULL ? tick->about.bytes : 0);
-}
-
-/* Keeps the events of a tick that cannot be queued. */
-static void tick_lose(Recorder *r, Frame *frame)
-{
-    if (r->gap.first_tick == 0) {
-        r->gap.first_tick = frame->tick;
-    }
-    r->gap.last_tick = frame->tick;
-    frame_acquire(frame);
-    r->lost = r->lost != NULL ? frame_merge(r->lost, frame) : frame;
-}
-
-static bool inputs_copy(QueuedTick *slot, const Input *inputs, u32 count)
-{
-    if (count > slot->input_capacity) {
-        Input *larger = realloc(slot->inputs, count * sizeof *larger);
-        if (larger == NULL) {
-            return false;
-        }
-        slot->inputs = larger;
-        slot->input_capacity = count;
-    }
-    if (count > 0) {
-        memcpy(slot->inputs, inputs, count * sizeof *inputs);
-    }
-    slot->input_count = count;
-    return true;
-}
-
 void recorder_tick(Recorder *r, Frame *frame, const Input *inputs, u32 input_count)
 {
-    Frame *merged = NULL;
     pthread_mutex_lock(&r->mutex);
-    while (queue_full(r, frame) && r->options.complete && !r->stats.stuck && !r->dead) {
+    while (tick_queue_full(&r->queue, frame) && r->options.complete && !r->stats.stuck &&
+           !r->dead) {
         pthread_cond_wait(&r->room, &r->mutex);
     }
-    QueuedTick *slot = &r->queue[(r->first + r->count) % r->options.ticks_max];
-    bool lost = r->dead || queue_full(r, frame) || !inputs_copy(slot, inputs, input_count);
-    if (!lost && r->lost != NULL) {
-        merged = frame_merge(r->lost, frame_acquire(frame));
-        r->lost = NULL;
-    }
-    if (lost) {
-        r->stats.ticks_lost++;
-    } else {
-        slot->frame = merged != NULL ? merged : frame_acquire(frame);
-        slot->gap = r->gap;
-        r->gap = (RecordingGap){0, 0};
-        slot->about = r->about;
-        slot->image = r->image;
+    QueuedTick *tick = r->dead ? NULL : tick_queue_push(&r->queue, frame, inputs, input_count);
+    if (tick != NULL) {
+        tick_queue_image(&r->queue, tick, &r->about, r->image);
         r->image = NULL;
-        r->bytes += tick_bytes(slot);
-        CHECK(r->count < r->options.ticks_max);
         r->newest_tick = frame->tick;
-        r->count++;
         pthread_cond_signal(&r->work);
+    } else {
+        r->stats.ticks_lost++;
     }
     bool dead = r->dead;
     pthread_mutex_unlock(&r->mutex);
-    if (lost && !dead) {
-        tick_lose(r, frame);
+    if (tick == NULL && !dead) {
+        tick_queue_lose(&r->queue, frame);
     }
     free(r->image);
     r->image = NULL;
@@ -163,7 +97,7 @@ void recorder_stats(Recorder *r, RecorderStats *out)
 {
     pthread_mutex_lock(&r->mutex);
     *out = r->stats;
-    out->waiting = r->count;
+    out->waiting = r->queue.count;
     out->ended = r->dead;
     pthread_mutex_unlock(&r->mutex);
 }
@@ -212,7 +146,7 @@ static void write_tick(Recorder *r, const QueuedTick *tick)
     if (r->options.writing != NULL) {
         r->options.writing(r->options.context);
     }
-    if (tick->gap.first_tick != 0) {
+    if (tick->gap.last_tick != 0) {
         log_warn("%s: ticks %" PRIu64 " to %" PRIu64 " are not recorded: the disk did not keep up",
                  r->path, tick->gap.first_tick, tick->gap.last_tick);
         result = recording_writer_gap(r->writer, tick->gap);
@@ -231,17 +165,16 @@ static void write_tick(Recorder *r, const QueuedTick *tick)
 /* Everything that waits while the disk takes it. Called and returns with the mutex held. */
 static void write_queue(Recorder *r)
 {
-    while (!r->stats.stuck && !r->dead && (r->count > 0 || r->note_count > 0)) {
+    while (!r->stats.stuck && !r->dead && (r->queue.count > 0 || r->note_count > 0)) {
         RecordingNote note = {0};
         QueuedTick tick = {0};
         if (r->note_count > 0) {
             note = r->notes[0];
             memmove(r->notes, r->notes + 1, --r->note_count * sizeof note);
         }
-        u32 slot = r->first;
-        bool any = r->count > 0;
+        bool any = r->queue.count > 0;
         if (any) {
-            tick = r->queue[slot];
+            tick = *tick_queue_at(&r->queue, 0);
         }
         pthread_mutex_unlock(&r->mutex);
         if (any) {
@@ -252,13 +185,7 @@ static void write_queue(Recorder *r)
         }
         pthread_mutex_lock(&r->mutex);
         if (any) {
-            r->bytes -= tick_bytes(&tick);
-            frame_release(tick.frame);
-            free(tick.image);
-            r->queue[slot].frame = NULL;
-            r->queue[slot].image = NULL;
-            r->first = (r->first + 1) % r->options.ticks_max;
-            r->count--;
+            tick_queue_pop(&r->queue);
             r->stats.ticks++;
             pthread_cond_signal(&r->room);
         }
@@ -346,9 +273,9 @@ static int replace(Recorder *r, const char *path, ErrorText *error)
 static int open_all(Recorder *r, const RecordingHead *head, ErrorText *error)
 {
     const char *path = r->options.path;
-    r->queue = calloc(r->options.ticks_max, sizeof *r->queue);
     r->notes = calloc(NOTES_WAITING_MAX, sizeof *r->notes);
-    if (r->queue == NULL || r->notes == NULL) {
+    if (!tick_queue_init(&r->queue, r->options.ticks_max, RECORDER_BYTES_MAX, 0) ||
+        r->notes == NULL) {
         return error_set(error, ERROR_MEMORY, "%s: out of memory", path);
     }
     int result = r->options.force ? replace(r, path, error) : free_name(r, path, error);
@@ -406,7 +333,7 @@ Recorder *recorder_create(const RecorderOptions *options, const RecordingHead *h
 /* After the thread has ended. */
 static void say_what_is_missing(Recorder *r, int closed)
 {
-    u64 missing = r->stats.ticks_lost + r->count;
+    u64 missing = r->stats.ticks_lost + r->queue.count;
     if (missing > 0) {
         log_error("%s: %" PRIu64 " ticks are missing", r->path, missing);
     }
@@ -428,24 +355,18 @@ void recorder_destroy(Recorder *r)
         pthread_mutex_unlock(&r->mutex);
         pthread_join(r->thread, NULL);
     }
-    if (r->gap.first_tick != 0 && r->writer != NULL && !r->stats.stuck) {
-        (void)recording_writer_gap(r->writer, r->gap); /* the recording ends with a gap */
+    if (r->queue.gap.last_tick != 0 && r->writer != NULL && !r->stats.stuck) {
+        (void)recording_writer_gap(r->writer, r->queue.gap); /* the recording ends with a gap */
     }
     int closed = recording_writer_destroy(r->writer);
     if (r->started) {
         say_what_is_missing(r, closed);
     }
-    for (u32 i = 0; r->queue != NULL && i < r->options.ticks_max; i++) {
-        frame_release(r->queue[i].frame);
-        free(r->queue[i].inputs);
-        free(r->queue[i].image);
-    }
-    frame_release(r->lost);
+    tick_queue_finish(&r->queue);
     free(r->image);
     pthread_cond_destroy(&r->work);
     pthread_cond_destroy(&r->room);
     pthread_mutex_destroy(&r->mutex);
-    free(r->queue);
     free(r->notes);
     free(r);
 }

@@ -2,6 +2,7 @@
  * (kernel.h; cf. Koschier & Bender 2017, "Density maps") and pushes it by the gradient of that at
  * the item's own pressure: so density has no deficit at walls, and what pressure and friction give
  * an item the thing receives with the opposite sign. Hard contact comes on top (contact.h). */
+#include "server/physics/contact/bodies.h"
 #include "server/physics/liquid/kernel.h"
 #include "server/physics/liquid/liquid_internal.h"
 #include "shared/base/check.h"
@@ -84,6 +85,57 @@ static void search_block(Liquid *liquid, u32 block)
     }
 }
 
+/* How far an item may come within the tick, m, whatever acts on it. */
+static f32 range_of(const Liquid *liquid, u32 i)
+{
+    const Four *v = &liquid->motion[i];
+    f32 speed = sqrtf(v->x * v->x + v->y * v->y + v->z * v->z);
+    return WALL_FIND * liquid->def.spacing + (speed + CONTACT_MARGIN_M_S) * liquid->tick_s;
+}
+
+static bool is_outside(const Bounds *bounds, const Four *x, f32 far)
+{
+    return x->x + far < bounds->min.x || x->x - far > bounds->max.x || x->y + far < bounds->min.y ||
+           x->y - far > bounds->max.y || x->z + far < bounds->min.z || x->z - far > bounds->max.z;
+}
+
+/* Items that may meet a body that never moves: those near its bounds, asked for all at once. */
+static void test_static(const Liquid *liquid, Find *find, const Bounds *bounds)
+{
+    const Collider *collider = &liquid->colliders[find->collider];
+    u32 base = find->block * BLOCK, last = u32_min(base + BLOCK, liquid->items);
+    u32 item[BLOCK] = {0};
+    Vec3 points[BLOCK], normals[BLOCK];
+    f32 reach[BLOCK] = {0}, distances[BLOCK] = {0};
+    ContactPoints near = {points, reach, 0, distances, normals};
+    for (u32 i = base; i < last; i++) {
+        const Four *x = &liquid->place[i];
+        f32 far = range_of(liquid, i);
+        if (liquid->phase_of[i] == find->phase && !is_outside(bounds, x, far)) {
+            item[near.count] = i - base;
+            reach[near.count] = far;
+            points[near.count++] = vec3(x->x, x->y, x->z);
+        }
+    }
+    collider_distances(collider, find->thing, &near);
+    for (u32 k = 0; k < near.count; k++) {
+        find->items |= distances[k] < reach[k] ? 1u << item[k] : 0;
+    }
+}
+
+static void test_moving(const Liquid *liquid, Find *find)
+{
+    const Collider *collider = &liquid->colliders[find->collider];
+    u32 base = find->block * BLOCK, last = u32_min(base + BLOCK, liquid->items);
+    for (u32 i = base; i < last; i++) {
+        ContactParticle particle = particle_of(liquid, i, WALL_FIND * liquid->def.spacing);
+        if (liquid->phase_of[i] == find->phase &&
+            collider->ops->may_meet(collider->of, find->thing, &particle, liquid->tick_s)) {
+            find->items |= 1u << (i - base);
+        }
+    }
+}
+
 static void test_finds(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
@@ -91,14 +143,16 @@ static void test_finds(void *context, u32 first, u32 end, u32 worker)
     PL_UNUSED(worker);
     for (u32 f = first; f < end; f++) {
         const Collider *collider = &liquid->colliders[finds[f].collider];
-        u32 base = finds[f].block * BLOCK;
-        for (u32 k = 0; k < BLOCK && base + k < liquid->items; k++) {
-            ContactParticle particle =
-                particle_of(liquid, base + k, WALL_FIND * liquid->def.spacing);
-            if (liquid->phase_of[base + k] == finds[f].phase &&
-                collider->ops->may_meet(collider->of, finds[f].thing, &particle, liquid->tick_s)) {
-                finds[f].items |= 1u << k;
-            }
+        const ContactBodyOps *bodies = contact_bodies(collider);
+        ContactBody body = {.moves = true};
+        if (bodies != NULL) {
+            bodies->describe(collider->of, finds[f].thing, &body);
+        }
+        if (body.moves) {
+            test_moving(liquid, &finds[f]);
+        } else {
+            Bounds bounds = bodies->bounds(collider->of, finds[f].thing);
+            test_static(liquid, &finds[f], &bounds);
         }
     }
 }

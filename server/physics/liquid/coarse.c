@@ -165,14 +165,14 @@ SIMD_INLINE void bin_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed)
     for (u32 a = 0; a < 3; a++) {
         ways[a] = at[a] - borders.at[a];
     }
-    const u32 *end = near_end(liquid, first);
-    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
-        Near8 n = near_of(places, at, near, kernel);
+    const NearRow *end = near_end(liquid, first);
+    for (const NearRow *near = near_first(liquid, first); near != end; near++) {
+        Near8 n = near_again(places, at, near);
         const f32x8 off[3] = {n.off.x, n.off.y, n.off.z};
         f32x8 c = n.over * n.w;
         if (mixed) {
             f32x8 trait[4];
-            gather_near(liquid->trait, near, trait);
+            gather_near(liquid->trait, near->item, trait);
             c = f32x8_select(trait[1] > zero, c * (0.5f * (trait[1] + own[1])), zero);
         }
         i32x8 beyond[3];

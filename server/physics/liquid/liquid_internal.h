@@ -25,6 +25,13 @@ typedef struct Four {
     f32 x, y, z, w;
 } Four;
 
+/* A row of the lists of eight items: a neighbour of each, as the place of its fours in an array
+ * (bytes), and, once `predict` has it in a step, the slope of the kernel over the distance. */
+typedef struct NearRow {
+    _Alignas(32) u32 item[8];
+    f32 over[8]; /* 1/m² */
+} NearRow;
+
 /* What passes need of a phase. */
 typedef struct PhaseFactors {
     f32 part;      /* φ: volume / spacing³ */
@@ -99,9 +106,10 @@ typedef struct LiquidHand {
     X(f32, inertia, 1)                                                                             \
     X(u32, pair_first, 1)                                                                          \
     X(u8, near_rows, 1)                                                                            \
+    X(u32, near_start, 1)                                                                          \
     X(u8, near_count, 1)                                                                           \
     X(u8, crowded, 1)                                                                              \
-    X(u32, near, LIQUID_NEIGHBOURS_MAX)
+    X(NearRow, near, LIQUID_NEIGHBOURS_MAX / 8)
 
 typedef struct LiquidPool LiquidPool;
 typedef struct LiquidBlock LiquidBlock;
@@ -140,8 +148,9 @@ struct Liquid {
     bool search_stale, moved_since;
     f32 search_reach, search_slack; /* m */
     f32 moved, fastest;             /* m since the search; m/s in the last step */
-    f32 extent[3];                  /* m, of the liquid at the start of the tick */
-    u32 *coarse_table;              /* cell of a coarse number */
+    f32 extent[3];                  /* m, of the liquid at the start of the tick, and its middle */
+    Vec3 middle;
+    u32 *coarse_table; /* cell of a coarse number */
     struct LiquidCoarse *coarse;
     u32 coarse_count, coarse_capacity, coarse_table_capacity;
     bool coarse_stale; /* to be built in the first step of a tick */

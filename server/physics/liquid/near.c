@@ -8,12 +8,13 @@
 
 enum {
     CANDIDATES_MAX = 4096, /* of one cell; more are dropped */
+    LIST = LIQUID_NEIGHBOURS_MAX + 24
 };
 
-/* Candidates of all items of one cell. */
+/* Candidates of the items within a box. */
 typedef struct Candidates {
-    i32 cell[3];
     u32 count;
+    f32 low[3], high[3]; /* m */
     u64 lanes[256];
     _Alignas(32) f32 x[CANDIDATES_MAX + 16], y[CANDIDATES_MAX + 16], z[CANDIDATES_MAX + 16];
     _Alignas(32) u32 item[CANDIDATES_MAX + 16];
@@ -39,21 +40,17 @@ SIMD_INLINE i32x8 load_items(const u32 *item)
     return v;
 }
 
-/* How far x is from the interval of a cell. */
+/* How far x is from an interval. */
 SIMD_INLINE f32x8 beyond(f32x8 x, f32 low, f32 high)
 {
     return x - f32x8_min(f32x8_max(x, f32x8_set(low)), f32x8_set(high));
 }
 
-/* Candidates within reach of the cell's box. */
+/* Candidates within reach of the box. */
 static void add_run(const Liquid *liquid, Candidates *all, u32 first, u32 end)
 {
-    f32 size = liquid_cell_size(liquid), reach2 = liquid->search_reach * liquid->search_reach;
-    f32 low[3], high[3];
-    for (u32 a = 0; a < 3; a++) {
-        low[a] = (f32)all->cell[a] * size;
-        high[a] = low[a] + size;
-    }
+    f32 reach2 = liquid->search_reach * liquid->search_reach;
+    const f32 *low = all->low, *high = all->high;
     for (u32 k = first; k < end && all->count < CANDIDATES_MAX; k += SIMD_LANES) {
         i32x8 item = liquid->moved_since ? load_items(liquid->order + k)
                                          : (i32)k + (i32x8){0, 1, 2, 3, 4, 5, 6, 7};
@@ -76,25 +73,55 @@ static void add_run(const Liquid *liquid, Candidates *all, u32 first, u32 end)
     }
 }
 
-static void find_candidates(const Liquid *liquid, const i32 cell[3], Candidates *all)
+/* Of the cells around those that the box reaches, row by row. */
+static void find_candidates(const Liquid *liquid, Candidates *all)
 {
     u32 width = 1u << liquid->cell_bits[0];
+    f32 per_cell = 1.0f / liquid_cell_size(liquid), reach = liquid->search_reach;
     const u32 *starts = liquid->moved_since ? liquid->search_starts : liquid->cell_starts;
-    memcpy(all->cell, cell, sizeof all->cell);
+    i32 low[3], high[3];
+    for (u32 a = 0; a < 3; a++) {
+        low[a] = axis_of(all->low[a] - reach, per_cell);
+        high[a] = axis_of(all->high[a] + reach, per_cell);
+        high[a] = i32_min(high[a], low[a] + (i32)(1u << liquid->cell_bits[a]) - 1);
+    }
+    u32 cells = (u32)(high[0] - low[0]) + 1;
     all->count = 0;
-    for (i32 z = cell[2] - 1; z <= cell[2] + 1; z++) {
-        for (i32 y = cell[1] - 1; y <= cell[1] + 1; y++) {
-            const i32 low[3] = {cell[0] - 1, y, z}, row[3] = {0, y, z};
-            u32 from = cell_number(liquid, low), base = cell_number(liquid, row);
-            u32 inside = u32_min(3, base + width - from); /* cells before the row wraps */
+    for (i32 z = low[2]; z <= high[2]; z++) {
+        for (i32 y = low[1]; y <= high[1]; y++) {
+            const i32 at[3] = {low[0], y, z}, row[3] = {0, y, z};
+            u32 from = cell_number(liquid, at), base = cell_number(liquid, row);
+            u32 inside = u32_min(cells, base + width - from); /* cells before the row wraps */
             add_run(liquid, all, starts[from], starts[from + inside]);
-            add_run(liquid, all, starts[base], starts[base + 3 - inside]);
+            add_run(liquid, all, starts[base], starts[base + cells - inside]);
         }
     }
     for (u32 k = all->count; k < all->count + 8; k++) {
         all->x[k] = all->y[k] = all->z[k] = 3e7f;
         all->item[k] = liquid->items;
     }
+}
+
+/* The items from `first` on that lie in a box no larger than a cell, and their candidates; returns
+ * their end. */
+static u32 find_group(const Liquid *liquid, u32 first, u32 end, Candidates *all)
+{
+    f32 size = liquid_cell_size(liquid);
+    Vec3 low = vec3_of(&liquid->place[first]), high = low;
+    u32 i = first + 1;
+    for (; i < end; i++) {
+        Vec3 at = vec3_of(&liquid->place[i]);
+        Vec3 least = vec3_min(low, at), most = vec3_max(high, at), wide = vec3_sub(most, least);
+        if (!(f32_max(wide.x, f32_max(wide.y, wide.z)) <= size)) {
+            break;
+        }
+        low = least;
+        high = most;
+    }
+    memcpy(all->low, &low, sizeof all->low);
+    memcpy(all->high, &high, sizeof all->high);
+    find_candidates(liquid, all);
+    return i;
 }
 
 /* The lanes of a mask in order, a byte each. */
@@ -125,47 +152,68 @@ static u32 find_near(const Candidates *all, const Four *at, f32 reach2, u32 *nea
     return found;
 }
 
+/* The lists of the items of a slice, as rows from `start` on; the rest of it is the dummy. Returns
+ * the rows. */
+static u32 write_slice(Liquid *liquid, u32 first, u32 lanes, u32 start, u32 lists[SIMD_LANES][LIST])
+{
+    u32 rows = 0;
+    for (u32 l = 0; l < lanes; l++) {
+        rows = u32_max(rows, liquid->near_count[first + l]);
+    }
+    liquid->near_rows[first / SIMD_LANES] = (u8)rows;
+    liquid->near_start[first / SIMD_LANES] = start;
+    i32x8 dummy = (i32)liquid->items - (i32x8){0};
+    for (u32 l = 0; l < SIMD_LANES; l++) {
+        u32 k = l < lanes ? liquid->near_count[first + l] : 0;
+        do { /* eight at a time, to the end of their whole rows */
+            memcpy(&lists[l][k], &dummy, sizeof dummy);
+            k += SIMD_LANES;
+        } while (k < rows);
+    }
+    NearRow *to = &liquid->near[start];
+    for (u32 k = 0; k < rows; k += SIMD_LANES) {
+        f32x8 m[SIMD_LANES];
+        for (u32 l = 0; l < SIMD_LANES; l++) {
+            m[l] = (f32x8)(load_items(&lists[l][k]) * (i32)sizeof(Four));
+        }
+        f32x8_transpose(m);
+        for (u32 l = 0; l < SIMD_LANES; l++) {
+            f32x8_store((f32 *)(void *)to[k + l].item, m[l]);
+        }
+    }
+    return rows;
+}
+
 static void find_neighbours(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
-    f32 per_cell = 1.0f / liquid_cell_size(liquid), reach = liquid->search_reach;
+    f32 reach = liquid->search_reach;
     Candidates all;
-    u32 near[LIQUID_NEIGHBOURS_MAX + 16];
-    all.cell[0] = INT32_MIN;
+    _Alignas(32) u32 lists[SIMD_LANES][LIST];
+    u32 group = first, start = first / SIMD_LANES * LIQUID_NEIGHBOURS_MAX;
     fill_lanes(all.lanes);
     PL_UNUSED(worker);
-    for (u32 k = first; k < end; k++) {
-        u32 i = liquid->moved_since ? liquid->order[k] : k;
-        const Four *at = &liquid->place[i];
-        const i32 cell[3] = {axis_of(at->x, per_cell), axis_of(at->y, per_cell),
-                             axis_of(at->z, per_cell)};
-        if (memcmp(cell, all.cell, sizeof cell) != 0) {
-            find_candidates(liquid, cell, &all);
-        }
-        u32 found = find_near(&all, at, reach * reach, near);
+    for (u32 i = first; i < end; i++) {
+        u32 lane = i % SIMD_LANES;
+        group = i == group ? find_group(liquid, i, end, &all) : group;
+        u32 found = find_near(&all, &liquid->place[i], reach * reach, lists[lane]);
         liquid->crowded[i] = found > LIQUID_NEIGHBOURS_MAX;
-        found = u32_min(found, LIQUID_NEIGHBOURS_MAX);
-        u32 *to = near_at(liquid, i, 0);
-        for (u32 n = 0; n < found; n++) {
-            to[(size_t)SIMD_LANES * n] = near[n] * (u32)sizeof(Four);
+        liquid->near_count[i] = (u8)u32_min(found, LIQUID_NEIGHBOURS_MAX);
+        if (lane + 1 == SIMD_LANES || i + 1 == end) {
+            start += write_slice(liquid, i - lane, lane + 1, start, lists);
         }
-        liquid->near_count[i] = (u8)found;
     }
 }
 
-/* Whole slices: the rest is the dummy. */
+/* Whole slices again, after lists got shorter. */
 static void fill_slices(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i += SIMD_LANES) {
-        u32 lanes = lanes_of(i, end), rows = 0;
-        for (u32 l = 0; l < lanes; l++) {
-            rows = u32_max(rows, liquid->near_count[i + l]);
-        }
-        liquid->near_rows[i / SIMD_LANES] = (u8)rows;
-        for (u32 l = 0; l < SIMD_LANES; l++) {
-            for (u32 k = l < lanes ? liquid->near_count[i + l] : 0; k < rows; k++) {
+        u32 rows = liquid->near_rows[i / SIMD_LANES];
+        for (u32 l = 0; l < lanes_of(i, end); l++) {
+            for (u32 k = liquid->near_count[i + l]; k < rows; k++) {
                 *near_at(liquid, i + l, k) = liquid->items * (u32)sizeof(Four);
             }
         }
@@ -258,6 +306,6 @@ void liquid_neighbours(Liquid *liquid)
     jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, find_neighbours, liquid);
     if (memchr(liquid->crowded, 1, liquid->items) != NULL) {
         make_mutual(liquid);
+        jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, fill_slices, liquid);
     }
-    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, fill_slices, liquid);
 }

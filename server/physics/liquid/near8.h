@@ -2,7 +2,9 @@
  * near8.h: eight items at a time, a lane each ("sliced ELLPACK", Kreutzer et al. 2014): a slice is
  * the items 8 s .. 8 s + 7, and row k of its list holds the k-th neighbour of each. Sums of an item
  * stay in its lane, in the order of its list. Lists are filled up with the dummy behind the last
- * item, which is too far for the kernel; lanes behind the last item compute finite nonsense.
+ * item, which is too far for the kernel; lanes behind the last item compute finite nonsense. A row
+ * is a cache line: after `predict` it holds the kernel's slope, so that the passes behind it only
+ * gather and add.
  * Layer: server/physics/liquid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_LIQUID_NEAR8_H
@@ -21,7 +23,7 @@ SIMD_INLINE void gather_fours(const Four *from, const u32 *item, f32x8 out[4])
 
 /* The same of a row of a list, which holds items times the size of their fours: an index that costs
  * nothing. */
-SIMD_INLINE void gather_near(const Four *from, const u32 *row, f32x8 out[4])
+SIMD_INLINE void gather_near(const Four *from, const u32 row[8], f32x8 out[4])
 {
     const char *base = (const char *)from;
     for (u32 k = 0; k < 4; k++) {
@@ -85,10 +87,10 @@ static inline Kernel kernel_of(const Liquid *liquid)
     return (Kernel){per, -12.0f * KERNEL_SUM * KERNEL_PEAK * per};
 }
 
-SIMD_INLINE Near8 near_of(const Four *places, const f32x8 at[4], const u32 *item, Kernel kernel)
+SIMD_INLINE Near8 near_of(const Four *places, const f32x8 at[4], const NearRow *row, Kernel kernel)
 {
     f32x8 place[4];
-    gather_near(places, item, place);
+    gather_near(places, row->item, place);
     Near8 n = {.off = {at[0] - place[0], at[1] - place[1], at[2] - place[2]}, .w = place[3]};
     n.r2 = vec3x8_dot(n.off, n.off);
     n.rest = kernel_rest(n.r2, kernel.per_reach2);
@@ -96,29 +98,32 @@ SIMD_INLINE Near8 near_of(const Four *places, const f32x8 at[4], const u32 *item
     return n;
 }
 
-/* The list of the slice at item `first`, and its end. */
-static inline const u32 *near_first(const Liquid *liquid, u32 first)
+/* The same but for `r2` and `rest`, after `predict`. */
+SIMD_INLINE Near8 near_again(const Four *places, const f32x8 at[4], const NearRow *row)
 {
-    const u32 *list = &liquid->near[(size_t)first * LIQUID_NEIGHBOURS_MAX];
-    const u32 *next = list + (size_t)SIMD_LANES * LIQUID_NEIGHBOURS_MAX;
-    for (u32 k = 0; k < 4; k++) { /* where the machine does not expect it */
-        __builtin_prefetch(next + 16 * k);
-    }
-    return list;
+    f32x8 place[4];
+    gather_near(places, row->item, place);
+    return (Near8){.off = {at[0] - place[0], at[1] - place[1], at[2] - place[2]},
+                   .w = place[3],
+                   .over = f32x8_load(row->over)};
 }
 
-static inline const u32 *near_end(const Liquid *liquid, u32 first)
+/* The list of the slice at item `first`, and its end: lists follow each other closely, so that the
+ * machine foresees them. */
+static inline NearRow *near_first(const Liquid *liquid, u32 first)
 {
-    u32 rows = liquid->near_rows[first / SIMD_LANES];
-    return &liquid->near[(size_t)first * LIQUID_NEIGHBOURS_MAX] + (size_t)SIMD_LANES * rows;
+    return &liquid->near[liquid->near_start[first / SIMD_LANES]];
+}
+
+static inline const NearRow *near_end(const Liquid *liquid, u32 first)
+{
+    return near_first(liquid, first) + liquid->near_rows[first / SIMD_LANES];
 }
 
 /* The place of an item's k-th neighbour. */
 static inline u32 *near_at(const Liquid *liquid, u32 i, u32 k)
 {
-    u32 lane = i % SIMD_LANES;
-    size_t first = (size_t)(i - lane) * LIQUID_NEIGHBOURS_MAX;
-    return &liquid->near[first + (size_t)SIMD_LANES * k + lane];
+    return &near_first(liquid, i)[k].item[i % SIMD_LANES];
 }
 
 /* Of a slice: volume / spacing³, 1 / mass (0: grains, which pressure does not move), grains or not,
@@ -142,13 +147,13 @@ SIMD_INLINE Vec3x8 vec3x8_zero(void)
 }
 
 /* Σ P ∇W of a slice, of the fourth numbers P of places. */
-SIMD_INLINE Vec3x8 push_of(const Liquid *liquid, u32 first, const f32x8 at[4], Kernel kernel)
+SIMD_INLINE Vec3x8 push_of(const Liquid *liquid, u32 first, const f32x8 at[4])
 {
     const Four *places = liquid->place;
     Vec3x8 sum = vec3x8_zero();
-    const u32 *end = near_end(liquid, first);
-    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
-        Near8 n = near_of(places, at, near, kernel);
+    const NearRow *end = near_end(liquid, first);
+    for (const NearRow *near = near_first(liquid, first); near != end; near++) {
+        Near8 n = near_again(places, at, near);
         sum = vec3x8_add_scaled(sum, n.over * n.w, n.off);
     }
     return sum;

@@ -99,11 +99,11 @@ SIMD_INLINE void surface_slice(Liquid *liquid, u32 first, Kernel kernel)
     f32x8 at[4], wall[4], own[4];
     Vec3x8 slope = vec3x8_zero();
     load_fours(places + first, at);
-    const u32 *end = near_end(liquid, first);
-    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
+    const NearRow *end = near_end(liquid, first);
+    for (const NearRow *near = near_first(liquid, first); near != end; near++) {
         Near8 n = near_of(places, at, near, kernel);
         f32x8 trait[4];
-        gather_near(liquid->trait, near, trait);
+        gather_near(liquid->trait, near->item, trait);
         slope = vec3x8_add_scaled(slope, n.over * trait[0], n.off);
     }
     load_fours(liquid->full + first, wall);
@@ -147,14 +147,15 @@ SIMD_INLINE Density density_of(const Liquid *liquid, u32 first, Kernel kernel, b
     } else {
         traits_of(liquid, first, mixed, own);
     }
-    const u32 *end = near_end(liquid, first);
-    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
+    const NearRow *end = near_end(liquid, first);
+    for (NearRow *near = near_first(liquid, first); near != end; near++) {
         Near8 n = near_of(places, at, near, kernel);
+        f32x8_store(near->over, n.over);
         Vec3x8 g = vec3x8_scale(n.off, n.over);
         sums.warm = vec3x8_add_scaled(sums.warm, n.w, g);
         if (mixed) {
             f32x8 trait[4];
-            gather_near(traits, near, trait);
+            gather_near(traits, near->item, trait);
             sums.sum += trait[0] * kernel_wide(n.rest);
             sums.slope = vec3x8_add_scaled(sums.slope, trait[0], g);
             sums.others += n.over * (0.5f * (trait[1] + own[1]));
@@ -271,24 +272,23 @@ typedef struct Flow {
     Vec3x8 drag, shifts;
 } Flow;
 
-SIMD_INLINE Flow flow_of(const Liquid *liquid, u32 first, const f32x8 at[4], Kernel kernel,
-                         bool mixed)
+SIMD_INLINE Flow flow_of(const Liquid *liquid, u32 first, const f32x8 at[4], bool mixed)
 {
     const Four *places = liquid->place;
     f32x8 v[4], own[4];
     Flow sums = {f32x8_set(0.0f), vec3x8_zero(), vec3x8_zero()};
     load_fours(liquid->motion + first, v);
     traits_of(liquid, first, mixed, own);
-    const u32 *end = near_end(liquid, first);
-    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
-        Near8 n = near_of(places, at, near, kernel);
+    const NearRow *end = near_end(liquid, first);
+    for (const NearRow *near = near_first(liquid, first); near != end; near++) {
+        Near8 n = near_again(places, at, near);
         f32x8 motion[4];
-        gather_near(liquid->motion, near, motion);
+        gather_near(liquid->motion, near->item, motion);
         Vec3x8 against = {v[0] - motion[0], v[1] - motion[1], v[2] - motion[2]};
         f32x8 over = n.over, thick = f32x8_min(motion[3], v[3]);
         if (mixed) {
             f32x8 trait[4];
-            gather_near(liquid->trait, near, trait);
+            gather_near(liquid->trait, near->item, trait);
             over = over * trait[0];
             thick = thick * (1.0f - trait[2] * own[2]); /* not between grains */
         }
@@ -324,7 +324,7 @@ SIMD_INLINE f32x8 wanted_of(f32x8 rates, f32x8 excess, f32 h)
     return rates + (settling_part * near_rest + closing) / h;
 }
 
-SIMD_INLINE void project_slice(Liquid *liquid, u32 first, u32 end, Kernel kernel, bool mixed)
+SIMD_INLINE void project_slice(Liquid *liquid, u32 first, u32 end, bool mixed)
 {
     f32 d = liquid->def.spacing, h = liquid->h;
     u32 lanes = lanes_of(first, end);
@@ -332,7 +332,7 @@ SIMD_INLINE void project_slice(Liquid *liquid, u32 first, u32 end, Kernel kernel
     f32 volume = liquid->thick ? 0.0f : d * d * d; /* that of thick liquids has acted */
     f32x8 unit = f32x8_set(2.0f * h * volume * liquid->factors[0].lightness);
     load_fours(liquid->place + first, at);
-    Flow flow = flow_of(liquid, first, at, kernel, mixed);
+    Flow flow = flow_of(liquid, first, at, mixed);
     load_fours(liquid->full + first, full);
     traits_of(liquid, first, mixed, own);
     for (u32 l = 0; mixed && l < SIMD_LANES; l++) {
@@ -371,26 +371,25 @@ static void loosen(void *context, u32 first, u32 end, u32 worker)
 static void project(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
-    Kernel kernel = kernel_of(liquid);
     PL_UNUSED(worker);
     if (liquid->mixed) {
         for (u32 i = first; i < end; i += SIMD_LANES) {
-            project_slice(liquid, i, end, kernel, true);
+            project_slice(liquid, i, end, true);
         }
     } else {
         for (u32 i = first; i < end; i += SIMD_LANES) {
-            project_slice(liquid, i, end, kernel, false);
+            project_slice(liquid, i, end, false);
         }
     }
 }
 
 /* ---- 3 ---- */
 
-SIMD_INLINE void correct_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed)
+SIMD_INLINE void correct_slice(Liquid *liquid, u32 first, bool mixed)
 {
     f32x8 at[4], full[4], own[4], v[4], change[4];
     load_fours(liquid->place + first, at);
-    Vec3x8 push = push_of(liquid, first, at, kernel);
+    Vec3x8 push = push_of(liquid, first, at);
     load_fours(liquid->full + first, full);
     load_fours(liquid->motion + first, v);
     load_fours(liquid->change + first, change);
@@ -405,15 +404,14 @@ SIMD_INLINE void correct_slice(Liquid *liquid, u32 first, Kernel kernel, bool mi
 static void correct(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
-    Kernel kernel = kernel_of(liquid);
     PL_UNUSED(worker);
     if (liquid->mixed) {
         for (u32 i = first; i < end; i += SIMD_LANES) {
-            correct_slice(liquid, i, kernel, true);
+            correct_slice(liquid, i, true);
         }
     } else {
         for (u32 i = first; i < end; i += SIMD_LANES) {
-            correct_slice(liquid, i, kernel, false);
+            correct_slice(liquid, i, false);
         }
     }
 }

@@ -333,7 +333,7 @@ static bool find_pools(Liquid *liquid)
         }
         for (u32 k = 0; k < AHEAD && !liquid->grains; k++) {
             u32 other = ahead_of(liquid, c, k);
-            if (starts[other] != starts[other + 1]) {
+            if (starts[other] != starts[other + 1] && parents[other] != parents[c]) {
                 unite(parents, c, other);
             }
         }

@@ -25,76 +25,103 @@ static const f32 smoothing = 0.05f;
 
 /* ---- operator ---- */
 
-SIMD_INLINE void answer_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed)
+/* Velocities by the pressures. Returns the part of λ A λ of each item, if all have one density. */
+SIMD_INLINE f32x8 answer_slice(Liquid *liquid, u32 first, bool mixed)
 {
-    f32x8 at[4], full[4], own[4];
-    load_fours(liquid->place + first, at);
-    Vec3x8 all = push_of(liquid, first, at, kernel);
-    load_fours(liquid->full + first, full);
+    const Four *places = liquid->place;
+    f32x8 at[4], full[4], own[4], rough = f32x8_set(0.0f);
+    Vec3x8 all = vec3x8_zero();
+    load_fours(places + first, at);
     traits_of(liquid, first, mixed, own);
+    const NearRow *end = near_end(liquid, first);
+    for (const NearRow *near = near_first(liquid, first); near != end; near++) {
+        Near8 n = near_again(places, at, near);
+        all = vec3x8_add_scaled(all, n.over * n.w, n.off);
+        rough += n.over * (n.w - at[3]);
+    }
+    load_fours(liquid->full + first, full);
     /* Grains are held by their contacts, which the operator does not know: taken as free to move, a
      * bed of them would let a liquid's pressure vanish and take in twice what its pores hold. */
     all = mixed ? vec3x8_scale(all, own[0]) : all;
     all = vec3x8_add_scaled(all, at[3], (Vec3x8){full[0], full[1], full[2]});
+    f32x8 energy = vec3x8_dot(all, all) + 2.0f * smoothing * (rough * at[3]);
     all = vec3x8_scale(all, own[1]);
-    store_fours(liquid->answer + first, all.x, all.y, all.z, at[3]);
+    Vec3x8 way = vec3x8_sub((Vec3x8){at[0], at[1], at[2]}, vec3x8_set(liquid->middle));
+    store_fours(liquid->answer + first, all.x, all.y, all.z, vec3x8_dot(all, way));
+    f32x8_store(liquid->image + first, 2.0f * smoothing * own[1] * rough);
+    return own[1] * energy + full[3] * (at[3] * at[3]);
 }
 
 static void answer(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
-    Kernel kernel = kernel_of(liquid);
+    f64 energy = 0.0;
     PL_UNUSED(worker);
-    if (liquid->mixed) {
-        for (u32 i = first; i < end; i += SIMD_LANES) {
-            answer_slice(liquid, i, kernel, true);
-        }
-    } else {
-        for (u32 i = first; i < end; i += SIMD_LANES) {
-            answer_slice(liquid, i, kernel, false);
+    for (u32 i = first; i < end; i += SIMD_LANES) {
+        f32x8 all = liquid->mixed ? answer_slice(liquid, i, true) : answer_slice(liquid, i, false);
+        for (u32 l = 0; l < lanes_of(i, end); l++) {
+            energy += (f64)all[l];
         }
     }
+    liquid->partials[first / LIQUID_GRAIN] = energy;
 }
 
-SIMD_INLINE f32x8 image_slice(const Liquid *liquid, u32 first, Kernel kernel, bool mixed)
+/* Σ ∇W · speed of the other, and the rough part, with several densities. */
+SIMD_INLINE f32x8 sums_mixed(const Liquid *liquid, u32 first, const f32x8 at[4], f32x8 *rough)
 {
-    const Four *places = liquid->place;
-    f32x8 at[4], full[4], own[4], speeds[4], zero = f32x8_set(0.0f), sum = zero, rough = zero;
-    load_fours(places + first, at);
-    traits_of(liquid, first, mixed, own);
-    const u32 *end = near_end(liquid, first);
-    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
-        Near8 n = near_of(places, at, near, kernel);
-        f32x8 speed[4], over = n.over;
-        gather_near(liquid->answer, near, speed);
-        if (mixed) {
-            f32x8 trait[4];
-            gather_near(liquid->trait, near, trait);
-            rough += f32x8_select(trait[1] > zero, over * (0.5f * (trait[1] + own[1])), zero) *
-                     (n.w - at[3]);
-            over = over * trait[0];
-        } else {
-            rough += over * (n.w - at[3]);
-        }
-        sum += over * vec3x8_dot((Vec3x8){speed[0], speed[1], speed[2]}, n.off);
+    f32x8 own[4], sum = f32x8_set(0.0f), zero = sum;
+    traits_of(liquid, first, true, own);
+    *rough = zero;
+    const NearRow *end = near_end(liquid, first);
+    for (const NearRow *near = near_first(liquid, first); near != end; near++) {
+        Near8 n = near_again(liquid->place, at, near);
+        f32x8 speed[4], trait[4];
+        gather_near(liquid->answer, near->item, speed);
+        gather_near(liquid->trait, near->item, trait);
+        f32x8 c = n.over * (0.5f * (trait[1] + own[1]));
+        *rough += f32x8_select(trait[1] > zero, c, zero) * (n.w - at[3]);
+        sum += n.over * trait[0] * vec3x8_dot((Vec3x8){speed[0], speed[1], speed[2]}, n.off);
     }
+    *rough = 2.0f * smoothing * *rough;
+    return sum;
+}
+
+/* The same of one density: places are in the fourth number of `answer`, so that a row asks for
+ * nothing else; the rough part is known. */
+SIMD_INLINE f32x8 sums_plain(const Liquid *liquid, u32 first, const f32x8 at[4])
+{
+    f32x8 along = f32x8_set(0.0f);
+    Vec3x8 sum = vec3x8_zero();
+    const NearRow *end = near_end(liquid, first);
+    for (const NearRow *near = near_first(liquid, first); near != end; near++) {
+        f32x8 speed[4], over = f32x8_load(near->over);
+        gather_near(liquid->answer, near->item, speed);
+        sum = vec3x8_add_scaled(sum, over, (Vec3x8){speed[0], speed[1], speed[2]});
+        along += over * speed[3];
+    }
+    Vec3x8 way = vec3x8_sub((Vec3x8){at[0], at[1], at[2]}, vec3x8_set(liquid->middle));
+    return vec3x8_dot(sum, way) - along;
+}
+
+SIMD_INLINE f32x8 image_slice(const Liquid *liquid, u32 first, bool mixed)
+{
+    f32x8 at[4], full[4], speeds[4], rough = f32x8_load(liquid->image + first);
+    load_fours(liquid->place + first, at);
+    f32x8 sum = mixed ? sums_mixed(liquid, first, at, &rough) : sums_plain(liquid, first, at);
     load_fours(liquid->full + first, full);
     load_fours(liquid->answer + first, speeds);
     f32x8 all = full[0] * speeds[0] + full[1] * speeds[1] + full[2] * speeds[2] - sum;
-    all += 2.0f * smoothing * (mixed ? rough : rough * own[1]);
-    all += full[3] * at[3];
-    return f32x8_and(f32x8_load(liquid->active + first) > zero, all);
+    all += rough + full[3] * at[3];
+    return f32x8_and(f32x8_load(liquid->active + first) > f32x8_set(0.0f), all);
 }
 
 static void image(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
-    Kernel kernel = kernel_of(liquid);
     f64 energy = 0.0;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i += SIMD_LANES) {
-        f32x8 all = liquid->mixed ? image_slice(liquid, i, kernel, true)
-                                  : image_slice(liquid, i, kernel, false);
+        f32x8 all = liquid->mixed ? image_slice(liquid, i, true) : image_slice(liquid, i, false);
         f32x8_store(liquid->image + i, all);
         for (u32 l = 0; l < lanes_of(i, end); l++) {
             energy += (f64)all[l] * (f64)liquid->place[i + l].w;
@@ -154,67 +181,104 @@ static void turn(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
+/* Pressures are not negative, and no greater than a step can bear: what a piston squeezes gives
+ * way. */
+static void bound_item(Liquid *liquid, u32 i, f32 unit)
+{
+    f32 most = unit * liquid->factors[liquid->phase_of[i]].mass;
+    f32 now = f32_clamp(liquid->pushes[i] + liquid->change[i].w, 0.0f, most);
+    now = liquid->active[i] > 0.0f ? now : 0.0f;
+    liquid->place[i].w = now - liquid->pushes[i];
+    liquid->pushes[i] = now;
+}
+
+static f32 bound_unit(const Liquid *liquid)
+{
+    f32 d = liquid->def.spacing;
+    return pressure_most * d * d / liquid->h;
+}
+
+static void bound(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    f32 unit = bound_unit(liquid);
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        bound_item(liquid, i, unit);
+    }
+}
+
 static void advance(void *context, u32 first, u32 end, u32 worker)
 {
     Vectors *v = context;
     Liquid *liquid = v->liquid;
+    f64 sum = 0.0;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
         if (liquid->active[i] > 0.0f) {
             liquid->change[i].w += v->step * liquid->place[i].w;
             liquid->residual[i] -= v->step * liquid->image[i];
+            sum += fabs((f64)liquid->residual[i]);
         }
     }
+    liquid->partials[first / LIQUID_GRAIN] = sum;
 }
 
-/* Pressures are not negative, and no greater than a step can bear: what a piston squeezes gives
- * way. */
-static void bound(void *context, u32 first, u32 end, u32 worker)
+/* The same and `bound`. */
+static void advance_last(void *context, u32 first, u32 end, u32 worker)
 {
-    Liquid *liquid = context;
-    f32 d = liquid->def.spacing, unit = pressure_most * d * d / liquid->h;
+    Vectors *v = context;
+    Liquid *liquid = v->liquid;
+    f32 unit = bound_unit(liquid);
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
-        f32 most = unit * liquid->factors[liquid->phase_of[i]].mass;
-        f32 now = f32_clamp(liquid->pushes[i] + liquid->change[i].w, 0.0f, most);
-        now = liquid->active[i] > 0.0f ? now : 0.0f;
-        liquid->place[i].w = now - liquid->pushes[i];
-        liquid->pushes[i] = now;
+        f32 part = liquid->active[i] > 0.0f ? v->step * liquid->place[i].w : 0.0f;
+        liquid->change[i].w += part;
+        bound_item(liquid, i, unit);
     }
 }
 
-/* Preconditioned conjugate gradients for what `change` then adds to the pressures. */
+/* Preconditioned conjugate gradients for what `change` then adds to the pressures. Where a round is
+ * known to be the last one, its image is not needed: of one density, `answer` tells its energy. */
 static u32 iterate(Liquid *liquid)
 {
     u32 n = liquid->items, round = 0;
-    bool fast = liquid->fastest * liquid->h > fast_way * liquid->def.spacing;
+    bool fast = liquid->fastest * liquid->h > fast_way * liquid->def.spacing, last = false;
     u32 usual = fast ? ROUNDS_FAST : ROUNDS;
     Vectors v = {liquid, 0.0f};
     f64 size = 0.0;
-    for (;; round++) {
-        jobs_run(liquid->jobs, n, LIQUID_GRAIN, measure, liquid);
+    jobs_run(liquid->jobs, n, LIQUID_GRAIN, measure, liquid);
+    for (; !last; round++) {
         f64 left = total(liquid) * (f64)liquid->h / (f64)n;
         u32 most = left > (f64)bad ? ROUNDS_MOST : usual;
         if (round >= most || !(left > (f64)good_enough)) {
             break;
         }
+        last = round + 1 == most && !liquid->mixed;
         liquid_coarse_solve(liquid);
         jobs_run(liquid->jobs, n, LIQUID_GRAIN, condition, liquid);
         f64 now = total(liquid);
         if (!(now > 0.0)) {
+            last = false;
             break;
         }
         v.step = round != 0 ? (f32)(now / size) : 0.0f;
         size = now;
         jobs_run(liquid->jobs, n, LIQUID_GRAIN, turn, &v);
         jobs_run(liquid->jobs, n, LIQUID_GRAIN, answer, liquid);
-        jobs_run(liquid->jobs, n, LIQUID_GRAIN, image, liquid);
+        if (!last) {
+            jobs_run(liquid->jobs, n, LIQUID_GRAIN, image, liquid);
+        }
         f64 energy = total(liquid);
         if (!(energy > 0.0)) {
+            last = false;
             break;
         }
         v.step = (f32)(size / energy);
-        jobs_run(liquid->jobs, n, LIQUID_GRAIN, advance, &v);
+        jobs_run(liquid->jobs, n, LIQUID_GRAIN, last ? advance_last : advance, &v);
+    }
+    if (!last) {
+        jobs_run(liquid->jobs, n, LIQUID_GRAIN, bound, liquid);
     }
     return round;
 }
@@ -226,5 +290,4 @@ void liquid_solve(Liquid *liquid)
         liquid->coarse_stale = false;
     }
     liquid->rounds = iterate(liquid);
-    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, bound, liquid);
 }

@@ -142,6 +142,10 @@ void liquid_sort(Liquid *liquid)
         show_sleepers(liquid);
         return;
     }
+    f32 half = 0.5f * liquid_cell_size(liquid);
+    liquid->middle = vec3(half * (f32)((i64)most[0] + (i64)least[0] + 1),
+                          half * (f32)((i64)most[1] + (i64)least[1] + 1),
+                          half * (f32)((i64)most[2] + (i64)least[2] + 1));
     for (u32 k = 0; k < 3; k++) {
         liquid->extent[k] = (f32)((i64)most[k] - (i64)least[k] + 1) * liquid_cell_size(liquid);
     }

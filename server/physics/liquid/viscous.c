@@ -84,15 +84,15 @@ SIMD_INLINE Friction friction_of(const Liquid *liquid, const Four *from, u32 fir
     load_fours(places + first, at);
     load_fours(from + first, u);
     traits_of(liquid, first, mixed, own);
-    const u32 *end = near_end(liquid, first);
-    for (const u32 *near = near_first(liquid, first); near != end; near += SIMD_LANES) {
-        Near8 n = near_of(places, at, near, kernel);
+    const NearRow *end = near_end(liquid, first);
+    for (const NearRow *near = near_first(liquid, first); near != end; near++) {
+        Near8 n = near_again(places, at, near);
         f32x8 other[4];
-        gather_near(from, near, other);
+        gather_near(from, near->item, other);
         f32x8 k = n.over * f32x8_min(other[3], u[3]);
         if (mixed) {
             f32x8 trait[4];
-            gather_near(liquid->trait, near, trait);
+            gather_near(liquid->trait, near->item, trait);
             k = k * trait[0] * (1.0f - trait[2] * own[2]); /* not between grains */
         }
         out.all += k;

@@ -2,9 +2,12 @@
 #include "protocol/record/world_file.h"
 
 #include "protocol/record/build_text.h"
+#include "shared/base/clock.h"
 #include "shared/base/file.h"
 #include "shared/base/hash.h"
+#include "shared/base/version.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -66,6 +69,19 @@ static u8 *pack(const WorldFile *file, size_t *packed)
     }
     *packed = to.pos;
     return out;
+}
+
+WorldFile world_file_of(const Scene *scene, u64 tick, const u8 *image, u64 image_bytes)
+{
+    WorldFile file = {.tick = tick,
+                      .tick_rate = scene->tick_rate,
+                      .created_unix_s = clock_unix_s(),
+                      .scene = scene->bytes,
+                      .scene_bytes = scene->byte_count,
+                      .image = image,
+                      .image_bytes = image_bytes};
+    snprintf(file.build, sizeof file.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
+    return file;
 }
 
 int world_file_write(const char *path, const WorldFile *file, ErrorText *error)

@@ -7,6 +7,7 @@
 #ifndef PLENUM_PROTOCOL_RECORD_WORLD_FILE_H
 #define PLENUM_PROTOCOL_RECORD_WORLD_FILE_H
 
+#include "protocol/scene/scene.h"
 #include "shared/base/error.h"
 
 PL_BEGIN_C
@@ -32,6 +33,9 @@ typedef struct WorldFile {
     u8 *owned; /* of a file that was read: holds all three */
 } WorldFile;
 
+/* A world to be written: its scene, at this tick of its own, with an image that stays the caller's;
+ * of this build, saved now. */
+WorldFile world_file_of(const Scene *scene, u64 tick, const u8 *image, u64 image_bytes);
 /* Compresses and writes; replaces what was there, atomically. Blocks until the disk has it. 0 or a
  * negative Error with a text. */
 int world_file_write(const char *path, const WorldFile *file, ErrorText *error);

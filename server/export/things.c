@@ -120,8 +120,9 @@ static int form_cloth(ExportThing *thing, const SoftMesh *mesh)
     return ERROR_OK;
 }
 
-static int form_points(ExportThing *thing, const Scene *scene)
+static int form_points(ExportThing *thing, const Things *things)
 {
+    const Scene *scene = things->scene;
     const Appearance *appearance = &thing->entity.appearance;
     const SoftMesh *mesh = appearance->soft != 0 ? &scene->soft_meshes[appearance->soft - 1] : NULL;
     thing->visible = appearance->kind != APPEARANCE_NONE && !appearance_is_clear(appearance);
@@ -138,27 +139,34 @@ static int form_points(ExportThing *thing, const Scene *scene)
     return ERROR_OK;
 }
 
-static int form_of(const Things *things, ExportThing *thing)
+static int form_poses(ExportThing *thing, const Things *things)
+{
+    PL_UNUSED(things);
+    const Appearance *appearance = &thing->entity.appearance;
+    thing->form = thing->entity.count > 0 ? EXPORT_BODY : EXPORT_NOTHING;
+    thing->visible = appearance->kind == APPEARANCE_SHAPE && !appearance_is_clear(appearance);
+    return ERROR_OK;
+}
+
+static int form_heights(ExportThing *thing, const Things *things)
 {
     const FieldDesc *field = &things->fields->fields[thing->entity.field];
-    const Appearance *appearance = &thing->entity.appearance;
-    switch (field->kind) {
-    case FIELD_POSES:
-        thing->form = thing->entity.count > 0 ? EXPORT_BODY : EXPORT_NOTHING;
-        thing->visible = appearance->kind == APPEARANCE_SHAPE && !appearance_is_clear(appearance);
-        return ERROR_OK;
-    case FIELD_POINTS:
-        return form_points(thing, things->scene);
-    case FIELD_GRID2:
-        thing->form = EXPORT_SURFACE;
-        thing->visible = appearance->kind != APPEARANCE_NONE;
-        thing->vertices = field->capacity;
-        return field->dims[0] > 1 && field->dims[1] > 1
-                   ? indices_grid(thing, field->dims[0], field->dims[1], true)
-                   : ERROR_OK;
-    default:
-        return ERROR_OK;
-    }
+    thing->form = EXPORT_SURFACE;
+    thing->visible = thing->entity.appearance.kind != APPEARANCE_NONE;
+    thing->vertices = field->capacity;
+    return field->dims[0] > 1 && field->dims[1] > 1
+               ? indices_grid(thing, field->dims[0], field->dims[1], true)
+               : ERROR_OK;
+}
+
+/* By kind of field, NULL: nothing to export. A thing's form, and what of it never changes. */
+static int (*const forms[FIELD_KIND_COUNT])(ExportThing *thing, const Things *things) = {
+    [FIELD_POSES] = form_poses, [FIELD_POINTS] = form_points, [FIELD_GRID2] = form_heights};
+
+static int form_of(const Things *things, ExportThing *thing)
+{
+    u32 kind = things->fields->fields[thing->entity.field].kind;
+    return forms[kind] != NULL ? forms[kind](thing, things) : ERROR_OK;
 }
 
 /* ---- who is there ---- */

@@ -4,7 +4,6 @@
 #include "shared/base/check.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
-#include "shared/base/version.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -178,16 +177,9 @@ void checkpointer_give(Checkpointer *checkpointer, u64 tick, u8 *image, size_t b
     }
     c->image = image;
     c->note = copy;
-    c->next = (WorldFile){.tick = tick,
-                          .tick_rate = c->scene->tick_rate,
-                          .created_unix_s = clock_unix_s(),
-                          .scene = c->scene->bytes,
-                          .scene_bytes = c->scene->byte_count,
-                          .image = image,
-                          .image_bytes = bytes,
-                          .note = copy,
-                          .note_bytes = copy != NULL ? note_bytes : 0};
-    snprintf(c->next.build, sizeof c->next.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
+    c->next = world_file_of(c->scene, tick, image, bytes);
+    c->next.note = copy;
+    c->next.note_bytes = copy != NULL ? note_bytes : 0;
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->mutex);
 }

@@ -6,7 +6,6 @@
 #include "server/host/source_world_internal.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
-#include "shared/base/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,15 +56,8 @@ void sim_save(WorldSource *s, u64 tick)
         return;
     }
     s->saving_tick = tick;
-    s->saving = (WorldFile){.tick = world_tick_number(s->world),
-                            .tick_rate = s->scene->tick_rate,
-                            .created_unix_s = clock_unix_s(),
-                            .scene = s->scene->bytes,
-                            .scene_bytes = s->scene->byte_count,
-                            .image = image,
-                            .image_bytes = bytes,
-                            .owned = image};
-    snprintf(s->saving.build, sizeof s->saving.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
+    s->saving = world_file_of(s->scene, world_tick_number(s->world), image, bytes);
+    s->saving.owned = image;
     pthread_mutex_lock(&s->mutex); /* the host joins it as soon as it has ended */
     s->save_writes = pthread_create(&s->save_writer, NULL, write_main, s) == 0;
     bool writes = s->save_writes;

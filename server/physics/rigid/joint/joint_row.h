@@ -23,15 +23,20 @@ typedef struct JointPose {
     f32 value;     /* angle of the free motion */
 } JointPose;
 
+/* The arms of a joint from its bodies' centres to its anchors. */
+typedef struct JointArms {
+    Vec3 local_a, local_b;            /* m, in the frames of the bodies */
+    Vec3 start_a, start_b, start_gap; /* m, world axes, at the start of the tick */
+} JointArms;
+
 struct JointRow {
     u32 a, b, joint;
     JointKind kind;
     u32 flags;
-    Vec3 local_a, local_b; /* m, arms in the frames of the bodies */
+    JointArms arms;
     Quat local_frame_a, local_frame_b;
-    Vec3 start_a, start_b, start_gap; /* at the start of the tick */
-    JointPose pose;                   /* after the last integration */
-    f32 lower, upper, rest;           /* rad or m */
+    JointPose pose;         /* after the last integration */
+    f32 lower, upper, rest; /* rad or m */
     f32 cos_swing, sin_swing;
     f32 speed, impulse_max;       /* of the motor */
     f32 stiffness, damping, mass; /* N/m, kg: see SpringStep; and the effective mass of the free
@@ -122,16 +127,15 @@ SpringStep spring_step(f32 frequency_hz, f32 damping_ratio, f32 h);
 struct DryRow {
     u32 a, b, joint;
     JointKind kind;
-    Vec3 local_a, local_b;            /* m, arms in the frames of the bodies */
-    Vec3 start_a, start_b, start_gap; /* at the start of the tick */
-    Vec3 local_x, local_y;            /* universal: its axes, in the frames of a and b */
-    Vec3 arm_a, arm_b;                /* m, to b's anchor, where both forces act */
-    Vec3 share[3];                    /* impulse at the point per unit moment */
-    Symmetric3 response;              /* of the rotation of b relative to a, the point held */
-    Vec3 axes[2];                     /* universal: moments that leave its locked rotation alone */
-    f32 most;                         /* N m s in a step */
-    Vec3 impulse;                     /* N m s: see JointLoad */
-    Vec3 sum_force, sum_moment;       /* of the substeps so far, on b at the anchor */
+    JointArms arms;
+    Vec3 local_x, local_y;      /* universal: its axes, in the frames of a and b */
+    Vec3 arm_a, arm_b;          /* m, to b's anchor, where both forces act */
+    Vec3 share[3];              /* impulse at the point per unit moment */
+    Symmetric3 response;        /* of the rotation of b relative to a, the point held */
+    Vec3 axes[2];               /* universal: moments that leave its locked rotation alone */
+    f32 most;                   /* N m s in a step */
+    Vec3 impulse;               /* N m s: see JointLoad */
+    Vec3 sum_force, sum_moment; /* of the substeps so far, on b at the anchor */
 };
 
 /* solve_joint_friction.c */

@@ -112,4 +112,32 @@ static inline Vec3 share_of_point(const Sides *sides, Vec3 arm_a, Vec3 arm_b,
     Vec3 moved = vec3_add(vec3_cross(rotation_b, arm_b), vec3_cross(rotation_a, arm_a));
     return vec3_neg(symmetric_mul(mass, moved));
 }
+/* Of a joint's definition; a and b: slots or JOINT_WORLD. */
+static inline JointArms arms_of(const Rigid *rigid, const JointDef *def, u32 a, u32 b,
+                                const Vec3 anchors[2])
+{
+    JointArms arms = {.start_gap = vec3_sub(anchors[1], anchors[0])};
+    if (a != JOINT_WORLD) {
+        arms.local_a = vec3_sub(def->anchor_a, rigid->bodies[a].centre);
+    }
+    if (b != JOINT_WORLD) {
+        arms.local_b = vec3_sub(def->anchor_b, rigid->bodies[b].centre);
+    }
+    arms.start_a = quat_rotate(orientation_of(rigid, a), arms.local_a);
+    arms.start_b = quat_rotate(orientation_of(rigid, b), arms.local_b);
+    return arms;
+}
+
+/* Writes the arms of now; returns the gap (m) from a's anchor to b's: from small differences, so
+ * that no precision is lost far from the origin. */
+static inline Vec3 arms_now(const Rigid *rigid, const JointArms *arms, u32 a, u32 b, Vec3 *arm_a,
+                            Vec3 *arm_b)
+{
+    *arm_a = quat_rotate(orientation_of(rigid, a), arms->local_a);
+    *arm_b = quat_rotate(orientation_of(rigid, b), arms->local_b);
+    Vec3 moved_a = vec3_add(state_of(rigid, a)->shift, vec3_sub(*arm_a, arms->start_a));
+    Vec3 moved_b = vec3_add(state_of(rigid, b)->shift, vec3_sub(*arm_b, arms->start_b));
+    return vec3_add(arms->start_gap, vec3_sub(moved_b, moved_a));
+}
+
 #endif

@@ -95,12 +95,8 @@ static Vec3 bearing_axis(const Symmetric3 *response, Vec3 axis, Vec3 normal)
 static void dry_follow(const Rigid *rigid, DryRow *row, const Sides *sides)
 {
     Quat qa = orientation_of(rigid, row->a), qb = orientation_of(rigid, row->b);
-    Vec3 arm_a = quat_rotate(qa, row->local_a);
-    row->arm_b = quat_rotate(qb, row->local_b);
-    /* From small differences, so that no precision is lost far from the origin. */
-    Vec3 moved_a = vec3_add(state_of(rigid, row->a)->shift, vec3_sub(arm_a, row->start_a));
-    Vec3 moved_b = vec3_add(state_of(rigid, row->b)->shift, vec3_sub(row->arm_b, row->start_b));
-    row->arm_a = vec3_add(arm_a, vec3_add(row->start_gap, vec3_sub(moved_b, moved_a)));
+    Vec3 arm_a, gap = arms_now(rigid, &row->arms, row->a, row->b, &arm_a, &row->arm_b);
+    row->arm_a = vec3_add(arm_a, gap);
     find_response(row, sides);
     if (row->kind == JOINT_UNIVERSAL) {
         Vec3 about_x = quat_rotate(qa, row->local_x), about_y = quat_rotate(qb, row->local_y);
@@ -121,15 +117,7 @@ void joint_dry_prepare(const Rigid *rigid, DryRow *row, u32 slot, f32 h)
     Vec3 anchors[2];
     Quat frames[2];
     joint_frames(rigid, def, anchors, frames);
-    row->start_gap = vec3_sub(anchors[1], anchors[0]);
-    if (row->a != JOINT_WORLD) {
-        row->local_a = vec3_sub(def->anchor_a, rigid->bodies[row->a].centre);
-    }
-    if (row->b != JOINT_WORLD) {
-        row->local_b = vec3_sub(def->anchor_b, rigid->bodies[row->b].centre);
-    }
-    row->start_a = quat_rotate(orientation_of(rigid, row->a), row->local_a);
-    row->start_b = quat_rotate(orientation_of(rigid, row->b), row->local_b);
+    row->arms = arms_of(rigid, def, row->a, row->b, anchors);
     row->local_x = quat_rotate(def->frame_a, vec3(1.0f, 0.0f, 0.0f));
     row->local_y = quat_rotate(def->frame_b, vec3(0.0f, 1.0f, 0.0f));
     row->most = def->friction * h;

@@ -26,11 +26,7 @@ static inline JointPose pose_now(const Rigid *rigid, const JointRow *row)
     const BodyState *a = state_of(rigid, row->a), *b = state_of(rigid, row->b);
     Quat qa = orientation_of(rigid, row->a), qb = orientation_of(rigid, row->b);
     JointPose pose;
-    pose.arm_a = quat_rotate(qa, row->local_a);
-    pose.arm_b = quat_rotate(qb, row->local_b);
-    Vec3 moved_a = vec3_add(a->shift, vec3_sub(pose.arm_a, row->start_a));
-    Vec3 moved_b = vec3_add(b->shift, vec3_sub(pose.arm_b, row->start_b));
-    pose.gap = vec3_add(row->start_gap, vec3_sub(moved_b, moved_a));
+    pose.gap = arms_now(rigid, &row->arms, row->a, row->b, &pose.arm_a, &pose.arm_b);
     pose.frame_a = quat_mul(qa, row->local_frame_a);
     pose.frame_b = quat_mul(qb, row->local_frame_b);
     pose.rotation = vec3_sub(b->rotation, a->rotation);
@@ -648,17 +644,9 @@ void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h)
     Vec3 anchors[2];
     Quat frames[2];
     joint_frames(rigid, def, anchors, frames);
-    row->start_gap = vec3_sub(anchors[1], anchors[0]);
+    row->arms = arms_of(rigid, def, row->a, row->b, anchors);
     row->local_frame_a = def->frame_a;
     row->local_frame_b = def->frame_b;
-    if (row->a != JOINT_WORLD) {
-        row->local_a = vec3_sub(def->anchor_a, rigid->bodies[row->a].centre);
-    }
-    if (row->b != JOINT_WORLD) {
-        row->local_b = vec3_sub(def->anchor_b, rigid->bodies[row->b].centre);
-    }
-    row->start_a = quat_rotate(orientation_of(rigid, row->a), row->local_a);
-    row->start_b = quat_rotate(orientation_of(rigid, row->b), row->local_b);
     row->pose = pose_now(rigid, row);
     if (is_angular(row->kind)) {
         row->pose.value = joint_twist(frames[0], frames[1]);

@@ -12,6 +12,7 @@
 #include "server/host/frame_queue.h"
 #include "server/host/recorder.h"
 #include "server/host/source_relay.h"
+#include "server/host/world_chain.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
@@ -43,7 +44,7 @@ typedef struct BrokerSource {
     /* ---- the follower's ---- */
     Broker *broker;
     Follow *follow;
-    WorldCopy *world; /* the newest; NULL before the first */
+    WorldChain worlds;
     RecordingHead head;
     EntityList before; /* entities before the next frame, for the recording's HEAD */
     BrokerFrom from;   /* where to begin ... */
@@ -72,11 +73,6 @@ typedef struct BrokerSource {
     ErrorText fails; /* why there is none */
     u64 tick, frame_ns;
     SourceStatus status;
-
-    /* ---- the host's ---- */
-    WorldCopy *taken; /* of the last frame taken; the oldest world kept */
-    EntityList entities;
-    u64 taken_tick;
 } BrokerSource;
 
 static BrokerSource *from(Source *source)
@@ -102,7 +98,7 @@ static void recorder_start(BrokerSource *s, const Frame *frame)
     RecordingHead head = s->head;
     const RecorderOptions options = {.path = s->options.record_path,
                                      .force = s->options.record_force};
-    head.world = s->world->message;
+    head.world = s->worlds.newest->message;
     head.world.tick = frame->tick;
     head.world.entities = s->before.items;
     head.world.entity_count = s->before.count;
@@ -136,14 +132,7 @@ static void frame_record(BrokerSource *s, Frame *frame, bool anew, const Input *
 static void world_receive(void *context, WorldCopy *world, const RecordingHead *head)
 {
     BrokerSource *s = context;
-    pthread_mutex_lock(&s->mutex);
-    if (s->world == NULL) {
-        s->taken = world;
-    } else {
-        s->world->next = world;
-    }
-    pthread_mutex_unlock(&s->mutex);
-    s->world = world;
+    world_chain_add(&s->worlds, world, &s->mutex);
     s->head = *head;
     s->head.parent = (RecordingParent){0};
     entity_list_clear(&s->before);
@@ -427,42 +416,17 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
     return ERROR_OK;
 }
 
-/* Finds the frame's world and frees those before it. */
-static void world_take(BrokerSource *s, const Frame *frame)
-{
-    while (s->taken->fields != frame->fields) {
-        pthread_mutex_lock(&s->mutex);
-        WorldCopy *next = s->taken->next;
-        pthread_mutex_unlock(&s->mutex);
-        if (next == NULL) {
-            return;
-        }
-        entity_list_clear(&s->entities); /* its shapes point into the scene */
-        world_copy_destroy(s->taken);
-        s->taken = next;
-    }
-    s->entities.scene = s->taken->scene;
-}
-
 static Frame *source_take(Source *source)
 {
     BrokerSource *s = from(source);
     Frame *frame = frame_queue_take(&s->made, &s->mutex, &s->changed);
-    if (frame != NULL) {
-        world_take(s, frame);
-        s->taken_tick = frame->tick;
-        (void)entity_list_frame(&s->entities, frame);
-    }
+    world_chain_take(&s->worlds, frame, &s->mutex);
     return frame;
 }
 
 static void source_describe(Source *source, MessageWorld *out)
 {
-    BrokerSource *s = from(source);
-    *out = s->taken->message;
-    out->tick = s->taken_tick;
-    out->entities = s->entities.items;
-    out->entity_count = s->entities.count;
+    world_chain_describe(&from(source)->worlds, out);
 }
 
 static u32 source_input(Source *source, const Input *inputs, u32 count)
@@ -547,12 +511,7 @@ static void source_destroy(Source *source)
     frame_queue_clear(&s->made);
     frame_release(s->skipped);
     entity_list_finish(&s->before);
-    entity_list_finish(&s->entities);
-    while (s->taken != NULL) {
-        WorldCopy *next = s->taken->next;
-        world_copy_destroy(s->taken);
-        s->taken = next;
-    }
+    world_chain_finish(&s->worlds);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->mutex);
     free(s);

@@ -70,44 +70,19 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
     return ERROR_OK;
 }
 
-/* Finds the frame's world and frees those before it. */
-static void world_take(RelaySource *s, const Frame *frame)
-{
-    while (s->taken->fields != frame->fields) {
-        pthread_mutex_lock(&s->mutex);
-        WorldCopy *next = s->taken->next;
-        pthread_mutex_unlock(&s->mutex);
-        if (next == NULL) {
-            return;
-        }
-        entity_list_clear(&s->entities); /* its shapes point into the scene */
-        s->entities.scene = next->scene;
-        world_copy_destroy(s->taken);
-        s->taken = next;
-    }
-}
-
 static Frame *source_take(Source *source)
 {
     RelaySource *s = from(source);
     pthread_mutex_lock(&s->mutex);
     Frame *frame = frame_queue_pop(&s->made);
     pthread_mutex_unlock(&s->mutex);
-    if (frame != NULL) {
-        world_take(s, frame);
-        s->taken_tick = frame->tick;
-        (void)entity_list_frame(&s->entities, frame);
-    }
+    world_chain_take(&s->worlds, frame, &s->mutex);
     return frame;
 }
 
 static void source_describe(Source *source, MessageWorld *out)
 {
-    RelaySource *s = from(source);
-    *out = s->taken->message;
-    out->tick = s->taken_tick;
-    out->entities = s->entities.items;
-    out->entity_count = s->entities.count;
+    world_chain_describe(&from(source)->worlds, out);
 }
 
 static u32 source_input(Source *source, const Input *inputs, u32 count)
@@ -238,12 +213,7 @@ static void source_destroy(Source *source)
     span_coder_destroy(s->coder);
     entity_list_finish(&s->now);
     entity_list_finish(&s->sent);
-    entity_list_finish(&s->entities);
-    while (s->taken != NULL) {
-        WorldCopy *next = s->taken->next;
-        world_copy_destroy(s->taken);
-        s->taken = next;
-    }
+    world_chain_finish(&s->worlds);
     presence_list_finish(&s->presences);
     free(s->users);
     free(s->events);

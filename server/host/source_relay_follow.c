@@ -62,7 +62,7 @@ static void recorder_follow(RelaySource *s, const MessageWorld *described)
         recorder_end(s);
     } else if (s->options.record_path != NULL && s->stats.worlds == 0) {
         ErrorText error = {0};
-        RecordingHead head = {.tick_rate = s->world->scene->tick_rate,
+        RecordingHead head = {.tick_rate = s->worlds.newest->scene->tick_rate,
                               .created_unix_s = clock_unix_s(),
                               .world = *described};
         RecorderOptions options = {.path = s->options.record_path,
@@ -82,7 +82,7 @@ static void recorder_follow(RelaySource *s, const MessageWorld *described)
  * show that the world is a different one after all (whole_receive). */
 static bool world_continue(RelaySource *s, WorldCopy *again)
 {
-    int result = entities_copy(&s->now, s->world, &again->entities);
+    int result = entities_copy(&s->now, s->worlds.newest, &again->entities);
     world_copy_destroy(again);
     s->diverged = true;
     return result == 0;
@@ -90,15 +90,8 @@ static bool world_continue(RelaySource *s, WorldCopy *again)
 
 static bool world_replace(RelaySource *s, WorldCopy *world, const MessageWorld *described)
 {
-    bool other = !world_copy_same(s->world, world);
-    pthread_mutex_lock(&s->mutex);
-    if (s->world == NULL) {
-        s->taken = world;
-    } else {
-        s->world->next = world;
-    }
-    pthread_mutex_unlock(&s->mutex);
-    s->world = world;
+    bool other = !world_copy_same(s->worlds.newest, world);
+    world_chain_add(&s->worlds, world, &s->mutex);
     s->anew = true;
     s->diverged = false;
     s->begun = false;
@@ -123,14 +116,14 @@ static void world_receive(RelaySource *s, const MessageWorld *message)
         upstream_world(s->upstream, false);
         return;
     }
-    bool goes_on = s->same && s->begun && world_copy_same(s->world, world);
+    bool goes_on = s->same && s->begun && world_copy_same(s->worlds.newest, world);
     s->same = false; /* a second world in one session is a new one */
     frame_assembly_destroy(s->assembly);
     s->assembly = NULL;
     s->event_count = 0;
     bool valid = goes_on ? world_continue(s, world) : world_replace(s, world, message);
     if (valid) {
-        s->assembly = frame_assembly_create(s->world->fields, s->coder);
+        s->assembly = frame_assembly_create(s->worlds.newest->fields, s->coder);
     }
     s->epoch = message->epoch;
     s->world_ns = s->now_ns;
@@ -167,7 +160,7 @@ static Frame *frame_begin(RelaySource *s, u64 tick)
 {
     Frame *frame;
     if (s->anew) {
-        frame = frame_create(s->world->fields, tick, 1 + s->now.count);
+        frame = frame_create(s->worlds.newest->fields, tick, 1 + s->now.count);
         if (frame != NULL) {
             frame->events[0].kind = EVENT_RESET;
             for (u32 i = 0; i < s->now.count; i++) {
@@ -177,13 +170,14 @@ static Frame *frame_begin(RelaySource *s, u64 tick)
             s->event_count = 0;
         }
     } else if (s->diverged) {
-        frame = frame_create(s->world->fields, tick, entity_list_changes(&s->sent, &s->now, NULL));
+        frame = frame_create(s->worlds.newest->fields, tick,
+                             entity_list_changes(&s->sent, &s->now, NULL));
         if (frame != NULL) {
             (void)entity_list_changes(&s->sent, &s->now, frame->events);
             s->event_count = 0;
         }
     } else {
-        frame = frame_create(s->world->fields, tick, events_until(s, tick));
+        frame = frame_create(s->worlds.newest->fields, tick, events_until(s, tick));
         if (frame != NULL) {
             events_take(s, frame);
         }
@@ -231,7 +225,7 @@ static void frame_make(RelaySource *s, u64 tick, bool whole)
         return;
     }
     memcpy(frame->data, frame_assembly_data(s->assembly), frame->fields->frame_bytes);
-    frame->world_time_s = (f64)tick / s->world->scene->tick_rate;
+    frame->world_time_s = (f64)tick / s->worlds.newest->scene->tick_rate;
     (void)entity_list_frame(&s->sent, frame);
     s->anew = s->diverged = false;
     s->begun = true;
@@ -322,7 +316,7 @@ static void events_receive(RelaySource *s, const MessageEvents *events)
         /* A reset arrives as a new world; a refusal concerns a user of the relay, or the relay. */
         bool forward = event->kind != EVENT_RESET &&
                        (event->kind != EVENT_REFUSED || relay_own_user(s, event->user) != 0) &&
-                       entity_list_event(&s->now, s->world->fields, event) == 0;
+                       entity_list_event(&s->now, s->worlds.newest->fields, event) == 0;
         if (forward) {
             event_keep(s, events->tick, event);
         }

@@ -14,7 +14,7 @@
 #include "server/host/recorder.h"
 #include "server/host/source_relay.h"
 #include "server/host/upstream.h"
-#include "server/host/world_copy.h"
+#include "server/host/world_chain.h"
 
 #include <pthread.h>
 
@@ -48,8 +48,8 @@ typedef struct RelaySource {
     /* ---- the follower's ---- */
     Upstream *upstream;
     SpanCoder *coder;
-    WorldCopy *world; /* the newest; NULL before the first */
-    u8 epoch;         /* of the stream from above */
+    WorldChain worlds;
+    u8 epoch; /* of the stream from above */
     FrameAssembly *assembly;
     EntityList now;            /* entities after all events received */
     EntityList sent;           /* entities after the frames made */
@@ -94,11 +94,6 @@ typedef struct RelaySource {
     u32 guest_ids;
     RelayPayload outbox[RELAY_OUTBOX_MAX]; /* ring of payloads to send up */
     u32 outbox_first, outbox_count;
-
-    /* ---- the host's ---- */
-    WorldCopy *taken;    /* of the last frame taken; the oldest world kept */
-    EntityList entities; /* after the last frame taken */
-    u64 taken_tick;
 } RelaySource;
 
 /* ---- source_relay_follow.c ---- */

@@ -27,9 +27,9 @@ static const f32 ridge = 1e-3f;
 
 typedef struct LiquidCoarse {
     u32 at;             /* number in the table of coarse cells */
-    u32 around[AROUND]; /* cells; UINT32_MAX: empty */
+    u32 around[AROUND]; /* cells; their number: empty */
     f32 factor[AROUND]; /* 1/(kg m²) */
-    f32 residual, solution, direction, image, rest;
+    f32 residual, solution, image, rest;
 } Coarse;
 
 static u32 bits_of(const Liquid *liquid, u32 k)
@@ -65,12 +65,18 @@ static void runs_of(const Liquid *liquid, u32 at, u32 first[4], u32 end[4])
     }
 }
 
+static bool grow_cells(Liquid *liquid, u32 count)
+{
+    return memory_grow((void **)&liquid->coarse, &liquid->coarse_capacity, count, sizeof(Coarse)) &&
+           memory_grow((void **)&liquid->coarse_direction, &liquid->coarse_direction_capacity,
+                       count + 1, sizeof *liquid->coarse_direction);
+}
+
 bool liquid_coarse_reserve(Liquid *liquid)
 {
     return memory_grow((void **)&liquid->coarse_table, &liquid->coarse_table_capacity,
                        liquid_cells_most(liquid->slots) / 8, sizeof *liquid->coarse_table) &&
-           memory_grow((void **)&liquid->coarse, &liquid->coarse_capacity, liquid->slots / 8 + 64,
-                       sizeof(Coarse));
+           grow_cells(liquid, liquid->slots / 8 + 64);
 }
 
 static bool find_cells(Liquid *liquid)
@@ -89,7 +95,7 @@ static bool find_cells(Liquid *liquid)
         liquid->coarse_table[t] = items != 0 ? count : UINT32_MAX;
         count += items != 0;
     }
-    if (!memory_grow((void **)&liquid->coarse, &liquid->coarse_capacity, count, sizeof(Coarse))) {
+    if (!grow_cells(liquid, count)) {
         return false;
     }
     liquid->coarse_count = count;
@@ -119,33 +125,29 @@ static void mark_cells(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* The nearest border of an item's cell along an axis, and on which side it lies (0 or 1): what a
- * neighbour may be beyond. */
-static u32 border_of(f32 x, f32 fine, f32 *border)
-{
-    f32 at = floorf(x / fine), cell = floorf(0.5f * at);
-    u32 side = at > 2.0f * cell;
-    *border = (2.0f * cell + 2.0f * (f32)side) * fine;
-    return side;
-}
-
-/* On which side of the borders of its cell the eight neighbours of near_of are. */
+/* On which side of its cell an item's nearest border along each axis lies (0 or −1: the greater),
+ * and where: what a neighbour may be beyond. */
 typedef struct Borders {
     f32x8 at[3]; /* m */
     i32x8 side[3];
 } Borders;
 
-static Borders borders_of(const Liquid *liquid, u32 first, f32 fine)
+/* Largest whole number up to x, for |x| < 2^30. */
+SIMD_INLINE f32x8 floor_of(f32x8 x)
+{
+    f32x8 near = __builtin_convertvector(__builtin_convertvector(x, i32x8), f32x8);
+    return near - f32x8_and(near > x, f32x8_set(1.0f));
+}
+
+SIMD_INLINE Borders borders_of(const f32x8 at[4], f32 fine)
 {
     Borders borders;
-    for (u32 l = 0; l < SIMD_LANES; l++) {
-        const Four *x = &liquid->place[first + l];
-        const f32 at[3] = {x->x, x->y, x->z};
-        for (u32 a = 0; a < 3; a++) {
-            f32 border;
-            borders.side[a][l] = border_of(at[a], fine, &border) != 0 ? -1 : 0;
-            borders.at[a][l] = border;
-        }
+    f32x8 most = f32x8_set(CELL_AXIS_MAX);
+    for (u32 a = 0; a < 3; a++) {
+        f32x8 in = floor_of(f32x8_min(f32x8_max(at[a] / fine, -most), most));
+        f32x8 cell = 2.0f * floor_of(0.5f * in);
+        borders.side[a] = in > cell;
+        borders.at[a] = (cell + f32x8_and(borders.side[a], f32x8_set(2.0f))) * fine;
     }
     return borders;
 }
@@ -155,9 +157,9 @@ static Borders borders_of(const Liquid *liquid, u32 first, f32 fine)
 SIMD_INLINE void bin_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed)
 {
     const Four *places = liquid->place;
-    Borders borders = borders_of(liquid, first, liquid_cell_size(liquid));
     f32x8 at[4], own[4], ways[3], sums[BINS], zero = f32x8_set(0.0f);
     load_fours(places + first, at);
+    Borders borders = borders_of(at, liquid_cell_size(liquid));
     traits_of(liquid, first, mixed, own);
     for (u32 b = 0; b < BINS; b++) {
         sums[b] = zero;
@@ -179,12 +181,15 @@ SIMD_INLINE void bin_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed)
         for (u32 a = 0; a < 3; a++) {
             beyond[a] = ~(borders.side[a] ^ (ways[a] - off[a] >= zero));
         }
-        for (u32 b = 0; b < BINS; b++) {
-            f32x8 part = c;
-            for (u32 a = 0; a < 3; a++) {
-                part = f32x8_and((b >> a & 1) != 0 ? beyond[a] : ~beyond[a], part);
+        f32x8 parts[BINS] = {c};
+        for (u32 a = 0; a < 3; a++) { /* each part is divided by the next axis */
+            for (u32 b = 0; b < 1u << a; b++) {
+                parts[b | 1u << a] = f32x8_and(beyond[a], parts[b]);
+                parts[b] = f32x8_and(~beyond[a], parts[b]);
             }
-            sums[b] += part;
+        }
+        for (u32 b = 0; b < BINS; b++) {
+            sums[b] += parts[b];
         }
     }
     sums[0] -= mixed ? kernel.scale * own[1] : f32x8_set(kernel.scale);
@@ -193,6 +198,11 @@ SIMD_INLINE void bin_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed)
     }
     f32x8_transpose(sums);
     for (u32 l = 0; l < SIMD_LANES; l++) {
+        u32 side = 0;
+        for (u32 a = 0; a < 3; a++) {
+            side |= borders.side[a][l] != 0 ? 1u << a : 0;
+        }
+        liquid->side[first + l] = (u8)side;
         f32x8_store(&liquid->bins[2 * (size_t)(first + l)].x, sums[l]);
     }
 }
@@ -212,14 +222,12 @@ static void bin_items(void *context, u32 first, u32 end, u32 worker)
 }
 
 /* The row of an active item. */
-static void add_item(const Liquid *liquid, u32 i, f32 fine, f32 row[AROUND])
+static void add_item(const Liquid *liquid, u32 i, f32 row[AROUND])
 {
-    const Four *x = &liquid->place[i];
     const f32 *bins = &liquid->bins[2 * (size_t)i].x;
-    f32 border;
-    u32 across = border_of(x->x, fine, &border) != 0 ? 2 : 0;
-    u32 up = border_of(x->y, fine, &border) != 0 ? 6 : 0;
-    u32 deep = border_of(x->z, fine, &border) != 0 ? 18 : 0;
+    u32 side = liquid->side[i];
+    u32 across = (side & 1) != 0 ? 2 : 0, up = (side & 2) != 0 ? 6 : 0;
+    u32 deep = (side & 4) != 0 ? 18 : 0;
     for (u32 b = 0; b < BINS; b++) {
         u32 to = (b & 1) != 0 ? across : 1;
         to += (b & 2) != 0 ? up : 3;
@@ -232,7 +240,6 @@ static void add_item(const Liquid *liquid, u32 i, f32 fine, f32 row[AROUND])
 static void build_rows(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
-    f32 fine = liquid_cell_size(liquid);
     PL_UNUSED(worker);
     for (u32 c = first; c < end; c++) {
         Coarse *cell = &liquid->coarse[c];
@@ -240,13 +247,14 @@ static void build_rows(void *context, u32 first, u32 end, u32 worker)
         unpack(liquid, cell->at, at);
         for (u32 k = 0; k < AROUND; k++) {
             const u32 other[3] = {at[0] + k % 3 - 1, at[1] + k / 3 % 3 - 1, at[2] + k / 9 - 1};
-            cell->around[k] = liquid->coarse_table[pack(liquid, other)];
+            cell->around[k] =
+                u32_min(liquid->coarse_table[pack(liquid, other)], liquid->coarse_count);
         }
         runs_of(liquid, cell->at, from, to);
         for (u32 k = 0; k < 4; k++) {
             for (u32 i = from[k]; i < to[k]; i++) {
                 if (liquid->active[i] > 0.0f) {
-                    add_item(liquid, i, fine, cell->factor);
+                    add_item(liquid, i, cell->factor);
                 }
             }
         }
@@ -285,13 +293,11 @@ static void restrict_cells(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-static f32 apply_row(const Liquid *liquid, const Coarse *cell)
+static f32 apply_row(const f32 *direction, const Coarse *cell)
 {
     f32 sum = 0.0f;
     for (u32 k = 0; k < AROUND; k++) {
-        if (cell->around[k] != UINT32_MAX) {
-            sum += cell->factor[k] * liquid->coarse[cell->around[k]].direction;
-        }
+        sum += cell->factor[k] * direction[cell->around[k]];
     }
     return sum;
 }
@@ -300,22 +306,24 @@ static f32 apply_row(const Liquid *liquid, const Coarse *cell)
 static void solve(Liquid *liquid)
 {
     Coarse *cells = liquid->coarse;
+    f32 *direction = liquid->coarse_direction;
     u32 n = liquid->coarse_count;
     f64 size = 0.0, start;
     for (u32 c = 0; c < n; c++) {
         f32 scale = cells[c].factor[SELF] > 0.0f ? 1.0f / cells[c].factor[SELF] : 0.0f;
         cells[c].solution = 0.0f;
         cells[c].rest = cells[c].residual;
-        cells[c].direction = scale * cells[c].rest;
-        size += (f64)cells[c].rest * (f64)cells[c].direction;
+        direction[c] = scale * cells[c].rest;
+        size += (f64)cells[c].rest * (f64)direction[c];
     }
     start = size;
+    direction[n] = 0.0f;
     for (u32 round = 0; round < ROUNDS_MAX && size > residual_part * residual_part * start;
          round++) {
         f64 energy = 0.0, next = 0.0;
         for (u32 c = 0; c < n; c++) {
-            cells[c].image = apply_row(liquid, &cells[c]);
-            energy += (f64)cells[c].image * (f64)cells[c].direction;
+            cells[c].image = apply_row(direction, &cells[c]);
+            energy += (f64)cells[c].image * (f64)direction[c];
         }
         if (!(energy > 0.0)) {
             break;
@@ -323,14 +331,14 @@ static void solve(Liquid *liquid)
         f32 step = (f32)(size / energy);
         for (u32 c = 0; c < n; c++) {
             f32 scale = cells[c].factor[SELF] > 0.0f ? 1.0f / cells[c].factor[SELF] : 0.0f;
-            cells[c].solution += step * cells[c].direction;
+            cells[c].solution += step * direction[c];
             cells[c].rest -= step * cells[c].image;
             cells[c].image = scale * cells[c].rest;
             next += (f64)cells[c].rest * (f64)cells[c].image;
         }
         f32 keep = (f32)(next / size);
         for (u32 c = 0; c < n; c++) {
-            cells[c].direction = cells[c].image + keep * cells[c].direction;
+            direction[c] = cells[c].image + keep * direction[c];
         }
         size = next;
     }

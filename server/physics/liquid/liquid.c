@@ -233,6 +233,7 @@ void liquid_destroy(Liquid *liquid)
         free(liquid->members);
         free(liquid->coarse);
         free(liquid->coarse_table);
+        free(liquid->coarse_direction);
         for (u32 i = 0; i < LIQUID_USERS_MAX; i++) {
             cells_finish(&liquid->users[i].cells);
         }

@@ -86,6 +86,7 @@ typedef struct LiquidHand {
     X(u32, slot_of, 1)                                                                             \
     X(u32, order, 1)                                                                               \
     X(u32, coarse_of, 1)                                                                           \
+    X(u8, side, 1)                                                                                 \
     X(f32, active, 1)                                                                              \
     X(f32, residual, 1)                                                                            \
     X(f32, pushes, 1)                                                                              \
@@ -152,7 +153,8 @@ struct Liquid {
     Vec3 middle;
     u32 *coarse_table; /* cell of a coarse number */
     struct LiquidCoarse *coarse;
-    u32 coarse_count, coarse_capacity, coarse_table_capacity;
+    f32 *coarse_direction; /* [coarse_count + 1]: 0 of the cell that empty ones stand for */
+    u32 coarse_count, coarse_capacity, coarse_table_capacity, coarse_direction_capacity;
     bool coarse_stale; /* to be built in the first step of a tick */
     /* ---- contact ---- */
     Collider colliders[LIQUID_COLLIDERS_MAX];

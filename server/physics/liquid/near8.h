@@ -23,13 +23,18 @@ SIMD_INLINE void gather_fours(const Four *from, const u32 *item, f32x8 out[4])
 
 /* The same of a row of a list, which holds items times the size of their fours: an index that costs
  * nothing. */
-SIMD_INLINE void gather_near(const Four *from, const u32 row[8], f32x8 out[4])
+SIMD_INLINE void gather_pairs(const Four *from, const u32 row[8], f32x8 out[4])
 {
     const char *base = (const char *)from;
-    for (u32 k = 0; k < 4; k++) {
+    for (u32 k = 0; k < 4; k++) { /* the fours of k and k + 4 */
         out[k] = f32x8_load_halves((const f32 *)(const void *)(base + row[k]),
                                    (const f32 *)(const void *)(base + row[k + 4]));
     }
+}
+
+SIMD_INLINE void gather_near(const Four *from, const u32 row[8], f32x8 out[4])
+{
+    gather_pairs(from, row, out);
     f32x8_transpose_halves(out);
 }
 

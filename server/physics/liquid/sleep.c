@@ -35,6 +35,7 @@ struct LiquidPool {
     u32 count, quiet, member;
     f32 thickest; /* m³/(kg) Pa s / spacing³, greatest viscosity over density */
     bool held;    /* something keeps it awake */
+    bool calm;    /* nothing does, and it hardly moves in this tick */
     bool linked;  /* something floats in it: the islands decide */
     bool sleeps;
 };
@@ -427,11 +428,14 @@ static void hold_by_hands(Liquid *liquid)
 /* Ticks at rest, of each particle: pools merge and part. */
 static void count_quiet(Liquid *liquid)
 {
+    for (u32 p = 0; p < liquid->pool_count; p++) {
+        LiquidPool *pool = &liquid->pools[p];
+        pool->calm = !pool->held && pool->energy < (f64)rest_energy(liquid, pool) * pool->count;
+    }
     for (u32 i = 0; i < liquid->items; i++) {
         LiquidPool *pool = &liquid->pools[liquid->rank[i]];
-        bool rests = !pool->held && pool->energy < (f64)rest_energy(liquid, pool) * pool->count;
         u16 *quiet = &liquid->quiet[liquid->slot_of[i]];
-        *quiet = rests ? (u16)u32_min(*quiet + 1u, UINT16_MAX) : 0;
+        *quiet = pool->calm ? (u16)u32_min(*quiet + 1u, UINT16_MAX) : 0;
         pool->quiet = u32_min(pool->quiet, *quiet);
     }
 }

@@ -87,20 +87,22 @@ SIMD_INLINE f32x8 sums_mixed(const Liquid *liquid, u32 first, const f32x8 at[4],
 }
 
 /* The same of one density: places are in the fourth number of `answer`, so that a row asks for
- * nothing else; the rough part is known. */
+ * nothing else, and its fours are added as they are; the rough part is known. */
 SIMD_INLINE f32x8 sums_plain(const Liquid *liquid, u32 first, const f32x8 at[4])
 {
-    f32x8 along = f32x8_set(0.0f);
-    Vec3x8 sum = vec3x8_zero();
+    f32x8 zero = f32x8_set(0.0f), sums[4] = {zero, zero, zero, zero}; /* of items k, k + 4 each */
     const NearRow *end = near_end(liquid, first);
     for (const NearRow *near = near_first(liquid, first); near != end; near++) {
-        f32x8 speed[4], over = f32x8_load(near->over);
-        gather_near(liquid->answer, near->item, speed);
-        sum = vec3x8_add_scaled(sum, over, (Vec3x8){speed[0], speed[1], speed[2]});
-        along += over * speed[3];
+        f32x8 speeds[4], over = f32x8_load(near->over);
+        gather_pairs(liquid->answer, near->item, speeds);
+        sums[0] += __builtin_shufflevector(over, over, 0, 0, 0, 0, 4, 4, 4, 4) * speeds[0];
+        sums[1] += __builtin_shufflevector(over, over, 1, 1, 1, 1, 5, 5, 5, 5) * speeds[1];
+        sums[2] += __builtin_shufflevector(over, over, 2, 2, 2, 2, 6, 6, 6, 6) * speeds[2];
+        sums[3] += __builtin_shufflevector(over, over, 3, 3, 3, 3, 7, 7, 7, 7) * speeds[3];
     }
+    f32x8_transpose_halves(sums);
     Vec3x8 way = vec3x8_sub((Vec3x8){at[0], at[1], at[2]}, vec3x8_set(liquid->middle));
-    return vec3x8_dot(sum, way) - along;
+    return vec3x8_dot((Vec3x8){sums[0], sums[1], sums[2]}, way) - sums[3];
 }
 
 SIMD_INLINE f32x8 image_slice(const Liquid *liquid, u32 first, bool mixed)

@@ -174,7 +174,6 @@ NAMES_OUTSIDE = {"enet.h", "sodium.h", "cmocka.h", "cli/xsum_sanity_check.c",
 EXAMPLE = re.compile(r"FILE|NAME|SCENE")
 # File -> why it may be longer than LINES_MAX.
 LONG_FILES = {
-    "server/physics/rigid/solve/solve_contact.c": "the sweep over rows of contacts beside each of its parts",
 }
 # A function as it is declared or defined: its name, its parameters.
 FUNCTION = re.compile(r"^(?!#|\s|\}|typedef)[^;{}=#()]*?\b(\w+)"

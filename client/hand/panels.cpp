@@ -216,7 +216,7 @@ static void draw_numbers(const Hud *hud)
         ImGui::SetCursorScreenPos(ImVec2(at.x + 2.0f * half + 4.0f, at.y));
         ImGui::Text("%s%s", user->name, user->id == hud->user ? " (you)" : "");
         ImGui::SameLine();
-        ImGui::TextDisabled("%s", role_name(user->role));
+        ImGui::TextDisabled(user->own_time ? "%s, own time" : "%s", role_name(user->role));
     }
     if (hud->user_count > 12) {
         ImGui::TextDisabled("and %u more", hud->user_count - 12);

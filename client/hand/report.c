@@ -284,7 +284,9 @@ static void put_users(FILE *file, Connection *connection)
     for (u32 i = 0; i < count; i++) {
         fprintf(file, "%s\n    {\"name\": ", i > 0 ? "," : "");
         report_text(file, users[i].name);
-        fprintf(file, ", \"role\": \"%s\", \"holding\": ", role_name(users[i].role));
+        fprintf(file,
+                ", \"role\": \"%s\", \"own_time\": %s, \"holding\": ", role_name(users[i].role),
+                users[i].own_time ? "true" : "false");
         const char *held = held_by(connection, users[i].id);
         if (held != NULL) {
             report_text(file, held);

@@ -102,9 +102,19 @@ void grid_codec_destroy(GridCodec *codec)
     }
 }
 
-void grid_codec_learn(GridCodec *codec, bool learn)
+void grid_codec_chain(GridCodec *codec)
 {
-    codec->learns = learn;
+    const MixTables *start = codec->mix.start;
+    codec->chained = true;
+    mix_reset(&codec->mix);
+    memcpy(codec->mix.now.weights, start->weights,
+           (size_t)start->sets * MIX_SET * sizeof *start->weights);
+}
+
+void grid_codec_train(GridCodec *codec)
+{
+    grid_codec_chain(codec);
+    codec->trains = true;
 }
 
 const MixTables *grid_codec_tables(GridCodec *codec)
@@ -337,7 +347,7 @@ static bool span_is_valid(const GridSpan *span)
 static bool walk(GridCodec *codec, const GridSpan *span, void *now)
 {
     CHECK(span_is_valid(span));
-    if (!codec->learns) {
+    if (!codec->chained) {
         mix_reset(&codec->mix);
     }
     if (span->count == 0) {

@@ -38,9 +38,13 @@ GridCodec *grid_codec_create(const MixTables *start);
 void grid_codec_destroy(GridCodec *codec); /* NULL is fine */
 /* Rows and sets of the tables that the codec needs. */
 void grid_codec_sizes(u32 *rows, u32 *sets);
-/* Training: while `learn` is set, adaptation continues from one code to the next; returns the
- * current tables. */
-void grid_codec_learn(GridCodec *codec, bool learn);
+/* Begins a chain: from now on adaptation continues from one code to the next, first from the
+ * starting tables, and filters begin as the last ones were. Codes of a chain decode in their order
+ * only. A code that did not fit breaks it: begin anew. */
+void grid_codec_chain(GridCodec *codec);
+/* Training: a chain whose filters change slowly. */
+void grid_codec_train(GridCodec *codec);
+/* The tables as they are now. */
 const MixTables *grid_codec_tables(GridCodec *codec);
 /* Allocates for the largest spans of the field, so that coding allocates nothing. False: out of
  * memory. */

@@ -21,7 +21,7 @@ static size_t start_at(const GridCodec *codec, u32 channel)
 /* The starting filter in 256ths. */
 static void get_start(const GridCodec *codec, u32 channel, u32 at, u32 count, i32 *weights)
 {
-    const MixTables *tables = codec->learns ? &codec->mix.now : codec->mix.start;
+    const MixTables *tables = codec->chained ? &codec->mix.now : codec->mix.start;
     const i16 *start = tables->weights + start_at(codec, channel) + at;
     for (u32 k = 0; k < count; k++) {
         weights[k] = (start[k] + 4) >> 3;
@@ -51,10 +51,13 @@ void grid_code_filter(GridCodec *codec, u32 channel, u32 at, u32 count, bool own
                            : made < -GRID_WEIGHT_MAX ? -GRID_WEIGHT_MAX
                                                      : made);
         last = logarithm(size_of(off), 15);
-        if (codec->learns) {
+        if (codec->chained) {
             i16 *learned = codec->mix.now.weights + start_at(codec, channel) + at + k;
             i32 step = weights[k] * 8 - *learned;
-            *learned = (i16)(*learned + step / (1 << LEARNED_SHIFT) + (step > 0) - (step < 0));
+            if (codec->trains) {
+                step = step / (1 << LEARNED_SHIFT) + (step > 0) - (step < 0);
+            }
+            *learned = (i16)(*learned + step);
         }
     }
 }

@@ -64,8 +64,10 @@ enum {
 
 struct GridCodec {
     Mix mix;
-    MixTables start;  /* of an untrained or learning codec */
-    bool own, learns; /* start is owned */
+    MixTables start; /* of an untrained or learning codec */
+    bool own;        /* start is owned */
+    bool chained;    /* adaptation continues from one code to the next */
+    bool trains;     /* so do the filters, slowly */
     u32 row[KINDS][INPUTS];
     MixSlot *rows[INPUTS]; /* rows of the next symbol */
     u32 set;               /* weight set of its first slot; 0: not mixed by weights */

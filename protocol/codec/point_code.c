@@ -75,6 +75,7 @@ struct PointCodec {
     u32 axis_ratio[3], axis_count;  /* 64ths */
     u16 last_generation;
     bool last_changed, last_scalar;
+    bool chained; /* adaptation continues from one code to the next */
 };
 
 /* Four classes per octave. */
@@ -432,11 +433,16 @@ static void decode_moved(PointCodec *codec, const PointSpan *span, u32 i, QPoint
     model->moved[i] = moved;
 }
 
+static void load_start(PointCodec *codec)
+{
+    memcpy(codec->flags, codec->start->flags, sizeof codec->flags);
+    memcpy(codec->ends, codec->start->ends, sizeof codec->ends);
+}
+
 static void prepare(PointCodec *codec, const PointSpan *span)
 {
-    if (codec->counts == NULL) {
-        memcpy(codec->flags, codec->start->flags, sizeof codec->flags);
-        memcpy(codec->ends, codec->start->ends, sizeof codec->ends);
+    if (codec->counts == NULL && !codec->chained) {
+        load_start(codec);
     }
     codec->raw = 0;
     codec->raw_bits = codec->raw_at = 0;
@@ -555,10 +561,15 @@ void point_codec_destroy(PointCodec *codec)
     }
 }
 
+void point_codec_chain(PointCodec *codec)
+{
+    codec->chained = true;
+    load_start(codec);
+}
+
 bool point_codec_learn(PointCodec *codec)
 {
-    memcpy(codec->flags, codec->start->flags, sizeof codec->flags);
-    memcpy(codec->ends, codec->start->ends, sizeof codec->ends);
+    load_start(codec);
     codec->counts = calloc(1, sizeof *codec->counts);
     return codec->counts != NULL;
 }

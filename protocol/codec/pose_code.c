@@ -77,9 +77,10 @@ void pose_codec_destroy(PoseCodec *codec)
     }
 }
 
-void pose_codec_learn(PoseCodec *codec, bool learn)
+void pose_codec_chain(PoseCodec *codec)
 {
-    codec->model.learns = learn;
+    codec->model.chained = true;
+    mix_reset(&codec->model.mix);
 }
 
 const MixTables *pose_codec_tables(PoseCodec *codec)
@@ -684,7 +685,7 @@ static void walk(PoseCodec *codec, const PoseSpan *span, QPose *now)
     bool decoding = codec->model.mix.coder.decoding;
     prepare_rotations(codec, span->rotation_bits);
     codec->rotation_shift = span->rotation_shift;
-    if (!codec->model.learns) {
+    if (!codec->model.chained) {
         mix_reset(&codec->model.mix);
     }
     codec->mover_count = 0;

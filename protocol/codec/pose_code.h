@@ -39,9 +39,11 @@ PoseCodec *pose_codec_create(const MixTables *start);
 void pose_codec_destroy(PoseCodec *codec); /* NULL is fine */
 /* Rows and sets of the tables that the codec needs. */
 void pose_codec_sizes(u32 *rows, u32 *sets);
-/* Training: while `learn` is set, adaptation continues from one code to the next; returns the
- * current tables. */
-void pose_codec_learn(PoseCodec *codec, bool learn);
+/* Begins a chain: from now on adaptation continues from one code to the next, first from the
+ * starting tables. Codes of a chain decode in their order only. A code that did not fit breaks it:
+ * begin anew. Of recordings and training. */
+void pose_codec_chain(PoseCodec *codec);
+/* The tables as they are now. */
 const MixTables *pose_codec_tables(PoseCodec *codec);
 
 /* Codes now[span->count]; returns the bytes written to out[room], 0 if they do not fit. */

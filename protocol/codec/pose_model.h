@@ -28,8 +28,9 @@ extern const u8 pose_context_slots[KINDS];
 
 typedef struct PoseModel {
     Mix mix;
-    MixTables start;  /* of an untrained or learning model */
-    bool own, learns; /* start is owned */
+    MixTables start; /* of an untrained model */
+    bool own;        /* start is owned */
+    bool chained;    /* adaptation continues from one code to the next */
     u32 row[KINDS][MIX_INPUTS], set[KINDS];
     MixSlot *slots[MIX_INPUTS]; /* slots of the next symbol */
 } PoseModel;

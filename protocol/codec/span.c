@@ -32,6 +32,7 @@ struct SpanCoder {
     PointCodec *points;
     MixTables grid_tables;
     GridCodec *grids;
+    bool chained;
 };
 
 SpanCoder *span_coder_create(void)
@@ -54,6 +55,35 @@ void span_coder_destroy(SpanCoder *coder)
         mix_tables_destroy(&coder->grid_tables);
     }
     free(coder);
+}
+
+static void chain_poses(const SpanCoder *coder)
+{
+    if (coder->chained && coder->poses != NULL) {
+        pose_codec_chain(coder->poses);
+    }
+}
+
+static void chain_points(const SpanCoder *coder)
+{
+    if (coder->chained && coder->points != NULL) {
+        point_codec_chain(coder->points);
+    }
+}
+
+static void chain_grids(const SpanCoder *coder)
+{
+    if (coder->chained && coder->grids != NULL) {
+        grid_codec_chain(coder->grids);
+    }
+}
+
+void span_coder_chain(SpanCoder *coder)
+{
+    coder->chained = true;
+    chain_poses(coder);
+    chain_points(coder);
+    chain_grids(coder);
 }
 
 u32 span_chunks_max(const FieldDesc *field)
@@ -134,6 +164,7 @@ static bool poses_ready(SpanCoder *coder)
     if (coder->poses == NULL) {
         mix_tables_destroy(&coder->pose_tables);
     }
+    chain_poses(coder);
     return coder->poses != NULL;
 }
 
@@ -176,6 +207,7 @@ static bool points_ready(SpanCoder *coder)
 {
     if (coder->points == NULL && point_tables_load(&coder->point_tables)) {
         coder->points = point_codec_create(&coder->point_tables);
+        chain_points(coder);
     }
     return coder->points != NULL;
 }
@@ -226,6 +258,7 @@ static bool grids_ready(SpanCoder *coder)
     if (coder->grids == NULL) {
         mix_tables_destroy(&coder->grid_tables);
     }
+    chain_grids(coder);
     return coder->grids != NULL;
 }
 

@@ -50,6 +50,12 @@ void span_coder_destroy(SpanCoder *coder); /* NULL is fine */
  * allocates nothing. False: out of memory. */
 bool span_coder_reserve(SpanCoder *coder, const FieldSet *fields);
 
+/* Begins a chain (again): from now on each code of a kind continues what the codec of that kind
+ * learned from the codes before, so that it is smaller, and decodes only after these, by a coder
+ * whose chain began with the same code. A span_encode that gives *fallback breaks the chain: begin
+ * anew, at both ends. Streams do without: their packets get lost. */
+void span_coder_chain(SpanCoder *coder);
+
 /* Codes the dense states `now` into out[room]; *plain tells which code was used. Returns its
  * bytes, or 0 if it does not fit. A single chunk fits whenever room ≥ CHUNK_CODE_BYTES_MAX. */
 u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 capacity,

@@ -1,6 +1,7 @@
 /*
- * recording_delta.c: delta-codes a frame of a recording against earlier frames: a map of changed
- * chunks, and these in the largest possible spans.
+ * recording_delta.c: codes a frame of a recording alone (a key: all chunks) or against earlier
+ * frames (a map of changed chunks, and these), in the largest possible spans. The codes from a key
+ * to the next are one chain: what the codecs learned from one frame serves in the next.
  */
 #include "protocol/record/recording_format.h"
 
@@ -11,6 +12,7 @@
 
 enum {
     SPAN_HEAD_BYTES = 4,
+    SPAN_SIZE_BITS = 24,
     TICKS_APART_MAX = 1 << 24 /* limit of the span codes */
 };
 
@@ -44,12 +46,9 @@ void recording_trail_finish(RecordingTrail *trail)
     memset(trail, 0, sizeof *trail);
 }
 
-void recording_trail_push(RecordingTrail *trail, Frame *frame, bool key)
+void recording_trail_push(RecordingTrail *trail, Frame *frame)
 {
     frame_acquire(frame);
-    if (key) {
-        trail_clear(trail);
-    }
     if (trail->count == SPAN_STATES) {
         frame_release(trail->frames[--trail->count]);
     }
@@ -67,10 +66,20 @@ static u32 chunks_of(const FieldSet *fields)
     return count;
 }
 
-size_t recording_delta_bytes_max(const FieldSet *fields)
+PL_STATIC_ASSERT(SPAN_CHUNKS_MAX *CHUNK_CODE_BYTES_MAX < 1 << SPAN_SIZE_BITS, "any span's size");
+
+size_t recording_frame_bytes_max(const FieldSet *fields)
 {
     size_t chunks = chunks_of(fields);
     return chunks * (CHUNK_CODE_BYTES_MAX + SPAN_HEAD_BYTES) + chunks / 8 + 1;
+}
+
+/* What is coded next decodes by itself. */
+static void begin_key(RecordingTrail *trail)
+{
+    trail_clear(trail);
+    trail->effort = 0;
+    span_coder_chain(trail->coder);
 }
 
 /* The span of these chunks at `tick`, relative to the trail. */
@@ -87,31 +96,47 @@ static Span span_of(RecordingTrail *trail, const FieldDesc *field, const u16 *ch
     return span;
 }
 
-/* Codes as many of the chunks as give a code no longer than their plain codes. */
+/* Codes as many of the chunks as give a code no longer than their plain codes. One that is longer
+ * was given up half way, which broke the chain. */
 static u32 put_span(RecordingTrail *trail, const FieldDesc *field, const u16 *chunks, u32 *count,
                     const Frame *frame, u8 *out)
 {
-    bool fallback;
+    bool fallback, anew = false;
     u32 size = 0;
     for (;; *count = (*count + 1) / 2) {
         Span span = span_of(trail, field, chunks, *count, frame->tick);
         span_gather(field, chunks, *count, frame_field(frame, field->id), trail->states[0]);
         size = span_encode(trail->coder, &span, trail->states[0], out + SPAN_HEAD_BYTES,
                            *count * CHUNK_CODE_BYTES_MAX, &fallback);
+        if (fallback) {
+            span_coder_chain(trail->coder);
+            anew = true;
+        }
         if (size != 0 || *count == 1) {
             break;
         }
     }
-    u32 head = size << 7 | (u32)fallback << 6 | (*count - 1);
+    u32 head = (u32)anew << 31 | size << 7 | (u32)fallback << 6 | (*count - 1);
     memcpy(out, &head, SPAN_HEAD_BYTES);
     return SPAN_HEAD_BYTES + size;
 }
 
-size_t recording_delta_encode(RecordingTrail *trail, const Frame *frame, u8 *out)
+/* Whether a chunk differs from the newest frame of the trail. */
+static bool is_changed(RecordingTrail *trail, const FieldDesc *field, u16 chunk, const Frame *frame)
+{
+    span_gather(field, &chunk, 1, frame_field(frame, field->id), trail->states[0]);
+    span_gather(field, &chunk, 1, frame_field(trail->frames[0], field->id), trail->states[1]);
+    return memcmp(trail->states[0], trail->states[1], chunk_state_bytes(field, chunk)) != 0;
+}
+
+size_t recording_frame_encode(RecordingTrail *trail, const Frame *frame, bool key, u8 *out)
 {
     const FieldSet *fields = frame->fields;
-    size_t used = (chunks_of(fields) + 7) / 8;
+    size_t used = key ? 0 : (chunks_of(fields) + 7) / 8;
     u32 number = 0;
+    if (key) {
+        begin_key(trail);
+    }
     memset(out, 0, used);
     for (u32 f = 0; f < fields->count; f++) {
         const FieldDesc *field = &fields->fields[f];
@@ -119,19 +144,17 @@ size_t recording_delta_encode(RecordingTrail *trail, const Frame *frame, u8 *out
         u16 chunks[SPAN_CHUNKS_MAX];
         for (u32 c = 0; c < total || count > 0;) {
             if (c < total && count < most) {
-                u16 chunk = (u16)c;
-                span_gather(field, &chunk, 1, frame_field(frame, field->id), trail->states[0]);
-                span_gather(field, &chunk, 1, frame_field(trail->frames[0], field->id),
-                            trail->states[1]);
-                if (memcmp(trail->states[0], trail->states[1], chunk_state_bytes(field, c)) != 0) {
-                    out[(number + c) / 8] |= (u8)(1u << ((number + c) % 8));
-                    chunks[count++] = chunk;
+                bool changed = key || is_changed(trail, field, (u16)c, frame);
+                if (!key) {
+                    out[(number + c) / 8] |= (u8)(changed << ((number + c) % 8));
                 }
-                c++;
+                chunks[count] = (u16)c++;
+                count += changed;
                 continue;
             }
-            u32 sent = count;
-            used += put_span(trail, field, chunks, &sent, frame, out + used);
+            u32 sent = count, size = put_span(trail, field, chunks, &sent, frame, out + used);
+            used += size;
+            trail->effort += size * (field->kind == FIELD_POSES ? 2u : 1u);
             count -= sent;
             memmove(chunks, chunks + sent, count * sizeof chunks[0]);
         }
@@ -150,8 +173,11 @@ typedef struct Rest {
 static int get_span(RecordingTrail *trail, const FieldDesc *field, const u16 *chunks, u32 count,
                     Frame *frame, Rest *rest, u32 head)
 {
-    u32 size = head >> 7;
+    u32 size = head >> 7 & ((1u << SPAN_SIZE_BITS) - 1);
     bool fallback = (head >> 6 & 1) != 0;
+    if (head >> 31 != 0) {
+        span_coder_chain(trail->coder);
+    }
     Span span = span_of(trail, field, chunks, count, frame->tick);
     int result = span_decode(trail->coder, &span, fallback, rest->code, size, trail->states[0]);
     const u8 *at = trail->states[0];
@@ -164,14 +190,15 @@ static int get_span(RecordingTrail *trail, const FieldDesc *field, const u16 *ch
     return result;
 }
 
-/* Decodes the spans of one field; its chunks are the bits of the map from `first` on. */
+/* Decodes the spans of one field; its chunks are the bits of the map from `first` on, all of them
+ * without a map. */
 static int get_field(RecordingTrail *trail, const FieldDesc *field, const u8 *map, u32 first,
                      Frame *frame, Rest *rest)
 {
     u32 total = chunk_count(field), wanted = 0, count = 0, head = 0;
     u16 chunks[SPAN_CHUNKS_MAX];
     for (u32 c = 0; c < total; c++) {
-        if ((map[(first + c) / 8] >> ((first + c) % 8) & 1) == 0) {
+        if (map != NULL && (map[(first + c) / 8] >> ((first + c) % 8) & 1) == 0) {
             continue;
         }
         if (count == 0) {
@@ -182,7 +209,8 @@ static int get_field(RecordingTrail *trail, const FieldDesc *field, const u8 *ma
             rest->code += SPAN_HEAD_BYTES;
             rest->bytes -= SPAN_HEAD_BYTES;
             wanted = (head & 63) + 1;
-            if (wanted > span_chunks_max(field) || head >> 7 == 0 || head >> 7 > rest->bytes) {
+            u32 size = head >> 7 & ((1u << SPAN_SIZE_BITS) - 1);
+            if (wanted > span_chunks_max(field) || size == 0 || size > rest->bytes) {
                 return ERROR_FORMAT;
             }
         }
@@ -198,24 +226,35 @@ static int get_field(RecordingTrail *trail, const FieldDesc *field, const u8 *ma
     return count == 0 ? ERROR_OK : ERROR_FORMAT;
 }
 
-int recording_delta_decode(RecordingTrail *trail, Frame *frame, const u8 *code, size_t bytes)
+static int get_fields(RecordingTrail *trail, const u8 *map, Frame *frame, Rest rest)
 {
     const FieldSet *fields = frame->fields;
-    u32 map_bytes = (chunks_of(fields) + 7) / 8, first = 0;
-    if (map_bytes > bytes || trail->count == 0 || trail->frames[0]->fields != fields) {
-        return ERROR_TRUNCATED;
-    }
-    if (frame->tick - trail->frames[trail->count - 1]->tick >= TICKS_APART_MAX) {
-        return ERROR_FORMAT;
-    }
-    Rest rest = {code + map_bytes, bytes - map_bytes};
-    memcpy(frame->data, trail->frames[0]->data, fields->frame_bytes);
+    u32 first = 0;
     for (u32 f = 0; f < fields->count; f++) {
-        int result = get_field(trail, &fields->fields[f], code, first, frame, &rest);
+        int result = get_field(trail, &fields->fields[f], map, first, frame, &rest);
         if (result != 0) {
             return result;
         }
         first += chunk_count(&fields->fields[f]);
     }
     return rest.bytes == 0 ? ERROR_OK : ERROR_FORMAT;
+}
+
+int recording_frame_decode(RecordingTrail *trail, Frame *frame, bool key, const u8 *code,
+                           size_t bytes)
+{
+    const FieldSet *fields = frame->fields;
+    if (key) {
+        begin_key(trail);
+        return get_fields(trail, NULL, frame, (Rest){code, bytes});
+    }
+    u32 map_bytes = (chunks_of(fields) + 7) / 8;
+    if (map_bytes > bytes || trail->count == 0 || trail->frames[0]->fields != fields) {
+        return ERROR_TRUNCATED;
+    }
+    if (frame->tick - trail->frames[trail->count - 1]->tick >= TICKS_APART_MAX) {
+        return ERROR_FORMAT;
+    }
+    memcpy(frame->data, trail->frames[0]->data, fields->frame_bytes);
+    return get_fields(trail, code, frame, (Rest){code + map_bytes, bytes - map_bytes});
 }

@@ -7,10 +7,11 @@
  *   HEAD  RecordingFileHead, then MESSAGE_WORLD
  *   INPT  bits: count unsigned, then per input user 32 and input_encode
  *   EVNT  MESSAGE_EVENTS of the tick
- *   KEYF  world_hash u64, raw size u32, zstd of: all chunks of all fields as keys, in order
+ *   KEYF  world_hash u64, spans of all chunks of all fields without baselines
  *   DLTA  world_hash u64, one bit per chunk (changed since the previous frame), whole bytes, then
- *         spans of the changed chunks (span.h), each preceded by a u32: bytes × 128 + plain × 64 +
- *         chunks − 1
+ *         spans of the changed chunks
+ *         A span (span.h) follows a u32: anew × 2^31 + bytes × 128 + plain × 64 + chunks − 1.
+ *         The codes from a KEYF on are a chain, which begins again before a span that is anew.
  *   NOTE  kind u32, user u32, bytes of the name u32, of the text u32, name, text
  *   GAPS  first u64 and last u64 tick that is missing
  *   PRNT  RecordingFileParent, name
@@ -32,13 +33,15 @@
 #define BLOCK_TYPE(a, b, c, d) ((u32)(a) | (u32)(b) << 8 | (u32)(c) << 16 | (u32)(d) << 24)
 
 enum {
-    RECORDING_VERSION = 4,
+    RECORDING_VERSION = 5,
     RECORDING_BLOCK_HEADER_BYTES = 24,
-    /* Interval of key frames: a seek decodes at most this much, and they add little to the file. */
-    RECORDING_KEY_INTERVAL_S = 2,
-    /* The same for deltas between keys: large ones take long to decode (a liquid of 20 000
-     * particles: 32 frames), and a seek is to take less than 100 ms. */
-    RECORDING_KEY_BYTES = 512 << 10,
+    /* Interval of key frames: a seek decodes at most this much. Who starts to follow a stream has
+     * to wait for the next. */
+    RECORDING_KEY_INTERVAL_S = 5,
+    RECORDING_STREAM_KEY_INTERVAL_S = 2,
+    /* The same for the effort of deltas between keys (RecordingTrail): large ones take long to
+     * decode (a liquid of 20 000 particles: 40 frames), and a seek is to take less than 100 ms. */
+    RECORDING_KEY_EFFORT = 576 << 10,
     /* Maximal content of a block accepted by a reader: above any frame within the limits. */
     RECORDING_BLOCK_BYTES_MAX = 64 << 20,
     /* Of an image in a block; all parts but the last are that long. */
@@ -167,18 +170,23 @@ typedef struct RecordingTrail {
     Frame *frames[SPAN_STATES]; /* owned references */
     u32 count;
     SpanCoder *coder;
+    size_t
+        effort; /* of decoding all since the key, in bytes of points: those of poses take twice as
+                      long (plenum-bench codec) */
     u8 *states[1 + SPAN_STATES]; /* dense states of a span */
 } RecordingTrail;
 /* False: out of memory (finish is then harmless). */
 bool recording_trail_init(RecordingTrail *trail);
 void recording_trail_finish(RecordingTrail *trail);
-/* A key resets the trail, any other frame becomes the newest. Acquires the frame. */
-void recording_trail_push(RecordingTrail *trail, Frame *frame, bool key);
-/* Maximal bytes written by recording_delta_encode. */
-size_t recording_delta_bytes_max(const FieldSet *fields);
-/* Codes the map and the spans of a frame relative to the trail into `out`; returns the bytes. */
-size_t recording_delta_encode(RecordingTrail *trail, const Frame *frame, u8 *out);
-/* Restores the data of a frame relative to the trail. 0 or a negative Error. */
-int recording_delta_decode(RecordingTrail *trail, Frame *frame, const u8 *code, size_t bytes);
+/* The frame that was coded becomes the newest. Acquires it. */
+void recording_trail_push(RecordingTrail *trail, Frame *frame);
+/* Maximal bytes written by recording_frame_encode. */
+size_t recording_frame_bytes_max(const FieldSet *fields);
+/* Codes a frame into `out`: a key, which empties the trail, or relative to the trail; returns the
+ * bytes. Frames are coded and pushed in the order in which they are decoded. */
+size_t recording_frame_encode(RecordingTrail *trail, const Frame *frame, bool key, u8 *out);
+/* Restores the data of a frame. 0 or a negative Error. */
+int recording_frame_decode(RecordingTrail *trail, Frame *frame, bool key, const u8 *code,
+                           size_t bytes);
 
 #endif

@@ -24,8 +24,6 @@ struct RecordingReader {
     RecordingMarks keys, entity_events;
     u8 *content; /* of the last block read */
     size_t content_capacity;
-    u8 *raw; /* unpacked key frame */
-    size_t raw_capacity;
     Frame *current; /* decoded last */
     RecordingTrail trail;
     bool pending;  /* current was decoded by a seek and not returned yet */

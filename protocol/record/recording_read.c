@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 /* ---- content ---- */
 
@@ -63,46 +62,6 @@ int recording_take_events(RecordingReader *reader, const RecordingBlock *block)
     return result;
 }
 
-/* Decodes the codes of all chunks, as keys, into the frame. */
-static int decode_key(Frame *frame, const u8 *code, size_t bytes)
-{
-    const FieldSet *fields = frame->fields;
-    u8 state[CHUNK_STATE_BYTES_MAX];
-    size_t used = 0;
-    for (u32 f = 0; f < fields->count; f++) {
-        const FieldDesc *field = &fields->fields[f];
-        u32 chunks = chunk_count(field);
-        for (u32 c = 0; c < chunks; c++) {
-            int got = chunk_decode(field, c, code + used, (u32)(bytes - used), NULL, state);
-            if (got <= 0) {
-                return got < 0 ? got : ERROR_FORMAT;
-            }
-            used += (size_t)got;
-            chunk_scatter(field, c, state, frame_field(frame, f));
-        }
-    }
-    return used == bytes ? 0 : ERROR_FORMAT;
-}
-
-static int unpack_key(RecordingReader *reader, const RecordingBlock *block, size_t *bytes)
-{
-    u32 raw_bytes;
-    if (block->length < 12) {
-        return ERROR_TRUNCATED;
-    }
-    memcpy(&raw_bytes, reader->content + 8, sizeof raw_bytes);
-    if (raw_bytes > RECORDING_BLOCK_BYTES_MAX ||
-        recording_reserve(&reader->raw, &reader->raw_capacity, raw_bytes + 1u) != 0) {
-        return ERROR_LIMIT;
-    }
-    size_t got = ZSTD_decompress(reader->raw, raw_bytes, reader->content + 12, block->length - 12u);
-    if (ZSTD_isError(got) || got != raw_bytes) {
-        return ERROR_FORMAT;
-    }
-    *bytes = raw_bytes;
-    return 0;
-}
-
 int recording_take_frame(RecordingReader *reader, const RecordingBlock *block)
 {
     bool key = block->type == BLOCK_KEYF;
@@ -123,20 +82,13 @@ int recording_take_frame(RecordingReader *reader, const RecordingBlock *block)
     }
     memcpy(&frame->world_hash, reader->content, 8);
     frame->world_time_s = (f64)block->tick / reader->head.tick_rate;
-    const u8 *code = reader->content + 8;
-    size_t bytes = block->length - 8u;
-    int result = 0;
-    if (key) {
-        result = unpack_key(reader, block, &bytes);
-        result = result == 0 ? decode_key(frame, reader->raw, bytes) : result;
-    } else {
-        result = recording_delta_decode(&reader->trail, frame, code, bytes);
-    }
+    int result =
+        recording_frame_decode(&reader->trail, frame, key, reader->content + 8, block->length - 8u);
     if (result != 0) {
         frame_release(frame);
         return result;
     }
-    recording_trail_push(&reader->trail, frame, key);
+    recording_trail_push(&reader->trail, frame);
     frame_release(reader->current);
     reader->current = frame;
     return 0;
@@ -479,7 +431,6 @@ void recording_reader_destroy(RecordingReader *reader)
     free(reader->keys.items);
     free(reader->entity_events.items);
     free(reader->content);
-    free(reader->raw);
     free(reader->inputs);
     free(reader);
 }

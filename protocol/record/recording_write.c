@@ -31,8 +31,7 @@ struct RecordingWriter {
     RecordingTrail trail;
     u64 key_ticks; /* ticks between key frames */
     u64 key_due;
-    u64 since_key; /* bytes of deltas */
-    bool jumped;   /* the world was taken back or loaded: deltas across that say little */
+    bool jumped; /* the world was taken back or loaded: deltas across that say little */
     RecordingFileIndex index;
     RecordingMarks keys, entity_events;
     RecordingSystems systems; /* of the last ticks, not in a block yet */
@@ -199,7 +198,7 @@ int recording_writer_head(RecordingWriter *writer, const RecordingHead *head)
     if (writer->failed != 0) {
         return writer->failed;
     }
-    writer->key_ticks = (u64)head->tick_rate * RECORDING_KEY_INTERVAL_S;
+    writer->key_ticks = (u64)head->tick_rate * RECORDING_STREAM_KEY_INTERVAL_S;
     memset(&writer->index, 0, sizeof writer->index);
     return put_head(writer, head);
 }
@@ -269,47 +268,16 @@ static int put_events(RecordingWriter *writer, const Frame *frame)
     return writer->failed;
 }
 
-/* Writes all chunks of the frame as keys to `out`, of sufficient size; returns the bytes. */
-static size_t code_key(const Frame *frame, u8 *out)
-{
-    const FieldSet *fields = frame->fields;
-    u8 state[CHUNK_STATE_BYTES_MAX];
-    size_t used = 0;
-    for (u32 f = 0; f < fields->count; f++) {
-        const FieldDesc *field = &fields->fields[f];
-        u32 chunks = chunk_count(field);
-        for (u32 c = 0; c < chunks; c++) {
-            chunk_gather(field, c, frame_field(frame, f), state);
-            used += chunk_encode(field, c, state, NULL, out + used);
-        }
-    }
-    return used;
-}
-
 static int put_frame(RecordingWriter *writer, const Frame *frame, bool key)
 {
-    size_t most = recording_delta_bytes_max(frame->fields); /* a key takes less */
-    size_t packed_most = ZSTD_compressBound(most);
-    const size_t head = 12;
-    if (!reserve(&writer->scratch, &writer->scratch_capacity, head + packed_most + most)) {
+    size_t most = recording_frame_bytes_max(frame->fields);
+    if (!reserve(&writer->scratch, &writer->scratch_capacity, 8 + most)) {
         return writer->failed = ERROR_MEMORY;
     }
     memcpy(writer->scratch, &frame->world_hash, 8);
-    if (!key) {
-        size_t used = recording_delta_encode(&writer->trail, frame, writer->scratch + 8);
-        CHECK(used <= most);
-        writer->since_key += used;
-        return put_block(writer, BLOCK_DLTA, frame->tick, writer->scratch, 8 + used);
-    }
-    u8 *raw = writer->scratch + head + packed_most;
-    u32 raw_bytes = (u32)code_key(frame, raw);
-    CHECK(raw_bytes <= most);
-    memcpy(writer->scratch + 8, &raw_bytes, 4);
-    size_t packed = ZSTD_compress(writer->scratch + head, packed_most, raw, raw_bytes, ZSTD_LEVEL);
-    if (ZSTD_isError(packed)) {
-        return writer->failed = ERROR_LIMIT;
-    }
-    return put_block(writer, BLOCK_KEYF, frame->tick, writer->scratch, head + packed);
+    size_t used = recording_frame_encode(&writer->trail, frame, key, writer->scratch + 8);
+    CHECK(used <= most);
+    return put_block(writer, key ? BLOCK_KEYF : BLOCK_DLTA, frame->tick, writer->scratch, 8 + used);
 }
 
 static int put_systems(RecordingWriter *writer)
@@ -349,7 +317,7 @@ static int keep_systems(RecordingWriter *writer, const Frame *frame)
 bool recording_writer_key_next(const RecordingWriter *writer, const Frame *frame)
 {
     return writer->index.ticks == 0 || writer->jumped || frame->tick >= writer->key_due ||
-           writer->since_key >= RECORDING_KEY_BYTES ||
+           writer->trail.effort >= RECORDING_KEY_EFFORT ||
            writer->trail.frames[0]->fields != frame->fields;
 }
 
@@ -370,7 +338,6 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
     }
     writer->jumped = false;
     if (key) {
-        writer->since_key = 0;
         writer->key_due = frame->tick + writer->key_ticks;
         if (!is_stream(writer) &&
             !recording_marks_push(&writer->keys, frame->tick, position(writer))) {
@@ -382,7 +349,7 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
         return writer->failed;
     }
     /* The caller's frame is const here; acquiring it does not change its contents. */
-    recording_trail_push(&writer->trail, (Frame *)(uintptr_t)frame, key);
+    recording_trail_push(&writer->trail, (Frame *)(uintptr_t)frame);
     writer->index.first_tick = first ? frame->tick : writer->index.first_tick;
     writer->index.last_tick = frame->tick;
     writer->index.ticks++;

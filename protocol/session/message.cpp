@@ -95,7 +95,8 @@ Offset<wire::Event> to_wire(FlatBufferBuilder &b, const Event &e)
 Offset<wire::User> to_wire(FlatBufferBuilder &b, const UserInfo &u)
 {
     auto name = text_to_wire(b, u.name, sizeof u.name);
-    return wire::CreateUser(b, u.id, static_cast<u8>(u.role), name, u.color, u.rtt_ms);
+    return wire::CreateUser(b, u.id, static_cast<u8>(u.role), name, u.color, u.rtt_ms,
+                            u.own_time != 0);
 }
 
 Offset<wire::Mark> to_wire(FlatBufferBuilder &b, const SurveyMark &m)
@@ -475,6 +476,7 @@ bool from_wire(Checker &c, const wire::User &w, UserInfo &u)
     u.role = static_cast<Role>(w.role());
     u.color = w.color() & 0xFFFFFF;
     u.rtt_ms = w.rtt_ms();
+    u.own_time = w.own_time();
     return c.whole(w.role(), 0, ROLE_COUNT - 1, "user role") &&
            c.text(w.name(), u.name, sizeof u.name, false, "user name");
 }

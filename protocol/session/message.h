@@ -135,6 +135,7 @@ typedef struct UserInfo {
     char name[NAME_BYTES_MAX];
     u32 color; /* 0xRRGGBB */
     u32 rtt_ms;
+    u8 own_time; /* away from the common time of a recording */
 } UserInfo;
 
 typedef struct Presence {

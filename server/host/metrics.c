@@ -131,6 +131,21 @@ const char *tick_phase_name(TickPhase phase)
     return names[phase];
 }
 
+/* Quantiles since the start. */
+static void write_costs(Page *page, const Histogram *costs)
+{
+    static const f64 shares[] = {0.5, 0.9, 0.99, 0.999};
+    const char *name = "plenum_tick_cost_seconds";
+    char label[LABELS_BYTES];
+    family(page, name, "summary", "Cost of a tick, quantiles since the start (within 3 %).");
+    for (u32 i = 0; i < PL_COUNT(shares); i++) {
+        snprintf(label, sizeof label, "{quantile=\"%g\"}", shares[i]);
+        sample(page, name, label, histogram_quantile(costs, shares[i]) * 1e-9);
+    }
+    sample(page, "plenum_tick_cost_seconds_sum", "", costs->sum * 1e-9);
+    sample(page, "plenum_tick_cost_seconds_count", "", (f64)costs->count);
+}
+
 static void write_times(Page *page, Host *host)
 {
     const HostMeasures *m = &host->measures;
@@ -140,6 +155,7 @@ static void write_times(Page *page, Host *host)
         const char *name = "plenum_tick_phase_seconds";
         family(page, "plenum_tick_seconds", "histogram", "Cost of a tick.");
         series(page, "plenum_tick_seconds", "", &BOUNDS_SECONDS, &times.tick);
+        write_costs(page, &times.costs);
         family(page, name, "histogram", "Cost of a tick, by what it went into.");
         for (u32 i = 0; i < TICK_PHASES; i++) {
             char label[LABELS_BYTES];
@@ -202,6 +218,8 @@ static void write_clients(Page *page, Host *host)
         {"plenum_clients", "gauge", "Clients that have a place.", s->clients},
         {"plenum_clients_waiting", "gauge", "Clients that wait for a place.", s->waiting},
         {"plenum_places", "gauge", "Places for clients.", host->options.clients_max},
+        {"plenum_own_times", "gauge", "Clients that look around a recording on their own.",
+         host->own_count},
         {"plenum_joins_total", "counter", "Clients that got a place.", (f64)s->joined},
         {"plenum_joins_refused", "gauge", "1 if joins are refused for lack of memory.",
          host->memory_short},

@@ -445,6 +445,7 @@ static void roster_send(Host *host)
             memcpy(user->name, session->name, sizeof user->name);
             user->color = session->color;
             user->rtt_ms = (u32)session->rtt_ms;
+            user->own_time = session->own != NULL;
         }
     }
     count += above_users(host, host->roster + count, most - count);

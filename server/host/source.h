@@ -62,6 +62,7 @@ const char *tick_phase_name(TickPhase phase);
 typedef struct SourceTimes {
     Buckets tick; /* whole ticks */
     Buckets phases[TICK_PHASES];
+    Histogram costs; /* ns of whole ticks, for quantiles that the bounds are too far apart for */
 } SourceTimes;
 
 /* What is done with a world and a file. */

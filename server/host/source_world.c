@@ -74,6 +74,7 @@ static void sim_observe(void *context, WorldPhase ended)
 static void sim_count_times(WorldSource *s, f64 tick_s)
 {
     buckets_add(&s->times.tick, &BOUNDS_SECONDS, tick_s);
+    histogram_add(&s->times.costs, (u64)(tick_s * 1e9));
     for (u32 i = 0; i < TICK_PHASES; i++) {
         buckets_add(&s->times.phases[i], &BOUNDS_SECONDS, s->phase_s[i]);
     }

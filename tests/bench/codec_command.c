@@ -67,8 +67,10 @@ static int measure(const PoseTrace *trace, const char *name, u32 delay, u32 loss
     if (coder == NULL || decoder == NULL || code == NULL || made == NULL) {
         return out_of_memory();
     }
-    pose_codec_learn(coder, inherit);
-    pose_codec_learn(decoder, inherit);
+    if (inherit) {
+        pose_codec_chain(coder);
+        pose_codec_chain(decoder);
+    }
     u64 bytes = 0, encode_ns = 0, decode_ns = 0;
     u32 most = 0, frames = 0, wrong = 0;
     for (u32 f = REPEATED; f < trace->frames; f++) {
@@ -120,7 +122,7 @@ static int train(const char *path)
     if (codec == NULL || code == NULL) {
         return out_of_memory();
     }
-    pose_codec_learn(codec, true);
+    pose_codec_chain(codec);
     u64 bytes = 0;
     for (u32 f = REPEATED; f < TRAINING_FRAMES; f += TRAINING_STEP) {
         for (u32 i = 0; i < PL_COUNT(traces) * DELAYS; i++) {

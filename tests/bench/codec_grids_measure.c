@@ -324,7 +324,7 @@ int codec_grids_train(const char *path)
     GridTrace traces[TRAINING_WORLDS];
     Spans benches[TRAINING_WORLDS];
     GridCodec *codec = bench_must(grid_codec_create(NULL));
-    grid_codec_learn(codec, true);
+    grid_codec_train(codec);
     for (u32 i = 0; i < TRAINING_WORLDS; i++) {
         traces[i] = training_world(i);
         spans_begin(&benches[i], NULL, &traces[i].field);

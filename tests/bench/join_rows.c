@@ -290,6 +290,59 @@ void bench_join10M(Bench *bench)
     free(large);
 }
 
+/* A run of `ms` virtual milliseconds: what the host needs beside its world's ticks, in ms. */
+static f64 host_ms(JoinRig *rig, Connection **clients, u32 count, u32 ms)
+{
+    u64 began_ns = rig->host_ns - rig->world_ns;
+    for (u32 i = 0; i < ms; i++) {
+        join_rig_step(rig, clients, count);
+    }
+    return (f64)(rig->host_ns - rig->world_ns - began_ns) * 1e-6;
+}
+
+/* One client after the other joins those who are there; what the same time costs afterwards is what
+ * it costs to have him. */
+static void join_cpu(Bench *bench, const char *scene_name)
+{
+    enum {
+        JOINERS = 24,
+        JOIN_MS = 500
+    };
+    Scene *scene = bench_scene(scene_name);
+    NetsimOptions line = {.seed = 1, .delay_ms = 10.0};
+    char name[64];
+    snprintf(name, sizeof name, "net/join_cpu_%s", scene_name);
+    bench_begin(bench);
+    while (bench_again(bench)) {
+        Connection *clients[JOINERS];
+        JoinRig rig;
+        join_rig_start(&rig, scene, NULL, 0);
+        for (u32 i = 0; i < JOINERS; i++) {
+            clients[i] = join_rig_connect(&rig, &line, &line);
+            f64 joined_ms = host_ms(&rig, clients, i + 1, JOIN_MS);
+            if (!join_picture_whole(clients[i])) {
+                fprintf(stderr, "plenum-bench: %s: not joined after %d ms\n", name, JOIN_MS);
+                exit(EXIT_CHECK_FAILED);
+            }
+            bench_sample(bench, joined_ms - host_ms(&rig, clients, i + 1, JOIN_MS));
+        }
+        for (u32 i = 0; i < JOINERS; i++) {
+            connection_destroy(clients[i]);
+        }
+        join_rig_stop(&rig);
+    }
+    BenchRow row = {name, JOINERS, 1, "ms of the host's main thread", 0.0, ""};
+    bench_print(bench, &row);
+    scene_destroy(scene);
+}
+
+void bench_join_cpu(Bench *bench)
+{
+    join_cpu(bench, "playground");
+    join_cpu(bench, "boxes1000");
+    join_cpu(bench, "everything");
+}
+
 /* A join through 64 kbit/s with 300 ms of queue, until every element has a state; beside it what
  * the line needs for the bytes of the world alone, and two round trips to ask for them. */
 static void join_narrow(Bench *bench, const char *scene_name, f64 loss, u32 rtt_ms)

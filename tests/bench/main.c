@@ -98,6 +98,8 @@ static const Suite suites[] = {
      bench_relays16},
     {"net/join10M", "a join with 10 MB at 50 Mbit/s, 100 ms, loss 0, 1, 5 %; also _cpu",
      bench_join10M},
+    {"net/join_cpu", "what a join costs the host's main thread, beyond having the client there",
+     bench_join_cpu},
     {"net/join64k", "until the picture is whole, at 64 kbit/s: 50 ms; 400 ms and 30 % loss",
      bench_join_narrow},
     {"client/show20k", "one picture of 20 000 points on their way", bench_client_show},
@@ -109,7 +111,19 @@ static const Suite suites[] = {
      bench_client_judder},
     {"record/write", "recording one tick of playground", bench_record_write},
     {"record/seek", "a jump in a minute of playground", bench_record_seek},
+    {"record/hour", "a jump in an hour of playground with three people, and the file's size",
+     bench_record_hour},
+    {"record/cubes901", "recording 901 cubes, the file's bytes a frame; _push, _roll",
+     bench_record_cubes},
+    {"record/liquid20k", "recording 20 000 points of liquid at 1 mm, the file's bits a point",
+     bench_record_liquid},
 };
+
+/* Takes minutes: only if asked for. */
+static bool is_slow(const Suite *suite)
+{
+    return suite->run == bench_record_hour;
+}
 
 static bool wanted(const Suite *suite, char **prefixes, u32 count)
 {
@@ -118,7 +132,7 @@ static bool wanted(const Suite *suite, char **prefixes, u32 count)
             return true;
         }
     }
-    return count == 0;
+    return count == 0 && !is_slow(suite);
 }
 
 static void list_suites(void)
@@ -177,7 +191,8 @@ int main(int argc, char **argv)
     const OptionTable table = {
         .program = "plenum-bench",
         .synopsis = "[options] [PREFIX...]",
-        .about = "Measures the rows whose names start with a PREFIX (all without one) and prints "
+        .about = "Measures the rows whose names start with a PREFIX (without one all that "
+                 "do not\ntake minutes) and prints "
                  "a line of\nJSON for each: name, n (size of the work), threads, median and p99 in "
                  "unit, rate in rate_unit,\nand per_fma: the rate for each GFLOP/s that one thread "
                  "of this machine reached in this run.",

@@ -1,11 +1,17 @@
-/* record_rows.c: what recording a tick costs, and how long a jump in a recording takes. */
+/* record_rows.c: what recording a tick costs in time and bytes, and how long a jump in a recording
+ * takes. */
 #include "protocol/record/recording.h"
 #include "shared/base/clock.h"
 #include "shared/math/random.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/codec_points_world.h"
+#include "tests/bench/codec_world.h"
+#include "tests/determinism/world_script.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +19,7 @@ enum {
     FRAMES = 600,
     SEEK_FRAMES = 3600, /* one minute */
     SEEKS = 40,         /* a run */
+    HOUR_MINUTES = 60,
 };
 
 static void fail(const char *what, const ErrorText *error)
@@ -87,6 +94,105 @@ void bench_record_write(Bench *bench)
     scene_destroy(scene);
 }
 
+/* Samples are microseconds a tick, the rate is per frame and `each`. */
+static void record_frames(Bench *bench, const char *name, Frame **frames, u32 count, f64 each,
+                          const char *unit)
+{
+    static const u8 nothing[] = "-";
+    ErrorText error = {0};
+    char path[256];
+    temporary_path(path, sizeof path);
+    RecordingHead head = {.tick_rate = 60, .world = {.scene = nothing, .scene_bytes = 1}};
+    const FieldSet *fields = frames[0]->fields;
+    head.world.fields = fields->fields;
+    head.world.field_count = fields->count;
+    bench_begin(bench);
+    while (bench_again(bench)) {
+        unlink(path);
+        RecordingWriter *writer = recording_writer_create(path, &head, &error);
+        if (writer == NULL) {
+            fail(name, &error);
+        }
+        for (u32 i = 0; i < count; i++) {
+            u64 began_ns = clock_now_ns();
+            if (recording_writer_tick(writer, frames[i], NULL, 0) != 0) {
+                fail(name, &error);
+            }
+            bench_sample(bench, (f64)(clock_now_ns() - began_ns) * 1e-3);
+        }
+        recording_writer_destroy(writer);
+    }
+    struct stat info = {0};
+    stat(path, &info);
+    unlink(path);
+    BenchRow row = {name, count, 1, "us a tick", (f64)info.st_size / count * each, unit};
+    bench_print(bench, &row);
+    bench_frames_free(frames, count);
+}
+
+/* Empty frames of a world of one field, from tick 1 on. */
+static Frame **frames_of(FieldDesc field, u32 count)
+{
+    Frame **frames = bench_must(calloc(count, sizeof(Frame *)));
+    FieldSet *fields = bench_must(field_set_create(&field, 1));
+    for (u32 i = 0; i < count; i++) {
+        frames[i] = bench_must(frame_create(fields, i + 1, 0));
+    }
+    field_set_release(fields);
+    return frames;
+}
+
+static void record_cubes(Bench *bench, const char *name, CodecWorld kind)
+{
+    PoseTrace trace = codec_world(kind, 101, FRAMES);
+    FieldDesc field = {.kind = FIELD_POSES,
+                       .channels = 1,
+                       .name = "cubes",
+                       .capacity = trace.count,
+                       .quantum = 1.0f / 512.0f};
+    Frame **frames = frames_of(field, FRAMES);
+    for (u32 i = 0; i < FRAMES; i++) {
+        memcpy(frame_poses(frames[i], 0), trace.poses + (size_t)i * trace.count,
+               trace.count * sizeof(QPose));
+    }
+    codec_trace_free(&trace);
+    record_frames(bench, name, frames, FRAMES, 1.0, "B/frame");
+}
+
+void bench_record_cubes(Bench *bench)
+{
+    record_cubes(bench, "record/cubes901_push", CODEC_WORLD_PUSH);
+    record_cubes(bench, "record/cubes901_roll", CODEC_WORLD_ROLL);
+}
+
+void bench_record_liquid(Bench *bench)
+{
+    enum {
+        POINTS = 20000,
+        POINT_FRAMES = 300
+    };
+    const f64 quantum_m = 0.001;
+    PointTrace trace = codec_liquid(100, POINTS, POINT_FRAMES);
+    FieldDesc field = {.kind = FIELD_POINTS,
+                       .channels = 1,
+                       .name = "liquid",
+                       .capacity = trace.count,
+                       .quantum = (f32)quantum_m};
+    Frame **frames = frames_of(field, POINT_FRAMES);
+    for (u32 i = 0; i < POINT_FRAMES; i++) {
+        QPoint *points = frame_points(frames[i], 0);
+        const f32 *at = trace.at + (size_t)i * trace.count * 3;
+        for (u32 p = 0; p < trace.count; p++) {
+            points[p].generation = 1;
+            for (u32 a = 0; a < 3; a++) {
+                points[p].position[a] = (i32)floor((f64)at[3 * p + a] / quantum_m + 0.5);
+            }
+        }
+    }
+    codec_points_free(&trace);
+    record_frames(bench, "record/liquid20k", frames, POINT_FRAMES, 8.0 / POINTS, "bits/point");
+}
+
 static void seek_once(RecordingReader *reader, u64 tick)
 {
     Frame *frame = NULL;
@@ -119,6 +225,91 @@ void bench_record_seek(Bench *bench)
         }
     }
     BenchRow row = {"record/seek", SEEK_FRAMES, 1, "ms", 1e3 / bench_median(bench), "seeks/s"};
+    bench_print(bench, &row);
+    recording_reader_destroy(reader);
+    unlink(path);
+    scene_destroy(scene);
+}
+
+typedef struct Minute {
+    Frame *frames[SEEK_FRAMES];
+    Input inputs[SEEK_FRAMES][SCRIPT_INPUTS_MAX];
+    u32 counts[SEEK_FRAMES];
+} Minute;
+
+/* A minute of three people who drag, throw and push without a pause. */
+static Minute *play_minute(World *world)
+{
+    Minute *minute = bench_must(calloc(1, sizeof *minute));
+    for (u32 i = 0; i < SEEK_FRAMES; i++) {
+        minute->counts[i] = script_inputs(i, minute->inputs[i]);
+        world_tick(world, minute->inputs[i], minute->counts[i]);
+        minute->frames[i] = world_frame(world);
+    }
+    return minute;
+}
+
+/* The same frame at a later tick. */
+static Frame *frame_later(const Frame *frame, u64 ticks)
+{
+    FieldSet *fields = (FieldSet *)(uintptr_t)frame->fields; /* as acquiring needs it */
+    Frame *copy = bench_must(frame_create(fields, frame->tick + ticks, frame->event_count));
+    memcpy(copy->data, frame->data, fields->frame_bytes);
+    memcpy(copy->events, frame->events, frame->event_count * sizeof *copy->events);
+    memcpy(copy->systems, frame->systems, sizeof copy->systems);
+    copy->system_count = frame->system_count;
+    copy->world_hash = frame->world_hash;
+    return copy;
+}
+
+/* An hour, of the same minute again and again: seeks, and what it takes on the disk. */
+void bench_record_hour(Bench *bench)
+{
+    Scene *scene = bench_scene("playground");
+    ErrorText error = {0};
+    World *world = bench_world(bench, scene);
+    RecordingHead head = {.tick_rate = scene->tick_rate};
+    world_describe(world, &head.world);
+    char path[256];
+    temporary_path(path, sizeof path);
+    unlink(path);
+    RecordingWriter *writer = recording_writer_create(path, &head, &error);
+    if (writer == NULL) {
+        fail("hour", &error);
+    }
+    Minute *minute = play_minute(world);
+    for (u32 m = 0; m < HOUR_MINUTES; m++) {
+        for (u32 i = 0; i < SEEK_FRAMES; i++) {
+            Frame *frame = frame_later(minute->frames[i], (u64)m * SEEK_FRAMES);
+            if (recording_writer_tick(writer, frame, minute->inputs[i], minute->counts[i]) != 0) {
+                fail("hour", &error);
+            }
+            frame_release(frame);
+        }
+    }
+    recording_writer_destroy(writer);
+    for (u32 i = 0; i < SEEK_FRAMES; i++) {
+        frame_release(minute->frames[i]);
+    }
+    free(minute);
+    world_destroy(world);
+    struct stat info = {0};
+    stat(path, &info);
+    RecordingReader *reader = recording_reader_create(path, &error);
+    if (reader == NULL) {
+        fail("hour", &error);
+    }
+    bench_begin(bench);
+    for (u64 jump = 0; bench_again(bench);) {
+        for (u32 i = 0; i < SEEKS; i++) {
+            u64 tick = 1 + random_u64(2, jump++) % (HOUR_MINUTES * SEEK_FRAMES);
+            u64 began_ns = clock_now_ns();
+            seek_once(reader, tick);
+            bench_sample(bench, (f64)(clock_now_ns() - began_ns) * 1e-6);
+        }
+    }
+    BenchRow row = {"record/hour", HOUR_MINUTES * SEEK_FRAMES, 1,
+                    "ms a seek",   (f64)info.st_size * 1e-6,   "MB"};
     bench_print(bench, &row);
     recording_reader_destroy(reader);
     unlink(path);

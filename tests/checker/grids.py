@@ -91,10 +91,10 @@ def sg(v, h, i):
 
 
 class Coder(RangeDecoder):
-    def __init__(self, code):
+    def __init__(self, code, chain):
         super().__init__(code)
-        self.chances, self.rates = list(START[0]), list(START[1])
-        self.weights = [list(w) for w in START[3]]
+        self.chances, self.rates, self.filters, self.weights = chain.setdefault(
+            "grids", (list(START[0]), list(START[1]), [list(w) for w in START[2]], [list(w) for w in START[3]]))
         self.sets = None  # of a number of a voxel: those of its slots
 
     def bit_at(self, s0, s1, s2):
@@ -145,9 +145,9 @@ def back(v):
     return v & ~(1 << 31) if v >> 31 else ~v & (PAIRS - 1)
 
 
-def read_scalars(code, n, older):
+def read_scalars(code, n, older, chain):
     """older: flat, newest first."""
-    c, states = Coder(code), len(older)
+    c, states = Coder(code, chain), len(older)
     past = [[element[0] for element in state] for state in older] or [[0] * n]
     while len(past) < 3:
         past.append(past[-1])
@@ -216,8 +216,9 @@ class Shape:
 
 
 class GridDecoder:
-    def __init__(self, field, chunks, older):
+    def __init__(self, field, chunks, older, chain):
         """older: for each older state, newest first, for each chunk its elements."""
+        self.chain = chain
         self.field, self.chunks, self.states = field, chunks, len(older)
         self.kind, self.d = field.kind, int(field.kind == GRID3)
         self.most = 255 if self.d else 65535
@@ -228,7 +229,7 @@ class GridDecoder:
                      [{c: [0] * self.shape[c].count for c in chunks}] for k in range(field.channels)]
 
     def read(self, code):
-        self.coder = Coder(code)
+        self.coder = Coder(code, self.chain)
         self.read_same()
         channels = range(self.field.channels)
         self.foretold, self.now, self.missed, self.space = [], [], [], []
@@ -272,8 +273,8 @@ class GridDecoder:
 
     def filter(self, k, space, count):
         s, which = self.states, 2 * self.d + k
-        start = START[2][8 * self.d + 4 * k + s][16 * space:16 * space + count]
-        weights = [(v + 4) >> 3 for v in start]
+        first = self.coder.filters[8 * self.d + 4 * k + s]  # in a chain: the last one sent
+        weights = [(v + 4) >> 3 for v in first[16 * space:16 * space + count]]
         if self.coder.flag("OWN", (4 * which + s, 4 * space + which, 0), space):
             length = 0
             for i in range(count):
@@ -281,6 +282,7 @@ class GridDecoder:
                 number = self.coder.number("WEIGHT", (32 * which + p, 32 * (4 * which + s) + p, length))
                 length = min(bits(abs(number)), 15)
                 weights[i] = limit(weights[i] + number, -4095, 4095)
+                first[p] = 8 * weights[i]
         return weights
 
     def foretell(self, k, c, weights, bases):

@@ -61,11 +61,10 @@ def pace(a, u):
 class Coder:
     """The range decoder from the front, raw bits from the end, the chances."""
 
-    def __init__(self, code):
+    def __init__(self, code, chain):
         self.code, self.at, self.raw_at = code, 4, 0
         self.range, self.value = PAIRS - 1, int.from_bytes((bytes(code) + bytes(4))[:4], "big")
-        self.ends = [list(row) for row in START[0]]
-        self.flags = list(START[1])
+        self.ends, self.flags = chain.setdefault("points", ([list(row) for row in START[0]], list(START[1])))
         self.ratio, self.sums, self.total, self.points = [64] * 3, [0] * 3, 0, 0
 
     def take(self, first, share, k):
@@ -191,8 +190,8 @@ class Cells:
 
 
 class PointDecoder:
-    def __init__(self, n, older, back):
-        self.n = n
+    def __init__(self, n, older, back, chain):
+        self.n, self.chain = n, chain
         self.older = [[([x - MIDDLE for x in e[:3]], e[3], e[4]) for e in state] for state in older]
         self.b = list(back)
 
@@ -211,7 +210,7 @@ class PointDecoder:
                 self.z[k] = code if code < 8 else (8 + (code & 7)) << ((code >> 3) - 1)
 
     def read(self, code):
-        self.coder = Coder(code)
+        self.coder = Coder(code, self.chain)
         self.header()
         n = self.n
         self.cells = Cells(n, self.edge)

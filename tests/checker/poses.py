@@ -56,10 +56,10 @@ START = load_tables()
 
 
 class Mixer:
-    def __init__(self, code):
+    def __init__(self, code, chain):
         self.range = RangeDecoder(code)
-        self.chances, self.rates = list(START[0]), list(START[1])
-        self.weights = [list(w) for w in START[2]]
+        self.chances, self.rates, self.weights = chain.setdefault(
+            "poses", (list(START[0]), list(START[1]), [list(w) for w in START[2]]))
         self.row, self.set = {}, {}
         row = at_set = 0
         for kind, (contexts, slots, sets) in KINDS.items():
@@ -208,13 +208,13 @@ class Mover:
 
 
 class PoseDecoder:
-    def __init__(self, n, older, back, turn_shift=0):
-        self.n, self.turn_shift = n, turn_shift
+    def __init__(self, n, older, back, turn_shift, chain):
+        self.n, self.turn_shift, self.chain = n, turn_shift, chain
         self.older = [[Pose(e) for e in state] for state in older]
         self.b = list(back)
 
     def read(self, code):
-        self.mix = Mixer(code)
+        self.mix = Mixer(code, self.chain)
         self.new, self.movers, self.carrier = [None] * self.n, [], None
         self.blocks, self.history, self.live_before = 0, 0, None
         self.prepare()

@@ -10,7 +10,7 @@ import xxhash
 import zstandard
 
 from bits import BitReader, Malformed
-from chunks import Field, read_chunk
+from chunks import Field
 from spans import read_span
 
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/session/message.fbs")
@@ -48,7 +48,7 @@ def read_head(content):
     if content[:8] != bytes.fromhex("504C5245430D0A1A"):
         raise Malformed("no recording")
     version, tick_rate = struct.unpack_from("<II", content, 8)
-    if version != 4:
+    if version != 5:
         raise Malformed("version %d" % version)
     return tick_rate, world_of(content[88:])
 
@@ -103,23 +103,15 @@ class Player:
     def __init__(self, fields):
         self.fields = fields
         self.trail = []  # (tick, frame) since the last key, newest first
+        self.chain = {}  # of the codecs, since the last key
         self.keys = self.deltas = self.spans = 0
         self.parent = None
         self.images = Images()
 
     def key(self, tick, content):
-        raw_bytes, = struct.unpack_from("<I", content, 8)
-        try:
-            raw = zstandard.ZstdDecompressor().decompress(content[12:], max_output_size=raw_bytes)
-        except zstandard.ZstdError as error:
-            raise Malformed("key: %s" % error)
-        if len(raw) != raw_bytes:
-            raise Malformed("size of a key")
-        bits = BitReader(raw)
-        frame = [[read_chunk(field, c, bits, None) for c in range(len(field.chunks))]
-                 for field in self.fields]
-        if bits.byte() != len(raw):
-            raise Malformed("bytes behind a key")
+        self.trail, self.chain = [], {}
+        frame = [[None] * len(field.chunks) for field in self.fields]
+        self.read(tick, content, 8, None, frame)
         self.trail = [(tick, frame)]
         self.keys += 1
 
@@ -131,29 +123,35 @@ class Player:
         total = sum(len(field.chunks) for field in self.fields)
         bits = BitReader(content, 8)
         changed = [bits.get(1) for _ in range(total)]
-        at, first = 8 + (total + 7) // 8, 0
         frame = [list(states) for states in self.trail[0][1]]
+        self.read(tick, content, 8 + (total + 7) // 8, changed, frame)
+        self.trail = [(tick, frame)] + self.trail[:2]
+        self.deltas += 1
+
+    def read(self, tick, content, at, changed, frame):
+        """The spans of the changed chunks, of all if changed is None."""
+        first = 0
         for f, field in enumerate(self.fields):
-            waiting = [c for c in range(len(field.chunks)) if changed[first + c]]
+            waiting = [c for c in range(len(field.chunks)) if changed is None or changed[first + c]]
             first += len(field.chunks)
             while waiting:
                 head, = struct.unpack_from("<I", content, at)
-                size, plain, count = head >> 7, head >> 6 & 1, (head & 63) + 1
+                size, plain, count = head >> 7 & 0xFFFFFF, head >> 6 & 1, (head & 63) + 1
+                if head >> 31:
+                    self.chain = {}
                 chunks, waiting = waiting[:count], waiting[count:]
                 at += 4
                 if len(chunks) < count or size == 0 or at + size > len(content):
                     raise Malformed("span")
                 older = [[past[f][c] for c in chunks] for _, past in self.trail]
                 back = [tick - t for t, _ in self.trail]
-                made = read_span(field, chunks, plain, content, at, at + size, older, back)
+                made = read_span(field, chunks, plain, content, at, at + size, older, back, chain=self.chain)
                 for c, state in zip(chunks, made):
                     frame[f][c] = state
                 at += size
                 self.spans += 1
         if at != len(content):
-            raise Malformed("bytes behind a delta")
-        self.trail = [(tick, frame)] + self.trail[:2]
-        self.deltas += 1
+            raise Malformed("bytes behind a frame")
 
     def frame_bytes(self):
         """The newest frame's elements, field after field."""

@@ -19,16 +19,18 @@ def split(field, chunks, elements):
     return states
 
 
-def read_span(field, chunks, plain, data, start, end, older, back, turn_shift=0):
-    """States of the chunks; older: for each older state, newest first, those of the chunks."""
+def read_span(field, chunks, plain, data, start, end, older, back, turn_shift=0, chain=None):
+    """States of the chunks; older: for each older state, newest first, those of the chunks. chain: of each
+    codec what it learned from the codes before, empty at the start; None: the code stands alone."""
+    chain = {} if chain is None else chain
     if plain:
         return read_fallback(field, chunks, data, start, end, older[0] if older else None)
     n = sum(len(field.chunks[c]) for c in chunks)
     flat = [join(states) for states in older]
     if field.kind == POINTS:
-        return split(field, chunks, PointDecoder(n, flat, back).read(data[start:end]))
+        return split(field, chunks, PointDecoder(n, flat, back, chain).read(data[start:end]))
     if field.kind == POSES:
-        return split(field, chunks, PoseDecoder(n, flat, back, turn_shift).read(data[start:end]))
+        return split(field, chunks, PoseDecoder(n, flat, back, turn_shift, chain).read(data[start:end]))
     if field.kind == SCALARS:
-        return split(field, chunks, read_scalars(data[start:end], n, flat))
-    return GridDecoder(field, chunks, older).read(data[start:end])
+        return split(field, chunks, read_scalars(data[start:end], n, flat, chain))
+    return GridDecoder(field, chunks, older, chain).read(data[start:end])

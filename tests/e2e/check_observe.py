@@ -26,7 +26,7 @@ def fault(text):
 
 def family_of(name, types):
     base = SUFFIX.sub("", name)
-    return base if types.get(base) == "histogram" else name
+    return base if types.get(base) in ("histogram", "summary") else name
 
 
 def check_histograms(samples, types):

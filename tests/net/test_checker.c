@@ -551,7 +551,7 @@ static void writer_close(Material *material, RecordingWriter *writer)
     material_close(material);
 }
 
-/* One frame every `step` ticks; one key frame every 60. */
+/* One frame every `step` ticks; one key frame every 150. */
 static void make_recording(Material *material, u64 seed, u32 frames, u32 step)
 {
     FieldSet *fields = material->fields = small_fields();
@@ -579,7 +579,7 @@ static void make_recording(Material *material, u64 seed, u32 frames, u32 step)
 
 static void test_recording_of_a_random_world(void **context)
 {
-    make_recording(*context, 9, TICKS, 2);
+    make_recording(*context, 9, TICKS, 5);
     expect_recording(*context, TICKS, 2);
 }
 

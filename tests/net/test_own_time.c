@@ -134,6 +134,17 @@ static OwnTime own_time(const Stage *stage, u32 client)
     return connection_status(stage->clients[client])->own_time;
 }
 
+/* How many users are on their own by the list that this client has. */
+static u32 listed_away(const Stage *stage, u32 client)
+{
+    u32 count, away = 0;
+    const UserInfo *users = connection_users(stage->clients[client], &count);
+    for (u32 i = 0; i < count; i++) {
+        away += users[i].own_time;
+    }
+    return away;
+}
+
 static bool same_picture(const Stage *stage)
 {
     for (u32 i = 0; i < stage->fields->fields[FIELD_SWARM].capacity; i++) {
@@ -168,6 +179,7 @@ static void test_leave_and_return(void **state)
 
     control(&stage, 0, CONTROL_LEAVE, 0.0);
     UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_AWAY && connection_epoch(away) != away_epoch);
+    UNTIL(&stage, listed_away(&stage, 0) == 1 && listed_away(&stage, 1) == 1);
     until_shows(&stage, 0, 120.0); /* it begins where the others are */
     assert_int_equal(own_time(&stage, 1), OWN_TIME_OFFERED);
     control(&stage, 0, CONTROL_SEEK, 6.0);
@@ -198,6 +210,7 @@ static void test_leave_and_return(void **state)
     stage_run(&stage, STAY_MS);
     control(&stage, 0, CONTROL_RETURN, 0.0);
     UNTIL(&stage, own_time(&stage, 0) == OWN_TIME_OFFERED);
+    UNTIL(&stage, listed_away(&stage, 0) == 0 && listed_away(&stage, 1) == 0);
     both_show_same(&stage, 240.0);
     assert_int_equal(common->ops->control(common, 0, CONTROL_STEP, 5.0), 0);
     both_show_same(&stage, 245.0);

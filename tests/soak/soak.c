@@ -32,10 +32,22 @@ enum {
     CROWD_S = 20, /* more clients at the start, so that memory is at its height */
     SAMPLES_MAX = 24 * 3600,
     PAGE_BYTES = 64 << 10,
-    FILE_BYTES = 1 << 20, /* "disk" of each file of the server */
-    WARM_S = 60,          /* histories fill, places are taken */
+    FILE_BYTES = 160 << 10, /* "disk" of each file of the server */
+    WARM_S = 60,            /* histories fill, places are taken */
     GROWTH_BYTES = 2 << 20
 };
+
+/* What is asked of the server's page of metrics. */
+#define MEMORY        "process_resident_memory_bytes"
+#define MALFORMED     "plenum_malformed_total"
+#define FLOODED       "plenum_sessions_ended_total{reason=\"flood\"}"
+#define TIMED_OUT     "plenum_sessions_ended_total{reason=\"timeout\"}"
+#define JOINS         "plenum_joins_total"
+#define ENTITIES      "plenum_entities"
+#define WRITE_FAILURE "plenum_write_failures_total"
+#define TICK_MEDIAN   "plenum_tick_cost_seconds{quantile=\"0.5\"}"
+#define TICK_P99      "plenum_tick_cost_seconds{quantile=\"0.99\"}"
+#define TICKS_LATE    "plenum_ticks_late_total"
 
 #define CROWD_BOTS "20"
 #define PLACES     "96"
@@ -100,7 +112,7 @@ static bool page_get(Soak *soak, const char *path)
 static f64 metric(const Soak *soak, const char *name)
 {
     char start[96];
-    snprintf(start, sizeof start, "\nplenum_%s ", name);
+    snprintf(start, sizeof start, "\n%s ", name);
     const char *at = strstr(soak->page, start);
     return at != NULL ? strtod(at + strlen(start), NULL) : NAN;
 }
@@ -235,13 +247,31 @@ static void server_begin(Soak *soak)
     }
 }
 
+/* Names change; better to hear of it at once than after twenty minutes. */
+static void check_names(Soak *soak)
+{
+    static const char *const names[] = {MEMORY,   MALFORMED, FLOODED,       TIMED_OUT,
+                                        JOINS,    ENTITIES,  WRITE_FAILURE, TICK_MEDIAN,
+                                        TICK_P99, TICKS_LATE};
+    if (!page_get(soak, "/metrics")) {
+        fprintf(stderr, "soak: the server gives no metrics\n");
+        exit(98);
+    }
+    for (u32 i = 0; i < PL_COUNT(names); i++) {
+        if (isnan(metric(soak, names[i]))) {
+            fprintf(stderr, "soak: no metric %s\n", names[i]);
+            exit(98);
+        }
+    }
+}
+
 static void sample(Soak *soak)
 {
     if (page_get(soak, "/healthz")) {
         soak->full = soak->full || strstr(soak->page, " 200 ") == NULL;
     }
     if (page_get(soak, "/metrics") && soak->samples < SAMPLES_MAX) {
-        soak->memory[soak->samples++] = metric(soak, "memory_bytes");
+        soak->memory[soak->samples++] = metric(soak, MEMORY);
     }
 }
 
@@ -299,10 +329,10 @@ static void check_server(Soak *soak)
     u32 quarter = soak->samples / 4, warm = quarter > WARM_S ? quarter : WARM_S;
     f64 before = largest(soak->memory, warm, warm + quarter);
     f64 after = largest(soak->memory, soak->samples - quarter, soak->samples);
-    expect(soak, metric(soak, "malformed_total") == 0, "malformed packets at the server",
-           metric(soak, "malformed_total"));
-    expect(soak, metric(soak, "flooded_total") == 0, "clients thrown out for flooding",
-           metric(soak, "flooded_total"));
+    expect(soak, metric(soak, MALFORMED) == 0, "malformed packets at the server",
+           metric(soak, MALFORMED));
+    expect(soak, metric(soak, FLOODED) == 0, "clients thrown out for flooding",
+           metric(soak, FLOODED));
     if (warm + 2 * quarter <= soak->samples) {
         expect(soak, after - before < GROWTH_BYTES,
                "growth of the server's memory in the second half, MiB",
@@ -311,18 +341,17 @@ static void check_server(Soak *soak)
         printf("      too short to tell whether memory grows\n");
     }
     printf("      memory %.1f MiB, %.0f joined, %.0f timed out, %.0f entities\n", after / (1 << 20),
-           metric(soak, "joined_total"), metric(soak, "timed_out_total"), metric(soak, "entities"));
-    expect(soak, soak->full && metric(soak, "write_failures_total") > 0,
-           "full disk, told by /healthz and /metrics; failures",
-           metric(soak, "write_failures_total"));
+           metric(soak, JOINS), metric(soak, TIMED_OUT), metric(soak, ENTITIES));
+    expect(soak, soak->full && metric(soak, WRITE_FAILURE) > 0,
+           "full disk, told by /healthz and /metrics; failures", metric(soak, WRITE_FAILURE));
 }
 
 static void check_ticks(Soak *soak, f64 idle)
 {
-    f64 median = metric(soak, "tick_seconds{quantile=\"0.5\"}");
-    f64 p99 = metric(soak, "tick_seconds{quantile=\"0.99\"}");
+    f64 median = metric(soak, TICK_MEDIAN);
+    f64 p99 = metric(soak, TICK_P99);
     printf("      tick: median %.3f ms, p99 %.3f ms; %.0f late; the machine was %.0f %% idle\n",
-           median * 1e3, p99 * 1e3, metric(soak, "tick_late_total"), 100.0 * idle);
+           median * 1e3, p99 * 1e3, metric(soak, TICKS_LATE), 100.0 * idle);
     if (idle > idle_least) {
         expect(soak, p99 < tick_spread_max * median, "p99 of a tick / median", p99 / median);
     } else {
@@ -355,6 +384,7 @@ int main(void)
         return 2;
     }
     server_begin(&soak);
+    check_names(&soak);
     soak.end_ns = clock_now_ns() + (u64)(wanted_s * 1e9);
     groups_begin(&soak);
     crowd_begin(&soak);

@@ -28,8 +28,8 @@ typedef struct JoinSource {
     World *world;
     const u8 *scene_bytes;
     u32 scene_byte_count;
-    const JoinRig *rig; /* its clock */
-    u64 ticks;          /* frames delivered */
+    JoinRig *rig; /* its clock; what the ticks cost is counted there */
+    u64 ticks;    /* frames delivered */
     Input inputs[INPUTS_MAX];
     u32 input_count;
 } JoinSource;
@@ -50,11 +50,14 @@ static Frame *join_take(Source *source)
     if (s->rig->now_ns == 0 || s->ticks >= due) {
         return NULL;
     }
+    u64 began_ns = clock_now_ns();
     if (s->ticks++ > 0) {
         world_tick(s->world, s->inputs, s->input_count);
         s->input_count = 0;
     }
-    return world_frame(s->world);
+    Frame *frame = world_frame(s->world);
+    s->rig->world_ns += clock_now_ns() - began_ns;
+    return frame;
 }
 
 static void join_describe(Source *source, MessageWorld *out)
@@ -100,7 +103,7 @@ static void join_destroy(Source *source)
     free(s);
 }
 
-static JoinSource *join_source(const JoinRig *rig, const Scene *scene, const MatterList *kinds)
+static JoinSource *join_source(JoinRig *rig, const Scene *scene, const MatterList *kinds)
 {
     static const SourceOps ops = {.destroy = join_destroy,
                                   .start = join_start,
@@ -119,7 +122,7 @@ static JoinSource *join_source(const JoinRig *rig, const Scene *scene, const Mat
     return s;
 }
 
-Source *join_rig_source(const JoinRig *rig, const Scene *scene)
+Source *join_rig_source(JoinRig *rig, const Scene *scene)
 {
     return &join_source(rig, scene, NULL)->base;
 }

@@ -18,8 +18,9 @@ typedef struct JoinRig {
     Link *link;     /* the host's */
     Source *source; /* the host's */
     u64 start_ns, now_ns;
-    u64 poll_ms; /* interval at which clients poll; 16: once per frame */
-    u64 host_ns; /* real time used by the host, including its world's ticks */
+    u64 poll_ms;  /* interval at which clients poll; 16: once per frame */
+    u64 host_ns;  /* real time used by the host, including its world's ticks */
+    u64 world_ns; /* by these */
 } JoinRig;
 
 /* A world of `scene` (borrowed) at 60 ticks and 30 snapshots per second of virtual time. Its
@@ -33,7 +34,7 @@ void join_rig_start_with(JoinRig *rig, Source *source);
 void join_rig_start_options(JoinRig *rig, Source *source, const HostOptions *wanted);
 /* The source alone, for other hosts: a world of `scene` (borrowed) at the clock of `rig`
  * (borrowed). */
-Source *join_rig_source(const JoinRig *rig, const Scene *scene);
+Source *join_rig_source(JoinRig *rig, const Scene *scene);
 void join_rig_stop(JoinRig *rig);
 Connection *join_rig_connect(JoinRig *rig, const NetsimOptions *up, const NetsimOptions *down);
 /* Advances by one millisecond. */

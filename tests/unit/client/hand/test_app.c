@@ -124,8 +124,8 @@ const ScalarInfo *connection_probes(const Connection *connection, u32 *count)
 }
 const UserInfo *connection_users(const Connection *connection, u32 *count)
 {
-    static const UserInfo users[2] = {{1, ROLE_OPERATOR, "me", 0xFFB347, 0},
-                                      {2, ROLE_PARTICIPANT, "you", 0x5AB9EA, 20}};
+    static const UserInfo users[2] = {{1, ROLE_OPERATOR, "me", 0xFFB347, 0, 0},
+                                      {2, ROLE_PARTICIPANT, "you", 0x5AB9EA, 20, 1}};
     PL_UNUSED(connection);
     *count = 2;
     return users;

@@ -313,14 +313,77 @@ static void test_cache_knows_when_it_changed(void **context)
     stream_finish(&stream);
 }
 
+/* The bytes of all fields of these frames, each against the ones before. A chain begins with the
+ * first, and again at what a span does not fit into. */
+static u32 code_all(Bench *bench, FieldSet *fields, Frame *const *frames, u32 count, u32 *anew)
+{
+    u32 bytes = 0;
+    for (u32 i = 0; i < count; i++) {
+        u32 states = u32_min(i / 2, SPAN_STATES);
+        for (u32 f = 0; f < fields->count; f++) {
+            const FieldDesc *field = &fields->fields[f];
+            u16 chunks[SPAN_CHUNKS_MAX];
+            u32 most = u32_min(span_chunks_max(field), chunk_count(field));
+            for (u32 c = 0; c < most; c++) {
+                chunks[c] = (u16)c;
+            }
+            bool fallback;
+            Span span = {.field = field, .count = most, .chunks = chunks};
+            u32 size = round_trip(bench, &span, frames + i, states, STATE_BYTES, &fallback);
+            if (fallback && anew != NULL) {
+                span_coder_chain(bench->coder);
+                span_coder_chain(bench->decoder);
+                (*anew)++;
+            }
+            bytes += size;
+        }
+    }
+    return bytes;
+}
+
+/* All kinds, in chains that begin and begin anew: decoded bit for bit, and smaller than codes that
+ * start from the tables. */
+static void test_chains(void **context)
+{
+    PL_UNUSED(context);
+    enum {
+        TICKS = 24,
+        WORLDS = 10
+    };
+    u32 alone = 0, chained = 0, anew = 0;
+    Bench *bench = bench_create();
+    for (u32 world = 0; world < 2 * WORLDS; world++) {
+        Dice dice = {90 + world / 2, 0};
+        FieldSet *fields = random_fields(20 + dice_below(&dice, 400));
+        Frame *frames[TICKS];
+        for (u32 i = 0; i < TICKS; i++) {
+            frames[i] = random_next(&dice, fields, i > 0 ? frames[i - 1] : NULL, i + 1, 0.7);
+        }
+        if (world % 2 == 0) { /* by a fresh coder: a chain does not end */
+            Bench *fresh = bench_create();
+            alone += code_all(fresh, fields, frames, TICKS, NULL);
+            bench_destroy(fresh);
+        } else {
+            span_coder_chain(bench->coder);
+            span_coder_chain(bench->decoder);
+            chained += code_all(bench, fields, frames, TICKS, &anew);
+        }
+        for (u32 i = 0; i < TICKS; i++) {
+            frame_release(frames[i]);
+        }
+        field_set_release(fields);
+    }
+    bench_destroy(bench);
+    print_message("%u bytes alone, %u in chains, begun anew %u times\n", alone, chained, anew);
+    assert_true(chained < alone * 0.95);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips),
-        cmocka_unit_test(test_noise_fits_chunk_by_chunk),
-        cmocka_unit_test(test_cache_encodes_once),
-        cmocka_unit_test(test_cache_knows_rest),
-        cmocka_unit_test(test_cache_knows_when_it_changed),
+        cmocka_unit_test(test_round_trips),      cmocka_unit_test(test_noise_fits_chunk_by_chunk),
+        cmocka_unit_test(test_chains),           cmocka_unit_test(test_cache_encodes_once),
+        cmocka_unit_test(test_cache_knows_rest), cmocka_unit_test(test_cache_knows_when_it_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 enum {
-    TICKS = 300, /* 5 s: three key frames */
+    TICKS = 640, /* 11 s: three key frames */
     FIRST_TICK = 11
 };
 
@@ -407,11 +407,77 @@ static int tear_down(void **state)
     return unlink(path);
 }
 
+/* Poses that nothing predicts: their codes do not fit, and the chain of codes begins anew. */
+static void make_noise(Frame *frame, u32 count)
+{
+    for (u32 k = 0; k < count; k++) {
+        QPose *pose = &frame_poses(frame, 0)[k];
+        for (u32 axis = 0; axis < 3; axis++) {
+            u64 dice = random_u64(71 + axis, frame->tick * 1000 + k);
+            pose->position[axis] = (i32)(dice % (2 * POSITION_CODE_MAX)) - POSITION_CODE_MAX;
+        }
+        pose->rotation = (u32)random_u64(74, frame->tick * 1000 + k);
+        pose->flags = (u16)(random_u64(75, k) & POSE_FLAGS_MASK) | POSE_LIVE;
+        pose->generation = (u16)random_u64(76, frame->tick * 1000 + k);
+    }
+}
+
+/* Noise between calm frames: what is coded after a chain broke decodes too. */
+static void test_chain_begins_anew(void **context)
+{
+    PL_UNUSED(context);
+    enum {
+        POSES = 128 /* whole chunks: no room is left over */
+    };
+    FieldDesc poses = field_desc(FIELD_POSES, POSES);
+    FieldSet *fields = field_set_create(&poses, 1);
+    assert_non_null(fields);
+    RecordingTrail writing, reading;
+    assert_true(recording_trail_init(&writing) && recording_trail_init(&reading));
+    size_t capacity = recording_frame_bytes_max(fields);
+    u8 *code = malloc(capacity);
+    assert_non_null(code);
+    u32 anew = 0, map_bytes = 1;
+    for (u64 tick = 1; tick <= 60; tick++) {
+        bool key = tick % 24 == 1;
+        Frame *frame = frame_create(fields, tick, 0), *made = frame_create(fields, tick, 0);
+        for (u32 k = 0; k < POSES; k++) {
+            QPose *pose = &frame_poses(frame, 0)[k];
+            *pose = (QPose){.rotation = k, .flags = POSE_LIVE, .generation = 1};
+            pose->position[1] = (i32)(10 * k + tick * k);
+        }
+        if (tick % 5 == 3 || tick % 24 == 1) {
+            make_noise(frame, tick % 2 == 0 ? POSES : 40);
+        }
+        size_t bytes = recording_frame_encode(&writing, frame, key, code);
+        assert_true(bytes <= capacity);
+        u32 head;
+        memcpy(&head, code + (key ? 0 : map_bytes), sizeof head);
+        anew += head >> 31;
+        u8 *exact = malloc(bytes);
+        memcpy(exact, code, bytes);
+        assert_int_equal(recording_frame_decode(&reading, made, key, exact, bytes), 0);
+        assert_memory_equal(made->data, frame->data, fields->frame_bytes);
+        recording_trail_push(&writing, frame);
+        recording_trail_push(&reading, made);
+        frame_release(frame);
+        frame_release(made);
+        free(exact);
+    }
+    print_message("chains begun anew before the first span of %u frames\n", anew);
+    assert_true(anew >= 3);
+    free(code);
+    recording_trail_finish(&writing);
+    recording_trail_finish(&reading);
+    field_set_release(fields);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_back_bit_for_bit),
         cmocka_unit_test(test_seek_equals_sequential),
+        cmocka_unit_test(test_chain_begins_anew),
         cmocka_unit_test(test_torn_at_every_byte_of_its_tail),
         cmocka_unit_test(test_damage_ends_the_recording_there),
         cmocka_unit_test(test_lying_index),

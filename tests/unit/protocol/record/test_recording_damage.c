@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 enum {
-    TICKS = 9, /* 20 ticks apart: three key frames */
-    APART = 20,
+    TICKS = 9, /* 50 ticks apart: three key frames */
+    APART = 50,
     BODIES = 3
 };
 
@@ -286,8 +286,8 @@ static void test_notes_in_a_closed_file(void **state)
     RecordingReader *reader = recording_reader_create(path, &error);
     assert_true(recording_reader_info(reader)->clean);
     assert_int_equal(read_true_ticks(fields, reader), TICKS);
-    assert_int_equal(recording_reader_key_after(reader, 10), 70);
-    assert_int_equal(recording_reader_seek(reader, 90), 0);
+    assert_int_equal(recording_reader_key_after(reader, 10), 10 + 3 * APART);
+    assert_int_equal(recording_reader_seek(reader, 10 + 4 * APART), 0);
     u32 seen = 0;
     RecordingVisitor visitor = {.context = &seen, .note = count_note};
     assert_int_equal(recording_reader_visit(reader, &visitor), 0);

@@ -228,7 +228,8 @@ static void test_small_kinds(void **state)
     assert_true(out.control.value == 12.5 && out.control.kind == CONTROL_SEEK);
     message_free(storage);
 
-    UserInfo users[2] = {{.id = 1, .name = "Ann"}, {.id = 2, .name = "Bob", .color = 0xFF8800}};
+    UserInfo users[2] = {{.id = 1, .name = "Ann", .own_time = 1},
+                         {.id = 2, .name = "Bob", .color = 0xFF8800}};
     memset(&in, 0, sizeof in);
     in.kind = MESSAGE_ROSTER;
     in.roster.users = users;

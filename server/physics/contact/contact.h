@@ -64,7 +64,7 @@ typedef struct ContactPoints {
     const f32 *reach;   /* [count] m */
     u32 count;
     f32 *distances; /* [count] m, output */
-    Vec3 *normals;  /* [count] output */
+    Vec3 *normals;  /* [count] output; NULL: nobody asks */
 } ContactPoints;
 
 /* Interface of a kind of matter. `of` is its own data; a thing is its own number: a slot, a
@@ -158,8 +158,10 @@ static inline void collider_distances(const Collider *collider, u32 thing,
         return;
     }
     for (u32 i = 0; i < points->count; i++) {
+        Vec3 unused = vec3_zero();
+        Vec3 *normal = points->normals != NULL ? &points->normals[i] : &unused;
         points->distances[i] = collider->ops->distance(collider->of, thing, points->points[i],
-                                                       points->reach[i], &points->normals[i]);
+                                                       points->reach[i], normal);
     }
 }
 

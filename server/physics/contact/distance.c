@@ -279,7 +279,9 @@ static void plane_distances(const ShapePose *pose, const ContactPoints *to)
     const Vec3 up = quat_rotate(pose->orientation, vec3(0.0f, 1.0f, 0.0f));
     for (u32 i = 0; i < to->count; i++) {
         to->distances[i] = to_local(pose, to->points[i]).y;
-        to->normals[i] = up;
+        if (to->normals != NULL) {
+            to->normals[i] = up;
+        }
     }
 }
 
@@ -288,7 +290,9 @@ static void box_distances(const ShapePose *pose, const ContactPoints *to)
     for (u32 i = 0; i < to->count; i++) {
         Vec3 n;
         to->distances[i] = box_distance(pose->shape->half, to_local(pose, to->points[i]), &n);
-        to->normals[i] = quat_rotate(pose->orientation, n);
+        if (to->normals != NULL) {
+            to->normals[i] = quat_rotate(pose->orientation, n);
+        }
     }
 }
 
@@ -304,7 +308,9 @@ void contact_distances(const ShapePose *pose, const ContactPoints *to)
         break;
     default:
         for (u32 i = 0; i < to->count; i++) {
-            to->distances[i] = contact_distance(pose, to->points[i], to->reach[i], &to->normals[i]);
+            Vec3 unused = vec3_zero();
+            Vec3 *normal = to->normals != NULL ? &to->normals[i] : &unused;
+            to->distances[i] = contact_distance(pose, to->points[i], to->reach[i], normal);
         }
         break;
     }

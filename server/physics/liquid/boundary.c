@@ -105,9 +105,9 @@ static void test_static(const Liquid *liquid, Find *find, const Bounds *bounds)
     const Collider *collider = &liquid->colliders[find->collider];
     u32 base = find->block * BLOCK, last = u32_min(base + BLOCK, liquid->items);
     u32 item[BLOCK] = {0};
-    Vec3 points[BLOCK], normals[BLOCK];
+    Vec3 points[BLOCK];
     f32 reach[BLOCK] = {0}, distances[BLOCK] = {0};
-    ContactPoints near = {points, reach, 0, distances, normals};
+    ContactPoints near = {points, reach, 0, distances, NULL};
     for (u32 i = base; i < last; i++) {
         const Four *x = &liquid->place[i];
         f32 far = range_of(liquid, i);

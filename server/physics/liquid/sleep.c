@@ -358,11 +358,14 @@ static void measure_pools(Liquid *liquid)
     for (u32 p = 0; p < liquid->pool_count; p++) {
         liquid->pools[p] = (LiquidPool){.quiet = UINT16_MAX, .member = NO_MEMBER};
     }
+    f64 energy = 0.0; /* of the pool of the items before: they come in runs */
     for (u32 i = 0; i < liquid->items; i++) {
         const Four *v = &liquid->motion[i];
         const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
         LiquidPool *pool = &liquid->pools[liquid->rank[i]];
-        pool->energy += 0.5 * (f64)(v->x * v->x + v->y * v->y + v->z * v->z);
+        energy = i != 0 && liquid->rank[i] == liquid->rank[i - 1] ? energy : pool->energy;
+        energy += 0.5 * (f64)(v->x * v->x + v->y * v->y + v->z * v->z);
+        pool->energy = energy;
         pool->thickest = f32_max(pool->thickest, phase->viscosity * phase->lightness);
         pool->count++;
     }

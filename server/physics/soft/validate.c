@@ -167,7 +167,7 @@ static void validate_rests(const Soft *soft)
     CHECK(asleep == soft->asleep_count && absent == soft->absent_count);
 }
 
-static void validate_wholes(const Soft *soft)
+static void validate_body_constraints(const Soft *soft)
 {
     const BodyConstraints *body_constraints = soft->body_constraints;
     CHECK(body_constraints->body_count <= soft->body_count);
@@ -193,7 +193,7 @@ void soft_validate(const Soft *soft)
         batches_validate(soft);
     }
     if (soft->body_constraints != NULL) {
-        validate_wholes(soft);
+        validate_body_constraints(soft);
     }
     if (soft->collision != NULL) {
         self_collision_validate(soft);

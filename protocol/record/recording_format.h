@@ -40,8 +40,8 @@ enum {
     RECORDING_KEY_INTERVAL_S = 5,
     RECORDING_STREAM_KEY_INTERVAL_S = 2,
     /* The same for the effort of deltas between keys (RecordingTrail): large ones take long to
-     * decode (a liquid of 20 000 particles: 40 frames), and a seek is to take less than 100 ms. */
-    RECORDING_KEY_EFFORT = 576 << 10,
+     * decode (a liquid of 20 000 particles: 30 frames), and a seek is to take less than 100 ms. */
+    RECORDING_KEY_EFFORT = 448 << 10,
     /* Maximal content of a block accepted by a reader: above any frame within the limits. */
     RECORDING_BLOCK_BYTES_MAX = 64 << 20,
     /* Of an image in a block; all parts but the last are that long. */

@@ -399,7 +399,7 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
     s->wake = wake;
     s->wake_context = context;
     /* The first picture is shown even when playback starts paused. */
-    s->steps = s->again ? 0 : 1; /* one made again begins with a seek */
+    s->steps = s->seek ? 0 : 1; /* a seek shows one too */
     if (pthread_create(&s->thread, NULL, play, s) != 0) {
         return error_set(error, ERROR_MEMORY, "cannot start the playback thread");
     }

@@ -122,6 +122,26 @@ static Source *open_paused(f64 speed)
     return source;
 }
 
+/* Paused where it was asked to begin, and not one tick later. */
+static void test_begins_where_asked(void **state)
+{
+    (void)state;
+    SourceWorldOptions options = {.paused = true, .speed = 1.0, .at = "37"};
+    Source *source = source_recording_create(path, &options, NULL);
+    assert_non_null(source);
+    assert_int_equal(source->ops->start(source, wake, NULL, NULL), 0);
+    Frame *frame = next(source);
+    assert_int_equal(frame_poses(frame, 0)[0].position[0], 37);
+    frame_release(frame);
+    clock_sleep_until_ns(clock_now_ns() + 100000000);
+    assert_null(source->ops->take(source));
+    assert_int_equal(source->ops->control(source, 1, CONTROL_STEP, 1.0), 0);
+    frame = next(source);
+    assert_int_equal(frame_poses(frame, 0)[0].position[0], 38);
+    frame_release(frame);
+    source->ops->destroy(source);
+}
+
 /* The recorded tick that a frame of the stream shows, by the status and by its content. */
 static u64 shown_tick(Source *source, const Frame *frame)
 {
@@ -249,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plays_everything_in_order),
+        cmocka_unit_test(test_begins_where_asked),
         cmocka_unit_test(test_seeks_and_steps_while_paused),
         cmocka_unit_test(test_backwards),
         cmocka_unit_test(test_loop),

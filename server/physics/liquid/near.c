@@ -163,12 +163,12 @@ static u32 write_slice(Liquid *liquid, u32 first, u32 lanes, u32 start, u32 list
     liquid->near_rows[first / SIMD_LANES] = (u8)rows;
     liquid->near_start[first / SIMD_LANES] = start;
     i32x8 dummy = (i32)liquid->items - (i32x8){0};
+    u32 whole = (rows + SIMD_LANES - 1) / SIMD_LANES * SIMD_LANES; /* written eight at a time */
     for (u32 l = 0; l < SIMD_LANES; l++) {
         u32 k = l < lanes ? liquid->near_count[first + l] : 0;
-        do { /* eight at a time, to the end of their whole rows */
+        for (; k < whole; k += SIMD_LANES) {
             memcpy(&lists[l][k], &dummy, sizeof dummy);
-            k += SIMD_LANES;
-        } while (k < rows);
+        }
     }
     NearRow *to = &liquid->near[start];
     for (u32 k = 0; k < rows; k += SIMD_LANES) {

@@ -129,6 +129,12 @@ static bool is_changed(RecordingTrail *trail, const FieldDesc *field, u16 chunk,
     return memcmp(trail->states[0], trail->states[1], chunk_state_bytes(field, chunk)) != 0;
 }
 
+/* Of decoding a byte, in 0.15 us (plenum-bench codec): most voxels cost time and few bits. */
+static u32 effort_of(FieldKind kind)
+{
+    return kind == FIELD_GRID3 ? 8 : kind == FIELD_POSES ? 2 : 1;
+}
+
 size_t recording_frame_encode(RecordingTrail *trail, const Frame *frame, bool key, u8 *out)
 {
     const FieldSet *fields = frame->fields;
@@ -154,7 +160,7 @@ size_t recording_frame_encode(RecordingTrail *trail, const Frame *frame, bool ke
             }
             u32 sent = count, size = put_span(trail, field, chunks, &sent, frame, out + used);
             used += size;
-            trail->effort += size * (field->kind == FIELD_POSES ? 2u : 1u);
+            trail->effort += size * effort_of((FieldKind)field->kind);
             count -= sent;
             memmove(chunks, chunks + sent, count * sizeof chunks[0]);
         }

@@ -41,7 +41,7 @@ enum {
     RECORDING_STREAM_KEY_INTERVAL_S = 2,
     /* The same for the effort of deltas between keys (RecordingTrail): large ones take long to
      * decode (a liquid of 20 000 particles: 30 frames), and a seek is to take less than 100 ms. */
-    RECORDING_KEY_EFFORT = 448 << 10,
+    RECORDING_KEY_EFFORT = 400 << 10,
     /* Maximal content of a block accepted by a reader: above any frame within the limits. */
     RECORDING_BLOCK_BYTES_MAX = 64 << 20,
     /* Of an image in a block; all parts but the last are that long. */
@@ -170,9 +170,7 @@ typedef struct RecordingTrail {
     Frame *frames[SPAN_STATES]; /* owned references */
     u32 count;
     SpanCoder *coder;
-    size_t
-        effort; /* of decoding all since the key, in bytes of points: those of poses take twice as
-                      long (plenum-bench codec) */
+    size_t effort;               /* of decoding all since the key, in bytes of points */
     u8 *states[1 + SPAN_STATES]; /* dense states of a span */
 } RecordingTrail;
 /* False: out of memory (finish is then harmless). */

@@ -64,7 +64,7 @@ enum {
 
 struct GridCodec {
     Mix mix;
-    MixTables start; /* of an untrained or learning codec */
+    MixTables start; /* of an untrained codec */
     bool own;        /* start is owned */
     bool chained;    /* adaptation continues from one code to the next */
     bool trains;     /* so do the filters, slowly */

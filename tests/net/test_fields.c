@@ -302,8 +302,6 @@ static void test_report(void **state)
 
 /* ---- recordings ---- */
 
-#define GIVE_UP_NS 60000000000ull
-
 static void must_be(FieldSet *fields, RecordingReader *reader, u64 tick)
 {
     Frame *frame, *made = field_source_frame(fields, tick);
@@ -314,19 +312,6 @@ static void must_be(FieldSet *fields, RecordingReader *reader, u64 tick)
     frame_release(frame);
     frame_release(made);
 }
-
-/* In real time, as the source uses its own clock, and as long as it takes. */
-#define UNTIL(rig, client, condition)                                                              \
-    do {                                                                                           \
-        u64 begun_ns = clock_now_ns();                                                             \
-        while (!(condition)) {                                                                     \
-            if (clock_now_ns() - begun_ns > GIVE_UP_NS) {                                          \
-                fail_msg("never: %s", #condition);                                                 \
-            }                                                                                      \
-            clock_sleep_until_ns((rig)->now_ns);                                                   \
-            join_rig_step(rig, &(client), 1);                                                      \
-        }                                                                                          \
-    } while (0)
 
 static void test_recording_and_playback(void **state)
 {
@@ -356,15 +341,16 @@ static void test_recording_and_playback(void **state)
     join_rig_start_with(&rig, source_recording_create(path, &options, &error));
     Connection *client = join_rig_connect(&rig, &line, &line);
     f64 wave = 1.0, blob = 1.0, swarm = 1.0;
-    UNTIL(&rig, client, connection_state(client) == CONNECTION_LIVE && shown_s(client) > 0.0);
+    REPLAY_UNTIL(replay_run(&rig, &client, 1, 10),
+                 connection_state(client) == CONNECTION_LIVE && shown_s(client) > 0.0);
     /* Paused: only the seek leads there. */
     assert_int_equal(connection_control(client, CONTROL_PAUSE, 0.0), 0);
     assert_int_equal(connection_control(client, CONTROL_SEEK, 3.0), 0);
-    UNTIL(&rig, client, fabs(shown_s(client) - 3.0) < 1e-3);
+    REPLAY_UNTIL(replay_run(&rig, &client, 1, 10), fabs(shown_s(client) - 3.0) < 1e-3);
     assert_int_equal(connection_control(client, CONTROL_RESUME, 0.0), 0);
-    UNTIL(&rig, client,
-          (errors_of(client, &wave, &blob, &swarm),
-           shown_s(client) > 3.3 && wave < 0.02 && blob < 0.05 && swarm < 0.02));
+    REPLAY_UNTIL(replay_run(&rig, &client, 1, 10),
+                 (errors_of(client, &wave, &blob, &swarm),
+                  shown_s(client) > 3.3 && wave < 0.02 && blob < 0.05 && swarm < 0.02));
     connection_destroy(client);
     join_rig_stop(&rig);
     unlink(path);

@@ -19,8 +19,6 @@
 
 #include <cmocka.h>
 
-#define GIVE_UP_NS 60000000000ull
-
 enum {
     TICKS = 600,
     VIEWERS = 2,
@@ -36,16 +34,7 @@ typedef struct Stage {
 } Stage;
 
 /* Runs until the condition holds. */
-#define UNTIL(stage, condition)                                                                    \
-    do {                                                                                           \
-        u64 begun_ns = clock_now_ns();                                                             \
-        while (!(condition)) {                                                                     \
-            if (clock_now_ns() - begun_ns > GIVE_UP_NS) {                                          \
-                fail_msg("never: %s", #condition);                                                 \
-            }                                                                                      \
-            stage_run(stage, 10);                                                                  \
-        }                                                                                          \
-    } while (0)
+#define UNTIL(stage, condition) REPLAY_UNTIL(stage_run(stage, 10), condition)
 
 static void stage_run(Stage *stage, u32 ms)
 {

@@ -44,7 +44,7 @@ enum {
 #define TIMED_OUT     "plenum_sessions_ended_total{reason=\"timeout\"}"
 #define JOINS         "plenum_joins_total"
 #define ENTITIES      "plenum_entities"
-#define WRITE_FAILURE "plenum_write_failures_total"
+#define WRITE_FAILING "plenum_write_failing{file=\"recording\"}"
 #define TICK_MEDIAN   "plenum_tick_cost_seconds{quantile=\"0.5\"}"
 #define TICK_P99      "plenum_tick_cost_seconds{quantile=\"0.99\"}"
 #define TICKS_LATE    "plenum_ticks_late_total"
@@ -251,7 +251,7 @@ static void server_begin(Soak *soak)
 static void check_names(Soak *soak)
 {
     static const char *const names[] = {MEMORY,   MALFORMED, FLOODED,       TIMED_OUT,
-                                        JOINS,    ENTITIES,  WRITE_FAILURE, TICK_MEDIAN,
+                                        JOINS,    ENTITIES,  WRITE_FAILING, TICK_MEDIAN,
                                         TICK_P99, TICKS_LATE};
     if (!page_get(soak, "/metrics")) {
         fprintf(stderr, "soak: the server gives no metrics\n");
@@ -342,8 +342,9 @@ static void check_server(Soak *soak)
     }
     printf("      memory %.1f MiB, %.0f joined, %.0f timed out, %.0f entities\n", after / (1 << 20),
            metric(soak, JOINS), metric(soak, TIMED_OUT), metric(soak, ENTITIES));
-    expect(soak, soak->full && metric(soak, WRITE_FAILURE) > 0,
-           "full disk, told by /healthz and /metrics; failures", metric(soak, WRITE_FAILURE));
+    expect(soak, soak->full && metric(soak, WRITE_FAILING) > 0,
+           "full disk, told by /healthz and /metrics; recording fails",
+           metric(soak, WRITE_FAILING));
 }
 
 static void check_ticks(Soak *soak, f64 idle)

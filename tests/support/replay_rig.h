@@ -7,7 +7,21 @@
 #define PLENUM_TESTS_SUPPORT_REPLAY_RIG_H
 
 #include "protocol/field/field.h"
+#include "shared/base/clock.h"
 #include "tests/support/join_rig.h"
+
+/* Runs by `step` until the condition holds, however slow the machine is; fails after two minutes.
+ * For files that include cmocka.h. */
+#define REPLAY_UNTIL(step, condition)                                                              \
+    do {                                                                                           \
+        u64 begun_ns = clock_now_ns();                                                             \
+        while (!(condition)) {                                                                     \
+            if (clock_now_ns() - begun_ns > 120000000000ull) {                                     \
+                fail_msg("never: %s", #condition);                                                 \
+            }                                                                                      \
+            step;                                                                                  \
+        }                                                                                          \
+    } while (0)
 
 /* Writes a recording of so many ticks to a new file in /tmp; returns its path, to be unlinked,
  * valid until the next call. */

@@ -5,9 +5,11 @@
 #include "server/physics/grid/advect.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
-    CHUNK = 128 /* cells of a row that are traced at a time */
+    CHUNK = 128, /* cells of a row that are traced at a time */
+    VECTORS = CHUNK / SIMD_LANES,
 };
 
 /* Where the places of a row lie along an axis: what is traced stays within. */
@@ -150,6 +152,11 @@ SIMD_INLINE Rows rows_of(const AirGrid *grid, const Limits *limits, const i32 at
 {
     Rows rows = {{0}, {0}};
     i32 x = grid->origin + at[0] + w->lo[0];
+    if (PL_LIKELY(!limits->periodic[1] && !limits->periodic[2])) {
+        i32 y = x + (at[1] + w->lo[1]) * grid->row, z = deep ? (at[2] + w->lo[2]) * grid->slab : 0;
+        return (Rows){{y, y + grid->row, y + 2 * grid->row},
+                      {z, z + grid->slab, z + 2 * grid->slab}};
+    }
     for (i32 j = 0; j < 3; j++) {
         rows.y[j] = x + wrap(at[1] + w->lo[1] + j, grid->n[1], limits->periodic[1]) * grid->row;
         if (deep) {
@@ -276,64 +283,142 @@ static void sample_apart(const AirGrid *grid, const Limits *limits, const f32 *c
     }
 }
 
-SIMD_INLINE f32x8 interpolate(const AirGrid *grid, const Limits *limits, const f32 *cells,
-                              const i32 at[3], const f32x8 s[3], bool deep)
+/* w: NULL where there is none. */
+SIMD_INLINE f32x8 sample(const AirGrid *grid, const Limits *limits, const f32 *cells,
+                         const i32 at[3], const f32x8 s[3], const Window *w, bool deep)
 {
-    Window w;
     f32x8 value = f32x8_set(0.0f);
-    if (PL_UNLIKELY(!find_window(grid, s, at[0], deep, &w))) {
+    if (PL_UNLIKELY(w == NULL)) {
         Range range;
         sample_apart(grid, limits, cells, at, s, &value, &range);
         return value;
     }
-    Rows rows = rows_of(grid, limits, at, &w, deep);
-#define SAMPLE(wide) value = sample_window(cells, &rows, &w, wide, deep)
-    EACH_SHAPE(&w, SAMPLE)
+    Rows rows = rows_of(grid, limits, at, w, deep);
+#define SAMPLE(wide) value = sample_window(cells, &rows, w, wide, deep)
+    EACH_SHAPE(w, SAMPLE)
 #undef SAMPLE
     return value;
 }
 
-SIMD_INLINE Range range_around(const AirGrid *grid, const Limits *limits, const f32 *cells,
-                               const i32 at[3], const f32x8 s[3], bool deep)
+SIMD_INLINE f32x8 interpolate(const AirGrid *grid, const Limits *limits, const f32 *cells,
+                              const i32 at[3], const f32x8 s[3], bool deep)
 {
     Window w;
+    bool found = find_window(grid, s, at[0], deep, &w);
+    return sample(grid, limits, cells, at, s, found ? &w : NULL, deep);
+}
+
+SIMD_INLINE Range range_around(const AirGrid *grid, const Limits *limits, const f32 *cells,
+                               const i32 at[3], const f32x8 s[3], const Window *w, bool deep)
+{
     Range range = {f32x8_set(INFINITY), f32x8_set(-INFINITY)};
-    if (PL_UNLIKELY(!find_window(grid, s, at[0], deep, &w))) {
+    if (PL_UNLIKELY(w == NULL)) {
         f32x8 value;
         sample_apart(grid, limits, cells, at, s, &value, &range);
         return range;
     }
-    Rows rows = rows_of(grid, limits, at, &w, deep);
-#define SAMPLE(wide) range = range_of_window(cells, &rows, &w, wide, deep)
-    EACH_SHAPE(&w, SAMPLE)
+    Rows rows = rows_of(grid, limits, at, w, deep);
+#define SAMPLE(wide) range = range_of_window(cells, &rows, w, wide, deep)
+    EACH_SHAPE(w, SAMPLE)
 #undef SAMPLE
+    return range;
+}
+
+/* ---- the same window again ---- */
+
+/* Two cells along each axis, with no side to wrap between. In most of the air a vector's traces end
+ * in the same one as those of the row before: then there is nothing to find. */
+typedef struct Lane {
+    i32 offset; /* floats from a cell to the window's first */
+    f32 lo[3];
+    bool open; /* there is one, and it is within the row's ghosts */
+} Lane;
+
+static bool wraps(const AirGrid *grid, const Limits *limits, const i32 at[3], const f32 lo[3])
+{
+    bool any = false;
+    for (u32 a = 1; a < grid->dims; a++) {
+        i32 i = at[a] + (i32)lo[a];
+        any = any || (limits->periodic[a] && (i < 0 || i + 1 >= grid->n[a]));
+    }
+    return any;
+}
+
+/* Before a row of `vectors`. */
+static void check_lanes(const AirGrid *grid, const Limits *limits, const i32 at[3], i32 vectors,
+                        Lane *lanes)
+{
+    for (i32 v = 0; v < vectors && (limits->periodic[1] || limits->periodic[2]); v++) {
+        lanes[v].open = lanes[v].open && !wraps(grid, limits, at, lanes[v].lo);
+    }
+}
+
+SIMD_INLINE f32x8 mix(f32x8 a, f32x8 b, f32x8 part)
+{
+    return a + part * (b - a);
+}
+
+SIMD_INLINE f32x8 sample_plane(const f32 *at, i32 row, const f32x8 part[3])
+{
+    f32x8 low = mix(air_load(at), air_load(at + 1), part[0]);
+    f32x8 high = mix(air_load(at + row), air_load(at + row + 1), part[0]);
+    return mix(low, high, part[1]);
+}
+
+SIMD_INLINE f32x8 sample_lane(const AirGrid *grid, const f32 *at, const f32x8 part[3], bool deep)
+{
+    f32x8 plane = sample_plane(at, grid->row, part);
+    return deep ? mix(plane, sample_plane(at + grid->slab, grid->row, part), part[2]) : plane;
+}
+
+SIMD_INLINE Range range_plane(const f32 *at, i32 row)
+{
+    f32x8 a = air_load(at), b = air_load(at + 1), c = air_load(at + row),
+          d = air_load(at + row + 1);
+    return (Range){f32x8_min(f32x8_min(a, b), f32x8_min(c, d)),
+                   f32x8_max(f32x8_max(a, b), f32x8_max(c, d))};
+}
+
+SIMD_INLINE Range range_lane(const AirGrid *grid, const f32 *at, bool deep)
+{
+    Range range = range_plane(at, grid->row);
+    if (deep) {
+        Range other = range_plane(at + grid->slab, grid->row);
+        range.least = f32x8_min(range.least, other.least);
+        range.most = f32x8_max(range.most, other.most);
+    }
     return range;
 }
 
 /* ---- traces ---- */
 
-/* Displacements, in cells, of a chunk of a row. */
+/* Displacements, in cells, of a chunk of a row: back, and forth if wanted. */
 typedef struct Chunk {
-    f32 sign; /* −1: back */
-    f32x8 s[3][CHUNK / SIMD_LANES];
+    i32 at[3], vectors;
+    f32x8 back[3 * VECTORS], forth[3 * VECTORS]; /* [axis][vector] */
 } Chunk;
 
-SIMD_INLINE void trace_chunk(const Advect *advect, const Limits *limits, u32 place, const i32 at[3],
-                             i32 vectors, bool deep, Chunk *chunk)
+SIMD_INLINE void trace_chunk(const Advect *advect, const Limits *limits, u32 place, bool deep,
+                             bool both, Chunk *chunk)
 {
     const AirGrid *grid = advect->grid;
+    const i32 *at = chunk->at, vectors = chunk->vectors;
     i32 here = air_at(grid, at[0], at[1], at[2]);
-    f32x8 scale = f32x8_set(chunk->sign * advect->scale);
-    for (u32 c = 0; c < (deep ? 3 : 2); c++) {
-        const f32x8 low = f32x8_set(limits->low[c]), high = f32x8_set(limits->high[c]);
+    f32x8 scale = f32x8_set(advect->scale);
+    for (u32 c = 0; c < (deep ? 3u : 2u); c++) {
         f32x8 start = f32x8_set((f32)at[c]) + (c == 0 ? lane_numbers : f32x8_set(0.0f));
+        f32x8 low = f32x8_set(limits->low[c]) - start, high = f32x8_set(limits->high[c]) - start;
         const f32 *v = advect->velocity[c] + here;
         i32 up = step_of(grid, c), down = place < ADVECT_CELLS ? step_of(grid, place) : 0;
         for (i32 k = 0; k < vectors; k++, v += SIMD_LANES) {
             f32x8 s = scale * velocity_at(v, place, c, up, down);
-            chunk->s[c][k] = f32x8_min(f32x8_max(start + s, low), high) - start;
+            chunk->back[c * VECTORS + k] = f32x8_min(f32x8_max(-s, low), high);
+            if (both) {
+                chunk->forth[c * VECTORS + k] = f32x8_min(f32x8_max(s, low), high);
+            }
             if (c == 0) {
-                start += f32x8_set((f32)SIMD_LANES);
+                low -= f32x8_set((f32)SIMD_LANES);
+                high -= f32x8_set((f32)SIMD_LANES);
             }
         }
     }
@@ -341,11 +426,11 @@ SIMD_INLINE void trace_chunk(const Advect *advect, const Limits *limits, u32 pla
 
 /* Those through the velocity half way, of second order. */
 static void refine_chunk(const Advect *advect, const Limits *limits, const i32 at[3], i32 vectors,
-                         Chunk *chunk)
+                         f32 sign, f32x8 *traced)
 {
     const AirGrid *grid = advect->grid;
     u32 place = advect->place;
-    f32x8 scale = f32x8_set(chunk->sign * advect->scale);
+    f32x8 scale = f32x8_set(sign * advect->scale);
     for (i32 k = 0; k < vectors; k++) {
         const i32 first[3] = {at[0] + k * SIMD_LANES, at[1], at[2]};
         const f32x8 starts[3] = {lane_numbers + f32x8_set((f32)first[0]), f32x8_set((f32)at[1]),
@@ -356,125 +441,236 @@ static void refine_chunk(const Advect *advect, const Limits *limits, const i32 a
             middle[2] = f32x8_set(0.0f);
             for (u32 a = 0; a < grid->dims; a++) {
                 f32 off = (a == c ? 0.5f : 0.0f) - (a == place ? 0.5f : 0.0f);
-                f32x8 half = f32x8_set(0.5f) * chunk->s[a][k] + f32x8_set(off);
+                f32x8 half = f32x8_set(0.5f) * traced[a * VECTORS + k] + f32x8_set(off);
                 middle[a] = clamp_trace(&inside, a, starts[a], half);
             }
             s[c] = scale *
                    interpolate(grid, &inside, advect->velocity[c], first, middle, grid->dims == 3);
         }
         for (u32 a = 0; a < grid->dims; a++) {
-            chunk->s[a][k] = clamp_trace(limits, a, starts[a], s[a]);
+            traced[a * VECTORS + k] = clamp_trace(limits, a, starts[a], s[a]);
         }
     }
 }
 
 /* One loop for each place, so that the compiler knows what is averaged. */
-SIMD_INLINE void trace(const Advect *advect, const Limits *limits, const i32 at[3], i32 vectors,
-                       bool deep, Chunk *chunk)
+SIMD_INLINE void trace(const Advect *advect, const Limits *limits, bool deep, bool both,
+                       Chunk *chunk)
 {
     switch (advect->place) {
     case 0:
-        trace_chunk(advect, limits, 0, at, vectors, deep, chunk);
+        trace_chunk(advect, limits, 0, deep, both, chunk);
         break;
     case 1:
-        trace_chunk(advect, limits, 1, at, vectors, deep, chunk);
+        trace_chunk(advect, limits, 1, deep, both, chunk);
         break;
     case 2:
-        trace_chunk(advect, limits, 2, at, vectors, deep, chunk);
+        trace_chunk(advect, limits, 2, deep, both, chunk);
         break;
     default:
-        trace_chunk(advect, limits, ADVECT_CELLS, at, vectors, deep, chunk);
+        trace_chunk(advect, limits, ADVECT_CELLS, deep, both, chunk);
         break;
     }
-    if (advect->midpoint) {
-        refine_chunk(advect, limits, at, vectors, chunk);
+    if (PL_UNLIKELY(advect->midpoint)) {
+        refine_chunk(advect, limits, chunk->at, chunk->vectors, -1.0f, chunk->back);
+        if (both) {
+            refine_chunk(advect, limits, chunk->at, chunk->vectors, 1.0f, chunk->forth);
+        }
     }
 }
 
 /* ---- steps ---- */
 
-SIMD_INLINE void load_trace(const Chunk *chunk, i32 v, bool deep, f32x8 s[3])
+SIMD_INLINE void load_trace(const f32x8 *traced, bool deep, f32x8 s[3])
 {
-    s[0] = chunk->s[0][v];
-    s[1] = chunk->s[1][v];
-    s[2] = deep ? chunk->s[2][v] : f32x8_set(0.0f);
+    s[0] = traced[0];
+    s[1] = traced[VECTORS];
+    s[2] = deep ? traced[2 * VECTORS] : f32x8_set(0.0f);
+}
+
+/* Whether the traces of a vector of the chunk stay in the window; part: of the way through it. */
+SIMD_INLINE bool lane_holds(const Lane *lane, const f32x8 *traced, bool deep, f32x8 part[3])
+{
+    const f32x8 half = f32x8_set(0.5f);
+    i32x8 beyond = {0};
+    for (u32 a = 0; a < (deep ? 3u : 2u); a++) {
+        part[a] = traced[a * VECTORS] - f32x8_set(lane->lo[a]);
+        beyond |= f32x8_abs(part[a] - half) > half;
+    }
+    return lane->open && !i32x8_any(beyond);
+}
+
+/* Finds the window of a vector that is not in that of the row before. */
+static __attribute__((noinline)) void find_lane(const AirGrid *grid, const Limits *limits,
+                                                const i32 first[3], const f32x8 s[3], Lane *lane)
+{
+    Window w;
+    memset(lane, 0, sizeof *lane);
+    if (!find_window(grid, s, first[0], grid->dims == 3, &w) || w.wide != 0) {
+        return;
+    }
+    for (u32 a = 0; a < grid->dims; a++) {
+        lane->lo[a] = (f32)w.lo[a];
+        lane->offset += w.lo[a] * step_of(grid, a);
+    }
+    lane->open = !wraps(grid, limits, first, lane->lo);
+}
+
+SIMD_INLINE bool keep_lane(const AirGrid *grid, const Limits *limits, const i32 first[3],
+                           const f32x8 *traced, bool deep, Lane *lane, f32x8 part[3])
+{
+    if (PL_LIKELY(lane_holds(lane, traced, deep, part))) {
+        return true;
+    }
+    f32x8 s[3];
+    load_trace(traced, deep, s);
+    find_lane(grid, limits, first, s, lane);
+    return lane_holds(lane, traced, deep, part);
+}
+
+/* A vector in any window, or none. */
+static __attribute__((noinline)) void back_vector(const Advect *advect, const Limits *limits,
+                                                  const i32 first[3], const f32x8 s[3])
+{
+    const AirGrid *grid = advect->grid;
+    bool deep = grid->dims == 3;
+    Window found, *w = find_window(grid, s, first[0], deep, &found) ? &found : NULL;
+    i32 here = air_at(grid, first[0], first[1], first[2]);
+    if (PL_UNLIKELY(w == NULL)) {
+        for (u32 f = 0; f < advect->count; f++) {
+            f32x8 value;
+            Range range;
+            sample_apart(grid, limits, advect->from[f], first, s, &value, &range);
+            f32x8_store(advect->to[f] + here, value);
+        }
+        return;
+    }
+    Rows rows = rows_of(grid, limits, first, w, deep);
+#define SAMPLE(wide)                                                                               \
+    for (u32 f = 0; f < advect->count; f++) {                                                      \
+        f32x8_store(advect->to[f] + here, sample_window(advect->from[f], &rows, w, wide, deep));   \
+    }
+    EACH_SHAPE(w, SAMPLE)
+#undef SAMPLE
 }
 
 SIMD_INLINE void back_chunk(const Advect *advect, const Limits *limits, const i32 at[3],
-                            i32 vectors, bool deep)
+                            i32 vectors, bool deep, Lane lanes[2][VECTORS])
 {
     const AirGrid *grid = advect->grid;
     Chunk chunk;
-    chunk.sign = -1.0f;
-    trace(advect, limits, at, vectors, deep, &chunk);
+    memcpy(chunk.at, at, sizeof chunk.at);
+    chunk.vectors = vectors;
+    check_lanes(grid, limits, at, vectors, lanes[0]);
+    trace(advect, limits, deep, false, &chunk);
     for (i32 v = 0; v < vectors; v++) {
         const i32 first[3] = {at[0] + v * SIMD_LANES, at[1], at[2]};
         i32 here = air_at(grid, first[0], first[1], first[2]);
-        f32x8 s[3];
-        Window w;
-        load_trace(&chunk, v, deep, s);
-        if (PL_UNLIKELY(!find_window(grid, s, first[0], deep, &w))) {
-            for (u32 f = 0; f < advect->count; f++) {
-                f32x8 value;
-                Range range;
-                sample_apart(grid, limits, advect->from[f], first, s, &value, &range);
-                f32x8_store(advect->to[f] + here, value);
-            }
+        Lane *lane = &lanes[0][v];
+        f32x8 part[3];
+        if (!keep_lane(grid, limits, first, &chunk.back[v], deep, lane, part)) {
+            f32x8 s[3];
+            load_trace(&chunk.back[v], deep, s);
+            back_vector(advect, limits, first, s);
             continue;
         }
-        Rows rows = rows_of(grid, limits, first, &w, deep);
-#define SAMPLE(wide)                                                                               \
-    for (u32 f = 0; f < advect->count; f++) {                                                      \
-        f32x8_store(advect->to[f] + here, sample_window(advect->from[f], &rows, &w, wide, deep));  \
+        for (u32 f = 0; f < advect->count; f++) {
+            const f32 *cells = advect->from[f] + here + lane->offset;
+            f32x8_store(advect->to[f] + here, sample_lane(grid, cells, part, deep));
+        }
     }
-        EACH_SHAPE(&w, SAMPLE)
-#undef SAMPLE
+}
+
+static __attribute__((noinline)) void correct_vector(const Advect *advect, const Limits *limits,
+                                                     const i32 first[3], const f32x8 forth[3],
+                                                     const f32x8 back[3])
+{
+    Window w[2];
+    const AirGrid *grid = advect->grid;
+    bool deep = grid->dims == 3;
+    i32 here = air_at(grid, first[0], first[1], first[2]);
+    const Window *ahead = find_window(grid, forth, first[0], deep, &w[0]) ? &w[0] : NULL;
+    const Window *behind = find_window(grid, back, first[0], deep, &w[1]) ? &w[1] : NULL;
+    for (u32 f = 0; f < advect->count; f++) {
+        f32x8 again = sample(grid, limits, advect->ahead[f], first, forth, ahead, deep);
+        f32x8 once = f32x8_load(advect->ahead[f] + here);
+        f32x8 half = f32x8_set(0.5f) * (f32x8_load(advect->from[f] + here) - again);
+        if (advect->limited) {
+            Range range = range_around(grid, limits, advect->from[f], first, back, behind, deep);
+            f32x8 value = once + half;
+            half = f32x8_and((value >= range.least) & (value <= range.most), half);
+        }
+        f32x8_store(advect->to[f] + here, once + half);
     }
 }
 
 SIMD_INLINE void correct_chunk(const Advect *advect, const Limits *limits, const i32 at[3],
-                               i32 vectors, bool deep)
+                               i32 vectors, bool deep, Lane lanes[2][VECTORS])
 {
     const AirGrid *grid = advect->grid;
-    Chunk forth, back;
-    forth.sign = 1.0f;
-    back.sign = -1.0f;
-    trace(advect, limits, at, vectors, deep, &forth);
-    if (advect->limited) {
-        trace(advect, limits, at, vectors, deep, &back);
-    }
+    Chunk chunk;
+    memcpy(chunk.at, at, sizeof chunk.at);
+    chunk.vectors = vectors;
+    check_lanes(grid, limits, at, vectors, lanes[0]);
+    check_lanes(grid, limits, at, vectors, lanes[1]);
+    trace(advect, limits, deep, true, &chunk);
+    f32x8 bound = advect->limited ? f32x8_set(0.0f) : f32x8_set(INFINITY);
     for (i32 v = 0; v < vectors; v++) {
         const i32 first[3] = {at[0] + v * SIMD_LANES, at[1], at[2]};
         i32 here = air_at(grid, first[0], first[1], first[2]);
-        f32x8 s[3];
+        Lane *ahead = &lanes[0][v], *behind = &lanes[1][v];
+        f32x8 part[3], unused[3];
+        if (!keep_lane(grid, limits, first, &chunk.forth[v], deep, ahead, part) ||
+            !keep_lane(grid, limits, first, &chunk.back[v], deep, behind, unused)) {
+            f32x8 forth[3], back[3];
+            load_trace(&chunk.forth[v], deep, forth);
+            load_trace(&chunk.back[v], deep, back);
+            correct_vector(advect, limits, first, forth, back);
+            continue;
+        }
         for (u32 f = 0; f < advect->count; f++) {
-            load_trace(&forth, v, deep, s);
-            f32x8 again = interpolate(grid, limits, advect->ahead[f], first, s, deep);
+            const f32 *cells = advect->from[f] + here;
+            f32x8 again = sample_lane(grid, advect->ahead[f] + here + ahead->offset, part, deep);
             f32x8 once = f32x8_load(advect->ahead[f] + here);
-            f32x8 half = f32x8_set(0.5f) * (f32x8_load(advect->from[f] + here) - again);
-            if (advect->limited) {
-                load_trace(&back, v, deep, s);
-                Range range = range_around(grid, limits, advect->from[f], first, s, deep);
-                f32x8 value = once + half;
-                half = f32x8_and((value >= range.least) & (value <= range.most), half);
-            }
-            f32x8_store(advect->to[f] + here, once + half);
+            f32x8 value = once + f32x8_set(0.5f) * (f32x8_load(cells) - again);
+            Range range = range_lane(grid, cells + behind->offset, deep);
+            i32x8 within = (value >= range.least - bound) & (value <= range.most + bound);
+            f32x8_store(advect->to[f] + here, f32x8_select(within, value, once));
         }
     }
 }
 
-/* Calls for the chunks of a span. */
+/* Where nothing is carried. */
+static void clear_rest(const Advect *advect, const AirSpan *span, const i32 filled[2])
+{
+    for (i32 z = span->z0; z < span->z1; z++) {
+        for (i32 y = span->y0; y < span->y1; y++) {
+            i32 row = air_at(advect->grid, 0, y, z);
+            for (u32 f = 0; f < advect->count; f++) {
+                air_clear(advect->to[f] + row, span->x0, filled[0]);
+                air_clear(advect->to[f] + row, filled[1], span->x1);
+            }
+        }
+    }
+}
+
+/* Calls for the chunks of a span, row after row. */
 #define EACH_CHUNK(advect, span, call)                                                             \
     Limits limits = limits_of((advect)->grid, (advect)->place);                                    \
-    for (i32 z = (span)->z0; z < (span)->z1; z++) {                                                \
-        for (i32 y = (span)->y0; y < (span)->y1; y++) {                                            \
-            for (i32 x = (span)->x0; x < (span)->x1; x += CHUNK) {                                 \
+    i32 filled[2];                                                                                 \
+    air_span_marked((advect)->grid, span, (advect)->full, filled);                                 \
+    clear_rest(advect, span, filled);                                                              \
+    for (i32 x = filled[0]; x < filled[1]; x += CHUNK) {                                           \
+        Lane lanes[2][VECTORS];                                                                    \
+        memset(lanes, 0, sizeof lanes);                                                            \
+        for (i32 z = (span)->z0; z < (span)->z1; z++) {                                            \
+            for (i32 y = (span)->y0; y < (span)->y1; y++) {                                        \
                 const i32 at[3] = {x, y, z};                                                       \
-                i32 vectors = i32_min(CHUNK, (span)->x1 - x) / SIMD_LANES;                         \
+                i32 vectors = i32_min(CHUNK, filled[1] - x) / SIMD_LANES;                          \
                 if ((advect)->grid->dims == 3) {                                                   \
-                    call(advect, &limits, at, vectors, true);                                      \
+                    call(advect, &limits, at, vectors, true, lanes);                               \
                 } else {                                                                           \
-                    call(advect, &limits, at, vectors, false);                                     \
+                    call(advect, &limits, at, vectors, false, lanes);                              \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \

@@ -27,6 +27,7 @@ typedef struct Advect {
     bool limited;                   /* MacCormack: only within the values around the origin */
     bool midpoint;                  /* traces through the velocity half way (Runge-Kutta 2) */
     u32 count;                      /* of what is carried, all at that place */
+    const u8 *full;                 /* bricks that anything may reach (air_span_marked), or NULL */
     const f32 *from[ADVECT_FIELDS]; /* with their ghosts */
     f32 *to[ADVECT_FIELDS];
     /* Of a MacCormack step's second half: the semi-Lagrangian results, with their ghosts. */
@@ -45,8 +46,9 @@ typedef struct Flux {
     f32 scale; /* as above; faces are limited to one cell per step */
     f32 most;  /* greatest amount, either sign */
     u32 axis;
-    f32 *cells;  /* carried; ghosts hold what comes in, two along the axis */
-    f32 *fluxes; /* scratch */
+    f32 *cells;     /* carried; ghosts hold what comes in, two along the axis */
+    f32 *fluxes;    /* scratch */
+    const u8 *full; /* as above */
 } Flux;
 /* One step along one axis; axes in the order 0, 1, 2. */
 void advect_flux(const Flux *flux, Jobs *jobs);

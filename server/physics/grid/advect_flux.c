@@ -66,9 +66,14 @@ static void faces_span(void *context, const AirSpan *span, u32 index)
     /* One more face beyond the span where nobody else makes it. */
     i32 end[3] = {span->x1, span->y1, span->z1};
     i32 last = flux->axis == 1 ? span->y1 : flux->axis == 2 ? span->z1 : 0;
+    i32 filled[2];
+    air_span_marked(grid, span, flux->full, filled);
     for (i32 z = span->z0; z < end[2]; z++) {
         for (i32 y = span->y0; y < end[1]; y++) {
-            for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
+            f32 *to = flux->fluxes + air_at(grid, 0, y, z);
+            air_clear(to, span->x0, filled[0]);
+            air_clear(to, filled[1], span->x1);
+            for (i32 x = filled[0]; x < filled[1]; x += SIMD_LANES) {
                 i32 at = air_at(grid, x, y, z);
                 f32x8 value = flux_at(flux, at);
                 if ((!along || x == span->x0) && is_shut(flux, x, y, z)) {
@@ -120,9 +125,11 @@ static void cells_span(void *context, const AirSpan *span, u32 index)
     bool last = flux->axis + 1 == grid->dims;
     /* Smaller amounts would become subnormal numbers, which are slow on most processors. */
     f32x8 most = f32x8_set(flux->most), least = f32x8_set(least_amount);
+    i32 filled[2];
+    air_span_marked(grid, span, flux->full, filled);
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
-            for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
+            for (i32 x = filled[0]; x < filled[1]; x += SIMD_LANES) {
                 i32 at = air_at(grid, x, y, z);
                 f32x8 here = f32x8_load(flux->cells + at), low = f32x8_load(flux->fluxes + at);
                 f32x8 high = air_load(flux->fluxes + at + step);

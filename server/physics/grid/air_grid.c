@@ -96,37 +96,43 @@ static void add_span(AirGrid *grid, i32 x0, i32 x1, i32 y, i32 z)
 
 /* ---- runs ---- */
 
-static void mark_near(AirGrid *grid, const i32 brick[3])
+/* Marks along one line of bricks. */
+static void spread_line(u8 *marks, i32 count, i32 step, bool wraps)
 {
-    i32 low[3], high[3];
-    for (u32 a = 0; a < 3; a++) {
-        bool wraps = a < grid->dims && grid->sides[2 * a] == AIR_PERIODIC;
-        low[a] = wraps ? brick[a] - 1 : i32_max(brick[a] - 1, 0);
-        high[a] = wraps ? brick[a] + 1 : i32_min(brick[a] + 1, grid->bricks[a] - 1);
+    u8 first = marks[0], before = wraps ? marks[(count - 1) * step] : 0;
+    for (i32 i = 0; i < count; i++) {
+        u8 here = marks[i * step];
+        u8 next = i + 1 < count ? marks[(i + 1) * step] : wraps ? first : 0;
+        marks[i * step] = before | here | next;
+        before = here;
     }
+}
+
+void air_bricks_spread(const AirGrid *grid, u8 *marks)
+{
     const i32 *n = grid->bricks;
-    for (i32 z = low[2]; z <= high[2]; z++) {
-        for (i32 y = low[1]; y <= high[1]; y++) {
-            u8 *row = grid->near + ((z + n[2]) % n[2] * n[1] + (y + n[1]) % n[1]) * n[0];
-            for (i32 x = low[0]; x <= high[0]; x++) {
-                row[(x + n[0]) % n[0]] = 1;
-            }
+    for (u32 axis = 0; axis < grid->dims; axis++) {
+        i32 step = axis == 0 ? 1 : axis == 1 ? n[0] : n[0] * n[1];
+        bool wraps = grid->sides[2 * axis] == AIR_PERIODIC;
+        i32 lines = n[0] * n[1] * n[2] / n[axis];
+        for (i32 line = 0; line < lines; line++) {
+            /* Of lines along y, those of one slab follow each other. */
+            i32 first = axis == 0   ? line * n[0]
+                        : axis == 1 ? line / n[0] * n[0] * n[1] + line % n[0]
+                                    : line;
+            spread_line(marks + first, n[axis], step, wraps);
         }
     }
 }
 
 static void find_near(AirGrid *grid)
 {
-    const i32 *n = grid->bricks;
-    memset(grid->near, grid->all, air_grid_bricks(grid));
-    for (i32 z = 0; z < n[2] && !grid->all; z++) {
-        for (i32 y = 0; y < n[1]; y++) {
-            for (i32 x = 0; x < n[0]; x++) {
-                if (grid->awake[(z * n[1] + y) * n[0] + x]) {
-                    mark_near(grid, (i32[3]){x, y, z});
-                }
-            }
-        }
+    u32 bricks = air_grid_bricks(grid);
+    if (grid->all) {
+        memset(grid->near, 1, bricks);
+    } else {
+        memcpy(grid->near, grid->awake, bricks);
+        air_bricks_spread(grid, grid->near);
     }
 }
 
@@ -236,6 +242,23 @@ void air_grid_spans(AirGrid *grid)
     find_runs(grid);
 }
 
+void air_span_marked(const AirGrid *grid, const AirSpan *span, const u8 *marks, i32 x[2])
+{
+    x[0] = span->x0;
+    x[1] = span->x1;
+    if (marks == NULL) {
+        return;
+    }
+    const u8 *row =
+        marks + (span->z0 / AIR_BRICK * grid->bricks[1] + span->y0 / AIR_BRICK) * grid->bricks[0];
+    while (x[0] < x[1] && !row[x[0] / AIR_BRICK]) {
+        x[0] += AIR_BRICK;
+    }
+    while (x[1] > x[0] && !row[x[1] / AIR_BRICK - 1]) {
+        x[1] -= AIR_BRICK;
+    }
+}
+
 bool air_is_awake(const AirGrid *grid, i32 x, i32 y, i32 z)
 {
     const i32 at[3] = {x, y, z};
@@ -334,6 +357,10 @@ static void ghosts_x(const AirGrid *grid, f32 *cells, AirBeyond beyond)
         high = grid->sides[1] == AIR_OPEN ? beyond.factor * high + beyond.value : high;
         high = empty ? 0.0f : high;
         at[-1] = at[-2] = low;
+        if (n % AIR_BRICK == 0) {
+            f32x8_store(at + n, (f32x8){high, high, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f});
+            continue;
+        }
         at[n] = at[n + 1] = high;
         memset(at + n + 2, 0, (size_t)(tail - n - 2) * sizeof *at);
     }

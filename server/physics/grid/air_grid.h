@@ -69,6 +69,11 @@ u32 air_grid_bricks(const AirGrid *grid);
 void air_grid_spans(AirGrid *grid);
 /* Whether ghosts far from awake bricks are filled too. */
 void air_grid_fill_all(AirGrid *grid, bool all);
+/* Marks the neighbours of marked bricks too, around periodic sides; marks: [bricks]. */
+void air_bricks_spread(const AirGrid *grid, u8 *marks);
+/* x: of a span the cells from the first to the last marked brick, [x[0], x[1]), or none; without
+ * marks (NULL) all. */
+void air_span_marked(const AirGrid *grid, const AirSpan *span, const u8 *marks, i32 x[2]);
 /* Calls the loop for all spans, in parallel. */
 void air_each(const AirGrid *grid, Jobs *jobs, AirLoop *loop, void *context);
 /* The same colour after colour, up or down: neighbours never run at once. `between` (may be NULL)
@@ -105,6 +110,13 @@ SIMD_INLINE f32x8 air_load(const f32 *at) /* of any alignment */
 SIMD_INLINE void air_store(f32 *at, f32x8 v)
 {
     *(f32x8_loose *)(void *)at = v;
+}
+/* Whole vectors of a row. */
+SIMD_INLINE void air_clear(f32 *row, i32 x, i32 end)
+{
+    for (; x < end; x += SIMD_LANES) {
+        f32x8_store(row + x, f32x8_set(0.0f));
+    }
 }
 SIMD_INLINE f32 air_sum8(f32x8 v)
 {

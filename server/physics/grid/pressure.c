@@ -105,32 +105,88 @@ void air_pressure_clear(Pressure *pressure)
     memset(pressure->direction, 0, bytes);
 }
 
-/* A cell of a coarse level is open if all of what it covers is awake. */
+/* A cell of a coarse level is open if all of what it covers is awake: of level 1 that is one
+ * brick's. */
+static bool is_open(const PressureLevel *fine, u32 number, i32 x, i32 y, i32 z)
+{
+    const AirGrid *below = &fine->grid;
+    if (number == 1) {
+        return air_is_awake(below, x, y, z);
+    }
+    bool all = true;
+    for (u32 child = 0; child < (below->dims == 3 ? 8u : 4u) && all; child++) {
+        i32 i = x + (i32)(child & 1), j = y + (i32)(child >> 1 & 1), k = z + (i32)(child >> 2);
+        if (i < below->n[0] && j < below->n[1] && k < below->n[2]) {
+            all = fine->open[air_at(below, i, j, k)] > 0.0f;
+        }
+    }
+    return all;
+}
+
 static void open_level(const PressureLevel *fine, PressureLevel *level, u32 number)
 {
-    const AirGrid *grid = &level->grid, *below = &fine->grid;
-    memset(level->open, 0, grid->floats * sizeof(f32));
+    const AirGrid *grid = &level->grid;
+    i32 same = number == 1 ? AIR_BRICK / 2 : 1; /* cells alike along x */
     for (u32 s = 0; s < grid->span_count; s++) {
         const AirSpan *span = &grid->spans[s];
         for (i32 z = span->z0; z < span->z1; z++) {
             for (i32 y = span->y0; y < span->y1; y++) {
                 const f32 *inverse = level->inverse[air_pressure_row(grid, y, z)];
                 f32 *to = level->open + air_at(grid, 0, y, z);
-                for (i32 x = span->x0; x < i32_min(span->x1, grid->n[0]); x++) {
-                    bool all = true;
-                    for (u32 child = 0; child < (grid->dims == 3 ? 8 : 4) && all; child++) {
-                        i32 i = 2 * x + (i32)(child & 1), j = 2 * y + (i32)(child >> 1 & 1);
-                        i32 k = grid->dims == 3 ? 2 * z + (i32)(child >> 2) : 0;
-                        if (i < below->n[0] && j < below->n[1] && k < below->n[2]) {
-                            all = number == 1 ? air_is_awake(below, i, j, k)
-                                              : fine->open[air_at(below, i, j, k)] > 0.0f;
-                        }
+                for (i32 x = span->x0; x < i32_min(span->x1, grid->n[0]); x += same) {
+                    bool open = is_open(fine, number, 2 * x, 2 * y, grid->dims == 3 ? 2 * z : 0);
+                    for (i32 i = x; i < i32_min(x + same, grid->n[0]); i++) {
+                        to[i] = open ? inverse[i] : 0.0f;
                     }
-                    to[x] = all ? inverse[x] : 0.0f;
                 }
             }
         }
     }
+}
+
+/* What changes between awake and asleep must be 0. */
+static void forget_brick(PressureLevel *level, i32 x, i32 y, i32 z)
+{
+    const AirGrid *grid = &level->grid;
+    f32 *all[4] = {level->x, level->b, level->r, level->open};
+    i32 end[3];
+    const i32 at[3] = {x * AIR_BRICK, y * AIR_BRICK, z * AIR_BRICK};
+    for (u32 a = 0; a < 3; a++) {
+        end[a] = i32_min(at[a] + AIR_BRICK, grid->n[a]);
+    }
+    for (i32 k = at[2]; k < end[2]; k++) {
+        for (i32 j = at[1]; j < end[1]; j++) {
+            for (u32 i = 0; i < 4; i++) {
+                air_clear(all[i] + air_at(grid, 0, j, k), at[0], at[0] + AIR_BRICK);
+            }
+        }
+    }
+}
+
+/* A brick of a level is awake if any that it covers is. */
+static void wake_level(const AirGrid *fine, PressureLevel *level)
+{
+    AirGrid *grid = &level->grid;
+    u8 *awake = grid->awake;
+    for (i32 z = 0; z < grid->bricks[2]; z++) {
+        for (i32 y = 0; y < grid->bricks[1]; y++) {
+            for (i32 x = 0; x < grid->bricks[0]; x++, awake++) {
+                u8 any = 0;
+                for (i32 child = 0; child < 8; child++) {
+                    i32 i = 2 * x + (child & 1), j = 2 * y + (child >> 1 & 1),
+                        k = 2 * z + child / 4;
+                    if (i < fine->bricks[0] && j < fine->bricks[1] && k < fine->bricks[2]) {
+                        any |= fine->awake[(k * fine->bricks[1] + j) * fine->bricks[0] + i];
+                    }
+                }
+                if (any != *awake) {
+                    forget_brick(level, x, y, z);
+                    *awake = any;
+                }
+            }
+        }
+    }
+    air_grid_spans(grid);
 }
 
 void air_pressure_spans(Pressure *pressure, const AirGrid *grid)
@@ -139,20 +195,7 @@ void air_pressure_spans(Pressure *pressure, const AirGrid *grid)
     pressure->level[0].grid = *grid;
     bool open = false;
     for (u32 l = 1; l < pressure->levels; l++) {
-        const AirGrid *fine = &pressure->level[l - 1].grid;
-        AirGrid *coarse = &pressure->level[l].grid;
-        memset(coarse->awake, 0, air_grid_bricks(coarse));
-        const u8 *awake = fine->awake;
-        for (i32 z = 0; z < fine->bricks[2]; z++) {
-            for (i32 y = 0; y < fine->bricks[1]; y++) {
-                u8 *to = coarse->awake + (z / 2 * coarse->bricks[1] + y / 2) * coarse->bricks[0];
-                for (i32 x = 0; x < fine->bricks[0]; x++) {
-                    to[x / 2] |= *awake++;
-                }
-            }
-        }
-        air_grid_spans(coarse);
-        forget_level(&pressure->level[l]);
+        wake_level(&pressure->level[l - 1].grid, &pressure->level[l]);
     }
     for (u32 b = 0; b < air_grid_bricks(grid) && !open; b++) {
         open = !grid->awake[b];
@@ -210,7 +253,7 @@ static void shift_span(void *context, const AirSpan *span, u32 index)
     }
 }
 
-/* Solution and direction start at 0; sums: b². */
+/* Direction starts at 0; sums: b². */
 static void begin_span(void *context, const AirSpan *span, u32 index)
 {
     Pressure *pressure = (Pressure *)context;
@@ -218,7 +261,6 @@ static void begin_span(void *context, const AirSpan *span, u32 index)
     EACH_VECTOR(&pressure->level[0].grid, span, at)
     {
         f32x8 b = f32x8_load(pressure->level[0].b + at);
-        f32x8_store(pressure->solution + at, f32x8_set(0.0f));
         f32x8_store(pressure->direction + at, f32x8_set(0.0f));
         sum += b * b;
     }
@@ -291,7 +333,7 @@ static void step_span(void *context, const AirSpan *span, u32 index)
     pressure->sums[index] = (f64)air_sum8(sum);
 }
 
-/* direction = damped Jacobi from solution; the two swap after. Sums: the residual's square. */
+/* to = damped Jacobi from `from`. Sums: the residual's square. */
 static void jacobi_span(void *context, const AirSpan *span, u32 index)
 {
     Pressure *pressure = (Pressure *)context;
@@ -304,13 +346,13 @@ static void jacobi_span(void *context, const AirSpan *span, u32 index)
             u32 table = air_pressure_row(grid, y, z);
             i32 at = air_at(grid, 0, y, z);
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
-                const f32 *from = pressure->solution + at + x;
+                const f32 *from = pressure->from + at + x;
                 f32x8 d = f32x8_load(top->diagonal[table] + x), value = f32x8_load(from);
                 f32x8 near = air_pressure_near(from, grid->row, grid->slab, grid->dims == 3);
                 f32x8 r = f32x8_load(top->b + at + x) + near - d * value;
                 r = f32x8_and(d > zero, r);
                 f32x8 part = damping * f32x8_load(top->inverse[table] + x);
-                f32x8_store(pressure->direction + at + x, value + part * r);
+                f32x8_store(pressure->to + at + x, value + part * r);
                 sum += r * r;
             }
         }
@@ -361,23 +403,38 @@ static PressureResult by_gradients(Pressure *pressure, u32 levels, f64 least, u3
     return result;
 }
 
+/* solution += from */
+static void add_span(void *context, const AirSpan *span, u32 index)
+{
+    PL_UNUSED(index);
+    Pressure *pressure = (Pressure *)context;
+    EACH_VECTOR(&pressure->level[0].grid, span, at)
+    {
+        f32x8 sum = f32x8_load(pressure->solution + at) + f32x8_load(pressure->from + at);
+        f32x8_store(pressure->solution + at, sum);
+    }
+}
+
 static PressureResult by_jacobi(Pressure *pressure, f64 least, u32 most)
 {
     const AirGrid *grid = &pressure->level[0].grid;
     f64 square = sum_of(pressure, begin_span);
     PressureResult result = {0, square};
-    air_ghosts_clear(grid, pressure->direction);
-    air_ghosts_clear(grid, pressure->solution);
+    pressure->from = pressure->direction;
+    pressure->to = pressure->level[0].x;
+    air_ghosts_clear(grid, pressure->from);
+    air_ghosts_clear(grid, pressure->to);
     while (square > least && result.iterations < most) {
         if (pressure->periodic) {
-            air_wrap(grid, pressure->solution);
+            air_wrap(grid, pressure->from);
         }
         square = sum_of(pressure, jacobi_span);
-        f32 *swap = pressure->solution;
-        pressure->solution = pressure->direction;
-        pressure->direction = swap;
+        f32 *swap = pressure->from;
+        pressure->from = pressure->to;
+        pressure->to = swap;
         result.iterations++;
     }
+    air_each(grid, pressure->jobs, add_span, pressure);
     result.residual = square;
     return result;
 }

@@ -35,10 +35,11 @@ typedef struct PressureLevel {
 typedef struct Pressure {
     u32 levels;
     PressureLevel level[PRESSURE_LEVELS_MAX];
-    /* Of the finest level: b is the right-hand side and becomes the residual, solution the answer,
-     * level[0].x the preconditioned residual. */
+    /* Of the finest level: b is the residual, of the solution it starts from and then of what that
+     * has become; level[0].x the preconditioned residual. */
     f32 *solution, *direction;
-    f64 *sums; /* [spans of the finest level] */
+    f32 *from, *to; /* Jacobi: what is added to the solution */
+    f64 *sums;      /* [spans of the finest level] */
     Jobs *jobs;
     f32 step;      /* α or β of the loop at work */
     f32 shift;     /* subtracted from the right-hand side */
@@ -58,13 +59,14 @@ u64 air_pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at);
 void air_pressure_clear(Pressure *pressure);
 /* After the grid's spans changed. */
 void air_pressure_spans(Pressure *pressure, const AirGrid *grid);
-/* Where the right-hand side goes: zero in sleeping bricks and beyond the grid. */
+/* Where the residual of the solution goes: zero in sleeping bricks and beyond the grid. */
 static inline f32 *air_pressure_source(Pressure *pressure)
 {
     return pressure->level[0].b;
 }
-/* Solves, from 0, until the residual's root mean square is at most `tolerance`, in at most `most`
- * iterations. The solution's ghosts are those of air_ghosts with 0 outside. */
+/* Solves, from the solution that there is, until the residual's root mean square is at most
+ * `tolerance`, in at most `most` iterations. The solution's ghosts are those of air_ghosts with 0
+ * outside. */
 PressureResult air_pressure_solve(Pressure *pressure, PressureMethod method, f64 tolerance,
                                   u32 most, Jobs *jobs);
 

@@ -4,8 +4,6 @@
 #include "server/physics/grid/pressure.h"
 #include "shared/base/check.h"
 
-#include <string.h>
-
 enum {
     COARSEST_SWEEPS = 6, /* each way */
 };
@@ -190,8 +188,7 @@ static void clear_span(void *context, const AirSpan *span, u32 index)
     const PressureLevel *level = (const PressureLevel *)context;
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
-            memset(level->x + air_at(&level->grid, span->x0, y, z), 0,
-                   (size_t)(span->x1 - span->x0) * sizeof(f32));
+            air_clear(level->x + air_at(&level->grid, 0, y, z), span->x0, span->x1);
         }
     }
 }

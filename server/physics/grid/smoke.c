@@ -148,7 +148,6 @@ static u64 lay_out(Smoke *smoke, u8 *at)
         smoke->velocity[a] = take(at, &used, grid->floats);
         smoke->next[a] = take(at, &used, grid->floats);
     }
-    smoke->pressed = take(at, &used, grid->floats);
     smoke->ahead = take(at, &used, grid->floats);
     smoke->growth = take(at, &used, grid->floats);
     smoke->coupled = smoke->def.wind ? take(at, &used, grid->floats) : NULL;
@@ -157,11 +156,15 @@ static u64 lay_out(Smoke *smoke, u8 *at)
     }
     u32 bricks = air_grid_bricks(grid);
     smoke->busy = (u8 *)take(at, &used, bricks / 4 + 1);
+    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+        smoke->full[f] = (u8 *)take(at, &used, bricks / 4 + 1);
+    }
     smoke->most = take(at, &used, bricks);
     smoke->touch_capacity = TOUCHES_A_BRICK * bricks + SMOKE_DRAGS_MAX;
     smoke->touches = (SmokeTouch *)(void *)take(
         at, &used, (u64)smoke->touch_capacity * sizeof(SmokeTouch) / sizeof(f32));
     used += air_pressure_place(&smoke->pressure, grid, at != NULL ? at + used : NULL);
+    smoke->pressed = smoke->pressure.solution;
     return (used + ALIGN - 1) / ALIGN * ALIGN;
 }
 
@@ -217,7 +220,6 @@ void smoke_clear(Smoke *smoke)
     for (u32 f = 0; f < SMOKE_FIELDS; f++) {
         memset(smoke->field[f], 0, bytes);
     }
-    memset(smoke->pressed, 0, bytes);
     memset(smoke->ahead, 0, bytes);
     memset(smoke->growth, 0, bytes);
     smoke_uncouple(smoke);

@@ -1,8 +1,11 @@
 /* smoke_carry.c: transport of velocity, smoke, heat and fuel; fire and cooling. */
 #include "server/physics/grid/smoke_internal.h"
 
+#include <string.h>
+
 enum {
-    FLUX_STEPS_MAX = 8
+    FLUX_STEPS_MAX = 8,
+    FLUX_STEPS_NEAR = 4, /* in so many nothing gets further than the next brick */
 };
 /* Cells per step of fluxes. */
 static const f32 courant_most = 0.9f;
@@ -26,6 +29,8 @@ static Advect advect_of(const Smoke *smoke, u32 place)
 void smoke_carry_velocity(Smoke *smoke)
 {
     bool corrected = smoke->def.options.advection == SMOKE_MACCORMACK;
+    bool whirls = smoke->def.options.vorticity > 0.0f; /* whose forces read what is beyond */
+    SmokeSides after = whirls ? SMOKE_SIDES_FREE : SMOKE_SIDES_FREE | SMOKE_SIDES_FACES;
     for (u32 c = 0; c < smoke->grid.dims; c++) {
         Advect advect = advect_of(smoke, c);
         advect.count = 1;
@@ -38,11 +43,34 @@ void smoke_carry_velocity(Smoke *smoke)
             advect.to[0] = smoke->next[c];
             advect_correct(&advect, smoke->jobs);
         }
-        smoke_sides(smoke, c, smoke->next[c], SMOKE_SIDES_FREE);
+        smoke_sides(smoke, c, smoke->next[c], after);
     }
     for (u32 c = 0; c < smoke->grid.dims; c++) {
         smoke_swap(&smoke->velocity[c], &smoke->next[c]);
     }
+}
+
+/* Nothing gets further than the next brick: faces at sides may be faster than those within, as what
+ * flows through them is the sum of what flows through the other five of their cells. */
+static bool is_slow(const Smoke *smoke)
+{
+    f32 speed = smoke->speed;
+    for (u32 s = 0; s < 2 * smoke->grid.dims; s++) {
+        speed = f32_max(speed, vec3_length(smoke->def.sides[s].velocity));
+    }
+    return speed * smoke->tick_s <= smoke->def.spacing;
+}
+
+/* Bricks that any of the fields [first, first + count) may reach. */
+static const u8 *full_of(Smoke *smoke, u32 first, u32 count)
+{
+    u8 *full = smoke->full[first];
+    for (u32 f = 1; f < count; f++) {
+        for (u32 b = 0; b < air_grid_bricks(&smoke->grid); b++) {
+            full[b] |= smoke->full[first + f][b];
+        }
+    }
+    return full;
 }
 
 /* Fields [first, first + count) like velocity, without keeping their mass: as many at once as there
@@ -53,6 +81,7 @@ static void drift(Smoke *smoke, u32 first, u32 count)
     f32 **scratch[] = {&smoke->next[0], &smoke->next[1], &smoke->ahead};
     Advect advect = advect_of(smoke, ADVECT_CELLS);
     advect.count = count;
+    advect.full = is_slow(smoke) ? full_of(smoke, first, count) : NULL;
     for (u32 f = 0; f < count; f++) {
         smoke_field_ghosts(smoke, smoke->field[first + f]);
         advect.from[f] = smoke->field[first + f];
@@ -70,7 +99,7 @@ static void drift(Smoke *smoke, u32 first, u32 count)
     }
 }
 
-static void flow(Smoke *smoke, f32 *field)
+static void flow(Smoke *smoke, f32 *field, const u8 *full)
 {
     f32 courant = smoke->speed * smoke->tick_s / smoke->def.spacing;
     f32 wanted = courant / courant_most;
@@ -81,6 +110,7 @@ static void flow(Smoke *smoke, f32 *field)
                          .scale = smoke->tick_s / ((f32)steps * smoke->def.spacing),
                          .most = SMOKE_FILL_MAX,
                          .axis = axis,
+                         .full = steps <= FLUX_STEPS_NEAR ? full : NULL,
                          .cells = field,
                          .fluxes = smoke->ahead};
             for (u32 c = 0; c < smoke->grid.dims; c++) {
@@ -100,7 +130,7 @@ void smoke_carry_fields(Smoke *smoke)
         drift(smoke, f, together);
     }
     for (u32 f = 0; f < fields && !smoke->def.options.drifts; f++) {
-        flow(smoke, smoke->field[f]);
+        flow(smoke, smoke->field[f], smoke->full[f]);
     }
 }
 
@@ -120,10 +150,12 @@ static void burn_span(void *context, const AirSpan *span, u32 index)
     f32x8 warmest = f32x8_set(SMOKE_WARMTH_MAX), fullest = f32x8_set(SMOKE_FILL_MAX);
     f32x8 least = f32x8_set(trace_least);
     f32x8 grows = f32x8_set(o->expansion * smoke->def.spacing / s);
+    u32 first = smoke_brick(grid, 0, span->y0, span->z0);
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
                 i32 at = air_at(grid, x, y, z);
+                u32 brick = first + (u32)(x / AIR_BRICK);
                 f32x8 warm = f32x8_load(smoke->field[SMOKE_TEMPERATURE] + at) * colder;
                 f32x8 dust = f32x8_load(smoke->field[SMOKE_SMOKE] + at) * fainter;
                 if (smoke->burns) {
@@ -135,11 +167,14 @@ static void burn_span(void *context, const AirSpan *span, u32 index)
                     fuel = f32x8_min(fuel - burnt, fullest);
                     fuel = f32x8_and(f32x8_abs(fuel) > least, fuel);
                     f32x8_store(smoke->field[SMOKE_FUEL] + at, fuel);
+                    smoke->full[SMOKE_FUEL][brick] |= i32x8_any(fuel != zero);
                     f32x8_store(smoke->growth + at, grows * burnt);
                 }
                 warm = f32x8_max(f32x8_min(warm, warmest), -warmest);
                 warm = f32x8_and(f32x8_abs(warm) > least, warm);
                 dust = f32x8_and(f32x8_abs(dust) > least, dust);
+                smoke->full[SMOKE_TEMPERATURE][brick] |= i32x8_any(warm != zero);
+                smoke->full[SMOKE_SMOKE][brick] |= i32x8_any(dust != zero);
                 f32x8_store(smoke->field[SMOKE_TEMPERATURE] + at, warm);
                 f32x8_store(smoke->field[SMOKE_SMOKE] + at, f32x8_min(dust, fullest));
             }
@@ -149,5 +184,11 @@ static void burn_span(void *context, const AirSpan *span, u32 index)
 
 void smoke_burn(Smoke *smoke)
 {
+    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+        memset(smoke->full[f], 0, air_grid_bricks(&smoke->grid));
+    }
     air_each(&smoke->grid, smoke->jobs, burn_span, smoke);
+    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+        air_bricks_spread(&smoke->grid, smoke->full[f]);
+    }
 }

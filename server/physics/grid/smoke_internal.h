@@ -44,13 +44,15 @@ struct Smoke {
     AirGrid grid;
     Pressure pressure;
     f32 *velocity[3], *next[3];
-    f32 *pressed, *ahead;
+    f32 *pressed; /* of the solver of pressure */
+    f32 *ahead;
     f32 *field[SMOKE_FIELDS];
     f32 *coupled;    /* kg of air that may be dragged in the tick, at cells; NULL without wind */
     bool is_coupled; /* it is not all 0 */
     f32 *growth;     /* m/s: expansion of cells × spacing */
     u8 *busy;        /* [bricks] */
-    f32 *most;       /* [bricks] by span: greatest speed */
+    u8 *full[SMOKE_FIELDS]; /* [bricks] something is there, or next to it */
+    f32 *most;              /* [bricks] by span: greatest speed */
     u8 *memory;
     SmokeSource sources[SMOKE_SOURCES_MAX];
     u32 source_count;
@@ -103,6 +105,7 @@ typedef enum SmokeSides {
     SMOKE_SIDES_KEPT = 0,  /* faces of open sides keep their velocity */
     SMOKE_SIDES_FREE = 1,  /* they take that of the next ones, less what still air beyond takes */
     SMOKE_SIDES_STILL = 2, /* beyond open sides air is still where it enters: to be carried in */
+    SMOKE_SIDES_FACES = 4, /* only faces, of which divergences are made, not what is beyond */
 } SmokeSides;
 void smoke_sides(const Smoke *smoke, u32 c, f32 *cells, SmokeSides how);
 void smoke_field_ghosts(const Smoke *smoke, f32 *cells);
@@ -110,7 +113,6 @@ void smoke_field_ghosts(const Smoke *smoke, f32 *cells);
 void smoke_forces(Smoke *smoke);
 void smoke_viscosity(Smoke *smoke);
 /* smoke_project.c */
-void smoke_subtract(Smoke *smoke, const f32 *pressed);
 void smoke_project(Smoke *smoke);
 /* smoke_carry.c */
 void smoke_carry_velocity(Smoke *smoke);

@@ -183,9 +183,13 @@ static void hold_face(Smoke *smoke, SmokeTouch *touch, u32 c, const i32 at[3], f
     Vec3 moving = collider->ops->velocity(collider->of, touch->thing, place);
     f32 wanted = c == 0 ? moving.x : c == 1 ? moving.y : moving.z;
     wanted = f32_clamp(wanted, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
-    f32 *v = &smoke->velocity[c][air_at(grid, at[0], at[1], at[2])];
-    f32 before = *v;
-    *v = before + share * touch->grip * (wanted - before);
+    i32 face = air_at(grid, at[0], at[1], at[2]);
+    const f32 *p = smoke->pressed + face;
+    f32 *v = &smoke->velocity[c][face], before = *v;
+    /* That of the air as the last tick's pressure leaves it. */
+    f32 pushed = before - (p[0] - p[-smoke_stride(grid, c)]);
+    pushed = f32_clamp(pushed, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
+    *v = before + share * touch->grip * (wanted - pushed);
     f32 impulse = (before - *v) * smoke->def.options.density * smoke_volume(smoke);
     f32 *sum = c == 0 ? &touch->impulse.x : c == 1 ? &touch->impulse.y : &touch->impulse.z;
     *sum += impulse;
@@ -357,6 +361,6 @@ void smoke_obstacles(Smoke *smoke)
         }
     }
     for (u32 c = 0; c < smoke->grid.dims && smoke->touch_count > 0; c++) {
-        smoke_sides(smoke, c, smoke->velocity[c], SMOKE_SIDES_KEPT);
+        smoke_sides(smoke, c, smoke->velocity[c], SMOKE_SIDES_FACES);
     }
 }

@@ -7,14 +7,10 @@
 /* Rounding of a divergence, in parts of the greatest speed: no use to solve further. */
 static const f64 divergence_rounding = 2e-7;
 
-typedef struct Subtract {
-    Smoke *smoke;
-    const f32 *pressed;
-} Subtract;
-
 /* Faces towards sleeping bricks above belong to these. */
-static void subtract_rim(Smoke *smoke, const AirSpan *span, const f32 *pressed)
+static void subtract_rim(Smoke *smoke, const AirSpan *span)
 {
+    const f32 *pressed = smoke->pressed;
     const AirGrid *grid = &smoke->grid;
     const i32 top[3] = {span->x1, span->y1, span->z1};
     for (u32 c = 0; c < grid->dims; c++) {
@@ -44,8 +40,7 @@ static void subtract_rim(Smoke *smoke, const AirSpan *span, const f32 *pressed)
 
 static void subtract_span(void *context, const AirSpan *span, u32 index)
 {
-    const Subtract *subtract = (const Subtract *)context;
-    Smoke *smoke = subtract->smoke;
+    Smoke *smoke = (Smoke *)context;
     const AirGrid *grid = &smoke->grid;
     const f32x8 limit = f32x8_set(SMOKE_SPEED_MAX);
     f32x8 most = f32x8_set(0.0f);
@@ -54,7 +49,7 @@ static void subtract_span(void *context, const AirSpan *span, u32 index)
         for (i32 y = span->y0; y < span->y1; y++) {
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
                 i32 at = air_at(grid, x, y, z), left = grid->n[0] - x;
-                const f32 *p = subtract->pressed + at;
+                const f32 *p = smoke->pressed + at;
                 f32x8 here = f32x8_load(p);
                 i32x8 inside = numbers < (i32x8){left, left, left, left, left, left, left, left};
                 for (u32 c = 0; c < grid->dims; c++) {
@@ -67,7 +62,7 @@ static void subtract_span(void *context, const AirSpan *span, u32 index)
             }
         }
     }
-    subtract_rim(smoke, span, subtract->pressed);
+    subtract_rim(smoke, span);
     f32 greatest = 0.0f;
     for (u32 l = 0; l < SIMD_LANES; l++) {
         greatest = f32_max(greatest, most[l]);
@@ -76,8 +71,9 @@ static void subtract_span(void *context, const AirSpan *span, u32 index)
 }
 
 /* The high faces of an axis lie beyond its cells. */
-static void subtract_faces(Smoke *smoke, u32 axis, const f32 *pressed)
+static void subtract_faces(Smoke *smoke, u32 axis)
 {
+    const f32 *pressed = smoke->pressed;
     const AirGrid *grid = &smoke->grid;
     i32 from[3] = {0, 0, 0}, end[3] = {grid->n[0], grid->n[1], grid->n[2]};
     from[axis] = grid->n[axis];
@@ -94,11 +90,10 @@ static void subtract_faces(Smoke *smoke, u32 axis, const f32 *pressed)
     }
 }
 
-void smoke_subtract(Smoke *smoke, const f32 *pressed)
+static void subtract(Smoke *smoke)
 {
-    Subtract subtract = {smoke, pressed};
     const AirGrid *grid = &smoke->grid;
-    air_each(grid, smoke->jobs, subtract_span, &subtract);
+    air_each(grid, smoke->jobs, subtract_span, smoke);
     smoke->speed = 0.0f;
     for (u32 s = 0; s < grid->span_count; s++) {
         smoke->speed = f32_max(smoke->speed, smoke->most[s]);
@@ -107,13 +102,14 @@ void smoke_subtract(Smoke *smoke, const f32 *pressed)
         /* Of vectors that exceed the grid, the face has been done. */
         bool done = c == 0 && grid->n[0] % AIR_BRICK != 0;
         if (grid->sides[2 * c + 1] == AIR_OPEN && !done) {
-            subtract_faces(smoke, c, pressed);
+            subtract_faces(smoke, c);
         }
         smoke_sides(smoke, c, smoke->velocity[c], SMOKE_SIDES_KEPT);
     }
 }
 
-/* b = growth − divergence; pressure.sums: its square with the kept pressure taken back. */
+/* b = growth − divergence, less what the pressure of the last tick takes of it already;
+ * pressure.sums: the square of it with that. */
 static void source_span(void *context, const AirSpan *span, u32 index)
 {
     Smoke *smoke = (Smoke *)context;
@@ -138,31 +134,14 @@ static void source_span(void *context, const AirSpan *span, u32 index)
                 const f32 *p = smoke->pressed + at;
                 f32x8 near = air_pressure_near(p, grid->row, grid->slab, grid->dims == 3);
                 f32x8 most = f32x8_set(2.0f * (f32)grid->dims);
-                f32x8 whole = b + (most * kept - near);
                 b = f32x8_and(d > zero, b);
+                sum += b * b;
+                b -= f32x8_and(d > zero, most * kept - near);
                 f32x8_store(top->b + at, b);
-                whole = f32x8_and(d > zero, whole);
-                sum += whole * whole;
             }
         }
     }
     smoke->pressure.sums[index] = (f64)air_sum8(sum);
-}
-
-static void keep_span(void *context, const AirSpan *span, u32 index)
-{
-    PL_UNUSED(index);
-    Smoke *smoke = (Smoke *)context;
-    for (i32 z = span->z0; z < span->z1; z++) {
-        for (i32 y = span->y0; y < span->y1; y++) {
-            for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
-                i32 at = air_at(&smoke->grid, x, y, z);
-                f32x8 p =
-                    f32x8_load(smoke->pressed + at) + f32x8_load(smoke->pressure.solution + at);
-                f32x8_store(smoke->pressed + at, p);
-            }
-        }
-    }
 }
 
 void smoke_project(Smoke *smoke)
@@ -187,7 +166,5 @@ void smoke_project(Smoke *smoke)
     CHECK(result.iterations <= options->iterations && result.residual >= 0.0);
     smoke->iterations = result.iterations;
     smoke->residual = rms > 0.0 ? (f32)(result.residual / rms) : 0.0f;
-    smoke_subtract(smoke, smoke->pressure.solution);
-    air_each(grid, smoke->jobs, keep_span, smoke);
-    air_ghosts(grid, smoke->pressed, air_pressure_beyond);
+    subtract(smoke);
 }

@@ -51,25 +51,55 @@ static Ghost *add_open(Ghosts *ghosts, i32 to, i32 from, GhostRule rule, f32 inw
     return ghost;
 }
 
-/* at: floats to the start of a row of cells; rows of `across` are those of `cells`. */
-static void apply_run(const Ghosts *ghosts, const Ghost *ghost, f32 *cells, i32 at, i32 step,
-                      i32 floats)
+SIMD_INLINE f32 value_of(const Ghosts *ghosts, const Ghost *ghost, GhostRule rule, f32 value,
+                         f32 through)
+{
+    f32 enters = value * ghost->inward;
+    switch (rule) {
+    case GHOST_LINEAR:
+        return ghost->factor * value + ghost->value;
+    case GHOST_ENTERING:
+        return value / (1.0f + f32_max(enters, 0.0f) * ghosts->slows);
+    case GHOST_LEAVING:
+        return enters > 0.0f ? 0.0f : value;
+    default:
+        return through * ghost->inward > 0.0f ? 0.0f : value;
+    }
+}
+
+/* at: floats to the start of a row of cells; rows of `across` are those of `cells`. One loop for
+ * each rule, so that the compiler can make vectors of them. */
+SIMD_INLINE void apply_rule(const Ghosts *ghosts, const Ghost *ghost, GhostRule rule, f32 *cells,
+                            i32 at, i32 step, i32 floats)
 {
     f32 *to = cells + at + ghost->to * step;
     const f32 *from = cells + at + ghost->from * step;
-    const f32 *across = ghost->rule == GHOST_ALONG ? ghost->across + at + ghost->face * step : NULL;
+    bool along = rule == GHOST_ALONG;
+    const f32 *across = along ? ghost->across + at + ghost->face * step : from;
+    const f32 *other = along ? across - ghost->other : from;
+    const Ghost copy = *ghost;
     for (i32 k = 0; k < floats; k++) {
-        f32 value = from[k], enters = value * ghost->inward;
-        if (ghost->rule == GHOST_LINEAR) {
-            to[k] = ghost->factor * value + ghost->value;
-        } else if (ghost->rule == GHOST_ENTERING) {
-            to[k] = value / (1.0f + f32_max(enters, 0.0f) * ghosts->slows);
-        } else if (ghost->rule == GHOST_LEAVING) {
-            to[k] = enters > 0.0f ? 0.0f : value;
-        } else {
-            f32 through = across[k] + across[k - ghost->other];
-            to[k] = through * ghost->inward > 0.0f ? 0.0f : value;
-        }
+        f32 through = along ? across[k] + other[k] : 0.0f;
+        to[k] = value_of(ghosts, &copy, rule, from[k], through);
+    }
+}
+
+SIMD_INLINE void apply_run(const Ghosts *ghosts, const Ghost *ghost, f32 *cells, i32 at, i32 step,
+                           i32 floats)
+{
+    switch (ghost->rule) {
+    case GHOST_LINEAR:
+        apply_rule(ghosts, ghost, GHOST_LINEAR, cells, at, step, floats);
+        break;
+    case GHOST_ENTERING:
+        apply_rule(ghosts, ghost, GHOST_ENTERING, cells, at, step, floats);
+        break;
+    case GHOST_LEAVING:
+        apply_rule(ghosts, ghost, GHOST_LEAVING, cells, at, step, floats);
+        break;
+    default:
+        apply_rule(ghosts, ghost, GHOST_ALONG, cells, at, step, floats);
+        break;
     }
 }
 
@@ -81,7 +111,11 @@ static void apply(const AirGrid *grid, u32 axis, f32 *cells, const Ghosts *ghost
     for (u32 i = 0; i < grid->run_count[axis]; i++) {
         const AirRun *run = &grid->runs[axis][i];
         for (u32 g = 0; g < ghosts->count; g++) {
-            apply_run(ghosts, &ghosts->item[g], cells, run->at, step, run->floats);
+            if (axis == 0) {
+                apply_run(ghosts, &ghosts->item[g], cells, run->at, 1, 1);
+            } else {
+                apply_run(ghosts, &ghosts->item[g], cells, run->at, step, run->floats);
+            }
         }
         if (clears) {
             memset(cells + run->at + n + 2, 0, (size_t)(tail - n - 2) * sizeof *cells);
@@ -129,8 +163,8 @@ static void own_side(const Smoke *smoke, u32 c, u32 side, SmokeSides how, Ghosts
         (void)add_open(ghosts, face, side ? n - 1 : 1, GHOST_ENTERING, inward);
     }
     bool still = kind->kind == SMOKE_OPEN && (how & SMOKE_SIDES_STILL) != 0;
-    i32 beyond = side ? n + 1 : -1;
-    for (i32 k = 0; k < (side ? 1 : 2); k++) {
+    i32 beyond = side ? n + 1 : -1, layers = (how & SMOKE_SIDES_FACES) != 0 ? 0 : side ? 1 : 2;
+    for (i32 k = 0; k < layers; k++) {
         if (still) {
             (void)add_open(ghosts, beyond - k, face, GHOST_LEAVING, inward);
         } else {
@@ -164,7 +198,7 @@ static void other_side(const Smoke *smoke, u32 c, u32 axis, u32 side, SmokeSides
 void smoke_sides(const Smoke *smoke, u32 c, f32 *cells, SmokeSides how)
 {
     const AirGrid *grid = &smoke->grid;
-    for (u32 k = 0; k < grid->dims; k++) {
+    for (u32 k = 0; k < ((how & SMOKE_SIDES_FACES) != 0 ? 1 : grid->dims); k++) {
         u32 axis = (c + k) % grid->dims;
         Ghosts ghosts = {.slows = smoke->tick_s / smoke->def.spacing};
         bool wraps = grid->sides[2 * axis] == AIR_PERIODIC;

@@ -139,35 +139,12 @@ static void wake_sides(Smoke *smoke)
     }
 }
 
-static bool is_near_busy(const Smoke *smoke, const i32 at[3])
-{
-    const AirGrid *grid = &smoke->grid;
-    i32 low[3], high[3];
-    for (u32 a = 0; a < 3; a++) {
-        bool wraps = a < grid->dims && grid->sides[2 * a] == AIR_PERIODIC;
-        low[a] = wraps ? at[a] - 1 : i32_max(at[a] - 1, 0);
-        high[a] = wraps ? at[a] + 1 : i32_min(at[a] + 1, grid->bricks[a] - 1);
-    }
-    for (i32 z = low[2]; z <= high[2]; z++) {
-        for (i32 y = low[1]; y <= high[1]; y++) {
-            for (i32 x = low[0]; x <= high[0]; x++) {
-                const i32 *n = grid->bricks;
-                i32 i = (x + n[0]) % n[0], j = (y + n[1]) % n[1], k = (z + n[2]) % n[2];
-                if (smoke->busy[(k * n[1] + j) * n[0] + i]) {
-                    return true;
-                }
-            }
-        }
-    }
-    return false;
-}
-
 /* What falls asleep is emptied: what there was is below the limits of quiet. */
 static void empty_brick(Smoke *smoke, const i32 brick[3])
 {
     const AirGrid *grid = &smoke->grid;
-    f32 *all[SMOKE_FIELDS + 6] = {smoke->pressed, smoke->growth, smoke->pressure.solution};
-    u32 count = 3;
+    f32 *all[SMOKE_FIELDS + 5] = {smoke->pressed, smoke->growth};
+    u32 count = 2;
     for (u32 f = 0; f < SMOKE_FIELDS; f++) {
         all[count++] = smoke->field[f];
     }
@@ -232,13 +209,15 @@ static void settle(Smoke *smoke)
     for (u32 i = 0; i < smoke->touch_count; i++) {
         smoke->busy[smoke->touches[i].brick] |= smoke->touches[i].moves;
     }
+    air_bricks_spread(grid, smoke->busy);
     bool changed = false, fell = false;
+    const u8 *busy = smoke->busy;
     u8 *awake = grid->awake;
     for (i32 z = 0; z < grid->bricks[2]; z++) {
         for (i32 y = 0; y < grid->bricks[1]; y++) {
             for (i32 x = 0; x < grid->bricks[0]; x++, awake++) {
                 const i32 at[3] = {x, y, z};
-                u8 now = is_near_busy(smoke, at);
+                u8 now = *busy++ != 0;
                 if (now != *awake) {
                     changed = true;
                     fell = fell || !now;
@@ -305,9 +284,9 @@ void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u3
     smoke_forces(smoke);
     smoke_viscosity(smoke);
     for (u32 c = 0; c < smoke->grid.dims; c++) {
-        smoke_sides(smoke, c, smoke->velocity[c], SMOKE_SIDES_FREE);
+        smoke_sides(smoke, c, smoke->velocity[c],
+                    (SmokeSides)(SMOKE_SIDES_FREE | SMOKE_SIDES_FACES));
     }
-    smoke_subtract(smoke, smoke->pressed);
     smoke_obstacles(smoke);
     smoke_project(smoke);
     smoke_carry_fields(smoke);

@@ -1,5 +1,6 @@
 /* link_thread.c: see link_thread.h. One lock protects the inner link and the queue of events. */
 #include "client/link/link_thread.h"
+#include "shared/base/thread.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -73,6 +74,7 @@ static void *run(void *context)
 {
     LinkThread *link = context;
     struct pollfd wait = {.fd = link->fd, .events = POLLIN};
+    thread_name("plenum-link");
     for (bool stop = false, full = false; !stop;) {
         /* When full, the socket stays readable: wait for the timeout only. */
         (void)poll(&wait, full ? 0 : 1, LINK_THREAD_WAIT_MS);

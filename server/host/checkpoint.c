@@ -4,6 +4,7 @@
 #include "shared/base/check.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/thread.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -74,6 +75,7 @@ static void note_result(Checkpointer *c, int result, f64 ms, const ErrorText *er
 static void *write_main(void *argument)
 {
     Checkpointer *c = argument;
+    thread_name("plenum-checkpt");
     pthread_mutex_lock(&c->mutex);
     for (;;) {
         while (c->image == NULL && !c->stop) {

@@ -131,19 +131,20 @@ const char *tick_phase_name(TickPhase phase)
     return names[phase];
 }
 
-/* Quantiles since the start. */
-static void write_costs(Page *page, const Histogram *costs)
+/* Quantiles since the start, and the sums. */
+static void write_costs(Page *page, const char *name, const char *help, const Histogram *costs)
 {
     static const f64 shares[] = {0.5, 0.9, 0.99, 0.999};
-    const char *name = "plenum_tick_cost_seconds";
-    char label[LABELS_BYTES];
-    family(page, name, "summary", "Cost of a tick, quantiles since the start (within 3 %).");
+    char label[LABELS_BYTES], sum[LABELS_BYTES];
+    family(page, name, "summary", help);
     for (u32 i = 0; i < PL_COUNT(shares); i++) {
         snprintf(label, sizeof label, "{quantile=\"%g\"}", shares[i]);
         sample(page, name, label, histogram_quantile(costs, shares[i]) * 1e-9);
     }
-    sample(page, "plenum_tick_cost_seconds_sum", "", costs->sum * 1e-9);
-    sample(page, "plenum_tick_cost_seconds_count", "", (f64)costs->count);
+    snprintf(sum, sizeof sum, "%s_sum", name);
+    sample(page, sum, "", costs->sum * 1e-9);
+    snprintf(sum, sizeof sum, "%s_count", name);
+    sample(page, sum, "", (f64)costs->count);
 }
 
 static void write_times(Page *page, Host *host)
@@ -155,7 +156,12 @@ static void write_times(Page *page, Host *host)
         const char *name = "plenum_tick_phase_seconds";
         family(page, "plenum_tick_seconds", "histogram", "Cost of a tick.");
         series(page, "plenum_tick_seconds", "", &BOUNDS_SECONDS, &times.tick);
-        write_costs(page, &times.costs);
+        write_costs(page, "plenum_tick_cost_seconds",
+                    "Cost of a tick, quantiles since the start (within 3 %).", &times.costs);
+        write_costs(page, "plenum_tick_cpu_seconds",
+                    "The same while its thread had a processor: what the cost is beyond that, "
+                    "other programs took.",
+                    &times.processor);
         family(page, name, "histogram", "Cost of a tick, by what it went into.");
         for (u32 i = 0; i < TICK_PHASES; i++) {
             char label[LABELS_BYTES];

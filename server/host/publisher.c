@@ -6,6 +6,7 @@
 #include "server/host/world_copy.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/thread.h"
 #include "shared/base/version.h"
 
 #include <inttypes.h>
@@ -302,6 +303,7 @@ static void *publish_main(void *argument)
 {
     Publisher *p = argument;
     bool good = true;
+    thread_name("plenum-publish");
     pthread_mutex_lock(&p->mutex);
     for (;;) {
         while (p->queue.count == 0 && !p->quit) {

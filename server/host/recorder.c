@@ -4,6 +4,7 @@
 #include "server/host/tick_queue.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/thread.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -204,6 +205,7 @@ static void flush_if_due(Recorder *r)
 static void *write_main(void *argument)
 {
     Recorder *r = argument;
+    thread_name("plenum-record");
     pthread_mutex_lock(&r->mutex);
     while (!r->quit && !r->dead) {
         write_queue(r);

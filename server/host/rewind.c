@@ -5,6 +5,11 @@
 
 #include <stdlib.h>
 
+enum {
+    PAGE_BYTES = 4096,
+    SPARE_MORE = 16 /* the next image may be larger by this part of the last one */
+};
+
 bool rewind_init(Rewind *rewind, u32 images_max, u64 bytes_max)
 {
     images_max = u32_min(images_max, REWIND_IMAGES_MAX);
@@ -21,11 +26,17 @@ static RewindImage *image_at(const Rewind *rewind, u32 number)
     return &rewind->images[(rewind->first + number) % rewind->images_max];
 }
 
+/* The memory of an image serves the next one, if there is none yet. */
 static void drop(Rewind *rewind, RewindImage *image)
 {
-    rewind->bytes -= image->bytes;
+    rewind->bytes -= image->capacity;
     rewind->count--;
-    free(image->image);
+    if (rewind->spare == NULL) {
+        rewind->spare = image->image;
+        rewind->spare_bytes = rewind->touched = image->capacity;
+    } else {
+        free(image->image);
+    }
     image->image = NULL;
 }
 
@@ -45,24 +56,57 @@ void rewind_clear(Rewind *rewind)
 void rewind_finish(Rewind *rewind)
 {
     rewind_clear(rewind);
+    free(rewind->spare);
     free(rewind->images);
     *rewind = (Rewind){0};
 }
 
 void rewind_keep(Rewind *rewind, const RewindImage *image)
 {
-    if (rewind->images == NULL || image->bytes > rewind->bytes_max) {
+    if (rewind->images == NULL || image->capacity > rewind->bytes_max) {
         free(image->image);
         return;
     }
     CHECK(rewind->count == 0 || image->world_tick > rewind_newest(rewind));
     while (rewind->count == rewind->images_max ||
-           rewind->bytes + image->bytes > rewind->bytes_max) {
+           rewind->bytes + image->capacity > rewind->bytes_max) {
         drop_oldest(rewind);
     }
     *image_at(rewind, rewind->count++) = *image;
-    rewind->bytes += image->bytes;
+    rewind->bytes += image->capacity;
     CHECK(rewind->count <= rewind->images_max && rewind->bytes <= rewind->bytes_max);
+}
+
+void rewind_prepare(Rewind *rewind, u32 ticks_left)
+{
+    if (rewind->count == 0) {
+        return;
+    }
+    size_t last = image_at(rewind, rewind->count - 1)->bytes, wanted = last + last / SPARE_MORE;
+    if (rewind->spare != NULL && (rewind->spare_bytes < last || rewind->spare_bytes > 2 * wanted)) {
+        free(rewind->spare);
+        rewind->spare = NULL;
+    }
+    if (rewind->spare == NULL) {
+        rewind->spare = malloc(wanted);
+        rewind->spare_bytes = rewind->spare != NULL ? wanted : 0;
+        rewind->touched = 0;
+    }
+    size_t share = (rewind->spare_bytes - rewind->touched) / u32_max(ticks_left, 1) + PAGE_BYTES;
+    for (size_t done = 0; done < share && rewind->touched < rewind->spare_bytes;) {
+        rewind->spare[rewind->touched] = 0;
+        rewind->touched += PAGE_BYTES;
+        done += PAGE_BYTES;
+    }
+    rewind->touched = rewind->touched < rewind->spare_bytes ? rewind->touched : rewind->spare_bytes;
+}
+
+void rewind_take_spare(Rewind *rewind, RewindImage *image)
+{
+    image->image = rewind->spare;
+    image->capacity = rewind->spare_bytes;
+    rewind->spare = NULL;
+    rewind->spare_bytes = rewind->touched = 0;
 }
 
 const RewindImage *rewind_at(const Rewind *rewind, u64 world_tick)

@@ -15,14 +15,17 @@ enum {
 typedef struct RewindImage {
     u64 world_tick; /* tick count of the world */
     u64 tick;       /* in the stream and the recording */
-    u8 *image;      /* [bytes] of world_save */
-    size_t bytes;
+    u8 *image;      /* [capacity], the first [bytes] from world_save_into */
+    size_t bytes, capacity;
 } RewindImage;
 
 typedef struct Rewind {
     RewindImage *images; /* [images_max], ring, ordered by world tick; NULL: rewinding is off */
     u32 images_max, first, count;
-    u64 bytes, bytes_max;
+    u64 bytes, bytes_max; /* of the memory of the images */
+    /* Memory of the next image. */
+    u8 *spare; /* [spare_bytes], the first [touched] written to; NULL: none yet */
+    size_t spare_bytes, touched;
 } Rewind;
 
 /* Keeps at most images_max images of bytes_max bytes in total; 0 images turns rewinding off. False:
@@ -31,6 +34,12 @@ bool rewind_init(Rewind *rewind, u32 images_max, u64 bytes_max);
 void rewind_finish(Rewind *rewind); /* zero-initialized is fine */
 /* Takes ownership of an image later than all others. One larger than the ring allows is dropped. */
 void rewind_keep(Rewind *rewind, const RewindImage *image);
+/* Called each tick, with the number of ticks until the next image: gets memory for it and writes to
+ * a part, so that the tick that saves does not wait for the system's pages one after another (they
+ * took three times as long as the saving itself). */
+void rewind_prepare(Rewind *rewind, u32 ticks_left);
+/* Passes that memory to `image`, to save into and to keep. */
+void rewind_take_spare(Rewind *rewind, RewindImage *image);
 /* The newest image at or before a world tick, borrowed until the next call; NULL: none. */
 const RewindImage *rewind_at(const Rewind *rewind, u64 world_tick);
 /* Drops the images later than a world tick, after the world was rewound to it. */

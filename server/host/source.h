@@ -62,7 +62,9 @@ const char *tick_phase_name(TickPhase phase);
 typedef struct SourceTimes {
     Buckets tick; /* whole ticks */
     Buckets phases[TICK_PHASES];
-    Histogram costs; /* ns of whole ticks, for quantiles that the bounds are too far apart for */
+    /* ns of whole ticks, for quantiles that the bounds are too far apart for. */
+    Histogram costs;
+    Histogram processor; /* while the thread had a processor */
 } SourceTimes;
 
 /* What is done with a world and a file. */

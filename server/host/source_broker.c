@@ -15,6 +15,7 @@
 #include "server/host/world_chain.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/thread.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -380,6 +381,7 @@ static void message_foreign(BrokerSource *s)
 static void *follow_main(void *argument)
 {
     BrokerSource *s = argument;
+    thread_name("plenum-follow");
     while (!stopping(s)) {
         ErrorText error = {0};
         int result = broker_ready(s->broker, &error) ? ERROR_OK : ERROR_NETWORK;

@@ -17,6 +17,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/thread.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -368,6 +369,7 @@ static void *play(void *context)
 {
     RecordingSource *s = context;
     u64 base_ns = 0, base_tick = 0;
+    thread_name("plenum-play");
     int opened = s->tape != NULL ? 0 : open_again(s);
     if (opened != 0) {
         stop_at(s, opened);

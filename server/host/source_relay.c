@@ -5,6 +5,7 @@
 #include "server/host/source_relay_internal.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/thread.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ static bool stopping(RelaySource *s)
 static void *follow(void *argument)
 {
     RelaySource *s = argument;
+    thread_name("plenum-follow");
     while (!stopping(s)) {
         struct pollfd wait[2] = {{.fd = upstream_fd(s->upstream), .events = POLLIN},
                                  {.fd = s->wakes, .events = POLLIN}};

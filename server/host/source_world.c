@@ -11,6 +11,7 @@
 #include "server/host/trace.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/thread.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -71,10 +72,11 @@ static void sim_observe(void *context, WorldPhase ended)
 }
 
 /* Under the mutex. */
-static void sim_count_times(WorldSource *s, f64 tick_s)
+static void sim_count_times(WorldSource *s, f64 tick_s, u64 processor_ns)
 {
     buckets_add(&s->times.tick, &BOUNDS_SECONDS, tick_s);
     histogram_add(&s->times.costs, (u64)(tick_s * 1e9));
+    histogram_add(&s->times.processor, processor_ns);
     for (u32 i = 0; i < TICK_PHASES; i++) {
         buckets_add(&s->times.phases[i], &BOUNDS_SECONDS, s->phase_s[i]);
     }
@@ -283,22 +285,6 @@ static void sim_debug_view(WorldSource *s)
 
 /* ---- taking the world back ---- */
 
-/* Keeps an image a second to go back to, and tells the host how far that is. */
-static void sim_keep_image(WorldSource *s)
-{
-    u64 tick = world_tick_number(s->world);
-    RewindImage kept = {.world_tick = tick, .tick = sim_tick_number(s)};
-    bool due = s->rewind.images != NULL &&
-               (s->rewind.count == 0 || tick >= rewind_newest(&s->rewind) + s->scene->tick_rate);
-    if (due && world_save(s->world, &kept.image, &kept.bytes) == ERROR_OK) {
-        rewind_keep(&s->rewind, &kept);
-    }
-    pthread_mutex_lock(&s->mutex);
-    s->world_tick = tick;
-    s->oldest_tick = rewind_oldest(&s->rewind, tick);
-    pthread_mutex_unlock(&s->mutex);
-}
-
 /* Gives the recorder the world that it was taken back to (kind BACK, to a tick of the stream) or
  * that was loaded, with its next tick. */
 static void sim_record_jump(WorldSource *s, u32 kind, u64 back_tick)
@@ -381,7 +367,7 @@ static int sim_serve_save(WorldSource *s)
 
 static int sim_tick(WorldSource *s)
 {
-    u64 began_ns = clock_now_ns();
+    u64 began_ns = clock_now_ns(), processor_ns = clock_thread_ns();
     s->phase_ns = began_ns;
     u32 count = sim_take_inputs(s);
     world_tick(s->world, s->inputs, count);
@@ -396,11 +382,12 @@ static int sim_tick(WorldSource *s)
     trace_span(s->options.trace, &(TraceSpan){"tick", TRACE_SIMULATION, began_ns, now_ns,
                                               world_tick_number(s->world)});
     average_add(&s->cost, (f64)(now_ns - began_ns) * 1e-6);
+    processor_ns = clock_thread_ns() - processor_ns;
     bool slowed = s->slowed_ns != 0 && now_ns - s->slowed_ns < NS_PER_S;
     pthread_mutex_lock(&s->mutex);
     s->status.status.tick_ms = (f32)s->cost.value;
     s->status.status.slowed = slowed;
-    sim_count_times(s, (f64)(now_ns - began_ns) * 1e-9);
+    sim_count_times(s, (f64)(now_ns - began_ns) * 1e-9, processor_ns);
     pthread_mutex_unlock(&s->mutex);
     return result;
 }
@@ -541,6 +528,9 @@ static void sim_finish(WorldSource *s, int result)
 static void *sim_main(void *argument)
 {
     WorldSource *s = argument;
+    int before;
+    thread_name("plenum-tick");
+    (void)thread_go_first(&before); /* ticks are due; packets can wait for one */
     s->checkpoint_ns = clock_now_ns();
     world_observe(s->world, sim_observe, s);
     int result = sim_publish(s, 0);

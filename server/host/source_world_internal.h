@@ -116,6 +116,8 @@ bool world_source_saved(Source *source, SourceSaved *out);
 /* The simulation's: takes an image of the world for a thread that writes it to save_path. `tick` is
  * the stream's. */
 void sim_save(WorldSource *s, u64 tick);
+/* Keeps an image a second to go back to, and tells the host how far that is. */
+void sim_keep_image(WorldSource *s);
 /* The world becomes the one in save_path, with empty hands. False, and it stays as it is: what was
  * asked for has ended with an error. */
 bool sim_load(WorldSource *s);

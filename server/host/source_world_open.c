@@ -5,6 +5,7 @@
 #include "server/host/source_world_internal.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/thread.h"
 #include "shared/base/version.h"
 
 #include <inttypes.h>
@@ -157,7 +158,12 @@ int world_source_open(WorldSource *s, const char *path, ErrorText *error)
                          path, (unsigned long long)(needed >> 20),
                          (unsigned long long)(most >> 20));
     }
+    int before;
+    bool first = thread_go_first(&before); /* as the thread whose loops they work on */
     s->jobs = jobs_create(u32_max(s->options.threads, 1));
+    if (first) {
+        thread_go_back(before);
+    }
     if (s->jobs == NULL) {
         return error_set(error, ERROR_STATE, "cannot start %u threads", s->options.threads);
     }

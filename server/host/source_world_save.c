@@ -6,6 +6,7 @@
 #include "server/host/source_world_internal.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/thread.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ static void *write_main(void *argument)
 {
     WorldSource *s = argument;
     ErrorText error = {0};
+    thread_name("plenum-save");
     u64 began_ns = clock_now_ns();
     if (world_file_write(s->save_path, &s->saving, &error) == ERROR_OK) {
         log_info("the world of tick %" PRIu64 " is saved as %s: %.1f MiB in %.0f ms",
@@ -136,4 +138,27 @@ bool world_source_saved(Source *source, SourceSaved *out)
     s->save = SAVE_NONE;
     pthread_mutex_unlock(&s->mutex);
     return true;
+}
+
+/* ---- images to go back to ---- */
+
+void sim_keep_image(WorldSource *s)
+{
+    u64 tick = world_tick_number(s->world);
+    RewindImage kept = {.world_tick = tick, .tick = s->shift + tick};
+    u64 next = s->rewind.count > 0 ? rewind_newest(&s->rewind) + s->scene->tick_rate : tick;
+    if (s->rewind.images != NULL && tick < next) {
+        rewind_prepare(&s->rewind, (u32)(next - tick));
+    } else if (s->rewind.images != NULL) {
+        rewind_take_spare(&s->rewind, &kept);
+        if (world_save_into(s->world, &kept.image, &kept.capacity, &kept.bytes) == ERROR_OK) {
+            rewind_keep(&s->rewind, &kept);
+        } else {
+            free(kept.image);
+        }
+    }
+    pthread_mutex_lock(&s->mutex);
+    s->world_tick = tick;
+    s->oldest_tick = rewind_oldest(&s->rewind, tick);
+    pthread_mutex_unlock(&s->mutex);
 }

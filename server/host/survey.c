@@ -1,5 +1,6 @@
 /* survey.c: see survey.h. */
 #include "server/host/survey.h"
+#include "shared/base/thread.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -185,6 +186,7 @@ static void *survey_main(void *argument)
 {
     Survey *s = argument;
     RecordingReader *reader = recording_reader_create(s->path, NULL);
+    thread_name("plenum-survey");
     if (reader == NULL) {
         return NULL;
     }

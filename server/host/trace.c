@@ -3,6 +3,7 @@
 
 #include "shared/base/file.h"
 #include "shared/base/log.h"
+#include "shared/base/thread.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -61,6 +62,7 @@ static void span_write(FILE *file, const TraceSpan *span)
 static void *write_main(void *argument)
 {
     Trace *trace = argument;
+    thread_name("plenum-trace");
     pthread_mutex_lock(&trace->mutex);
     for (bool last = false; !last;) {
         while (!trace->quit && trace->count < SPANS_MAX / 4) {

@@ -160,21 +160,35 @@ static ImageHead image_head(const World *world)
 
 int world_save(const World *world, u8 **image, size_t *bytes)
 {
+    size_t capacity = 0;
+    *image = NULL;
+    int result = world_save_into(world, image, &capacity, bytes);
+    if (result != ERROR_OK) {
+        free(*image);
+        *image = NULL;
+    }
+    return result;
+}
+
+int world_save_into(const World *world, u8 **image, size_t *capacity, size_t *bytes)
+{
     World *w = (World *)(uintptr_t)world; /* counting and saving only read */
     State count = {.mode = STATE_COUNT};
     serialize(w, &count);
     ImageHead head = image_head(world);
     *bytes = sizeof head + count.used;
-    *image = malloc(*bytes);
-    if (*image == NULL) {
-        return ERROR_MEMORY;
+    if (*bytes > *capacity) {
+        free(*image);
+        *image = malloc(*bytes);
+        *capacity = *image != NULL ? *bytes : 0;
+        if (*image == NULL) {
+            return ERROR_MEMORY;
+        }
     }
     State save = {.mode = STATE_SAVE, .data = *image + sizeof head, .bytes = count.used};
     serialize(w, &save);
     CHECK(!count.failed);
     if (save.failed || save.used != count.used) {
-        free(*image);
-        *image = NULL;
         return ERROR_STATE;
     }
     head.body_hash = hash_bytes(*image + sizeof head, count.used, 0);

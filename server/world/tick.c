@@ -62,6 +62,7 @@ static void phase_end(const World *world, WorldPhase phase)
 void world_tick(World *world, const Input *inputs, u32 count)
 {
     world->event_count = 0;
+    jobs_hold(world->jobs);
 
     world_inputs(world, inputs, count);
     phase_end(world, WORLD_PHASE_INPUTS);
@@ -84,6 +85,7 @@ void world_tick(World *world, const Input *inputs, u32 count)
     EACH_MATTER(world, finish)
     EACH_MATTER(world, report)
     world->tick++;
+    jobs_release(world->jobs);
     VALIDATE_STORE(world_validate(world));
     phase_end(world, WORLD_PHASE_FINISH);
 }

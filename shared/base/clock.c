@@ -13,6 +13,13 @@ u64 clock_now_ns(void)
     return (u64)t.tv_sec * NS_PER_S + (u64)t.tv_nsec;
 }
 
+u64 clock_thread_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (u64)t.tv_sec * NS_PER_S + (u64)t.tv_nsec;
+}
+
 u64 clock_unix_ms(void)
 {
     struct timespec t;

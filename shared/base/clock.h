@@ -10,6 +10,8 @@
 PL_BEGIN_C
 /* Monotonic nanoseconds since an arbitrary start. */
 u64 clock_now_ns(void);
+/* Nanoseconds that the calling thread had a processor. */
+u64 clock_thread_ns(void);
 /* Seconds since 1970 (for file headers and tokens only). */
 u64 clock_unix_s(void);
 /* Milliseconds since 1970 (for log lines and announcements only). */

@@ -18,9 +18,11 @@
 
 #include "shared/base/check.h"
 #include "shared/base/limits.h"
+#include "shared/base/thread.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,8 @@
 enum {
     /* Pauses before sleeping, some 50 µs: longer than the gaps between the loops of one tick. */
     SPIN_PAUSES = 2500,
+    /* The same while the pool is held, some milliseconds: in case its owner is not scheduled. */
+    HELD_PAUSES = 100000,
     /* Pauses before stealing from another worker, whose data is not in this cache. */
     STEAL_PAUSES = 100,
     PHASES_MAX = 256 /* of one chain; longer ones are split */
@@ -54,6 +58,7 @@ struct Jobs {
     const JobsPhase *phases;
     u32 first_phase; /* of the caller's: phases[0] is this one */
     bool runs;
+    u32 helpers; /* most that one loop could use since the pool was last held */
 
     /* For finding ranges and waiting: values read here may belong to the next chain; the chain's
      * number shows it where it matters. */
@@ -64,10 +69,13 @@ struct Jobs {
     /* Each on its own cache line: all workers write them. */
     _Alignas(64) _Atomic u32 done;  /* ranges finished, of all chains */
     _Alignas(64) _Atomic u32 chain; /* number of the chain; workers sleep on it */
+    _Atomic u32 held;               /* workers are to stay awake */
     _Atomic u32 sleepers;           /* workers asleep or about to sleep */
     _Atomic u32 waiters;            /* threads asleep on `done` or about to sleep */
     _Atomic u32 stop;
 
+    cpu_set_t allowed; /* processors of the process when the pool was made */
+    int owner_cpu;     /* that workers keep off; -1: none */
     u32 threads;
     u32 spin_pauses, steal_pauses;
     Worker workers[THREADS_MAX];   /* [threads]; 0 is the owner */
@@ -97,6 +105,13 @@ static bool is_done(Jobs *jobs, u32 ranges)
     return (i32)(atomic_load_explicit(&jobs->done, memory_order_acquire) - ranges) >= 0;
 }
 
+/* Pauses of those who wait, before they sleep. */
+static u32 patience(Jobs *jobs)
+{
+    return atomic_load_explicit(&jobs->held, memory_order_relaxed) ? HELD_PAUSES
+                                                                   : jobs->spin_pauses;
+}
+
 /* Spins until this many ranges are done; false: not within `pauses`. */
 static bool spin_for_done(Jobs *jobs, u32 ranges, u32 pauses)
 {
@@ -112,7 +127,7 @@ static bool spin_for_done(Jobs *jobs, u32 ranges, u32 pauses)
 /* Spins, then sleeps, until this many ranges are done; false: the chain has ended. */
 static bool wait_for_done(Jobs *jobs, u32 chain, u32 ranges)
 {
-    if (spin_for_done(jobs, ranges, jobs->spin_pauses)) {
+    if (spin_for_done(jobs, ranges, patience(jobs))) {
         return true;
     }
     /* Threads that finish ranges or start a chain change `done` or `chain` and then read the
@@ -221,7 +236,7 @@ static void work(Jobs *jobs, u32 chain, u32 worker)
 /* Spins, then sleeps, until there is a new chain or the pool stops. */
 static u32 wait_for_chain(Jobs *jobs, u32 chain)
 {
-    for (u32 i = 0; i < jobs->spin_pauses; i++) {
+    for (u32 i = 0; i < patience(jobs); i++) {
         u32 now = atomic_load_explicit(&jobs->chain, memory_order_acquire);
         if (now != chain) {
             return now;
@@ -232,12 +247,11 @@ static u32 wait_for_chain(Jobs *jobs, u32 chain)
      * least one side sees the other. */
     atomic_fetch_add(&jobs->sleepers, 1);
     u32 now = atomic_load(&jobs->chain);
-    while (now == chain) {
-        futex_wait(&jobs->chain, chain);
-        now = atomic_load(&jobs->chain);
+    if (now == chain) {
+        futex_wait(&jobs->chain, chain); /* also ends when the pool is held: spin again */
     }
     atomic_fetch_sub(&jobs->sleepers, 1);
-    return now;
+    return atomic_load(&jobs->chain);
 }
 
 static void *worker_main(void *argument)
@@ -245,9 +259,13 @@ static void *worker_main(void *argument)
     Worker *worker = argument;
     Jobs *jobs = worker->jobs;
     u32 chain = 0;
+    thread_name("plenum-worker");
     while (atomic_load(&jobs->stop) == 0) {
-        chain = wait_for_chain(jobs, chain);
-        work(jobs, chain, worker->index);
+        u32 now = wait_for_chain(jobs, chain);
+        if (now != chain) {
+            chain = now;
+            work(jobs, chain, worker->index);
+        }
     }
     return NULL;
 }
@@ -285,6 +303,7 @@ static void publish(Jobs *jobs, const JobsPhase *phases, u32 first_phase, u32 ph
                                   memory_order_release);
         }
     }
+    jobs->helpers = u32_max(jobs->helpers, most - 1);
     begin_chain(jobs, most - 1);
     work(jobs, chain, 0);
     wait_for_done(jobs, chain, before + ranges);
@@ -360,6 +379,10 @@ Jobs *jobs_create(u32 threads)
     }
     memset(jobs, 0, sizeof *jobs);
     jobs->threads = 1;
+    jobs->owner_cpu = -1;
+    if (sched_getaffinity(0, sizeof jobs->allowed, &jobs->allowed) != 0) {
+        CPU_ZERO(&jobs->allowed);
+    }
     /* With fewer cores than threads a spinning thread blocks the one that it waits for. */
     bool capacity = sysconf(_SC_NPROCESSORS_ONLN) >= (long)threads;
     jobs->spin_pauses = capacity ? SPIN_PAUSES : 0;
@@ -386,6 +409,44 @@ void jobs_destroy(Jobs *jobs)
         pthread_join(jobs->workers[i].thread, NULL);
     }
     free(jobs);
+}
+
+/* After a sleep Linux may wake a worker on the very processor that wakes it (its search for an idle
+ * one is cut short on small machines): the worker then spins where its owner should run. */
+static void keep_off_owner(Jobs *jobs)
+{
+    int cpu = sched_getcpu();
+    if (cpu < 0 || cpu == jobs->owner_cpu || CPU_COUNT(&jobs->allowed) < (int)jobs->threads) {
+        return;
+    }
+    cpu_set_t others = jobs->allowed;
+    CPU_CLR(cpu, &others);
+    for (u32 i = 1; i < jobs->threads; i++) {
+        /* If this fails, workers are where they were. */
+        (void)pthread_setaffinity_np(jobs->workers[i].thread, sizeof others, &others);
+    }
+    jobs->owner_cpu = cpu;
+}
+
+void jobs_hold(Jobs *jobs)
+{
+    if (jobs == NULL || jobs->threads == 1 || jobs->spin_pauses == 0) {
+        return;
+    }
+    keep_off_owner(jobs);
+    atomic_store(&jobs->held, 1);
+    u32 sleepers = u32_min(atomic_load(&jobs->sleepers), jobs->helpers);
+    jobs->helpers = 0;
+    if (sleepers != 0) {
+        futex_wake(&jobs->chain, sleepers);
+    }
+}
+
+void jobs_release(Jobs *jobs)
+{
+    if (jobs != NULL) {
+        atomic_store_explicit(&jobs->held, 0, memory_order_relaxed);
+    }
 }
 
 u32 jobs_grain(const Jobs *jobs, u32 count, u32 least)

@@ -38,6 +38,12 @@ void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context);
  * consecutive short phases stay on one thread. */
 void jobs_run_phases(Jobs *jobs, JobsPhase *phases, u32 phase_count, JobsPhaseLoop *loop,
                      void *context);
+/* From here to jobs_release the workers stay awake between loops (for some milliseconds at most):
+ * to be put around a tick, whose loops are some 100 µs apart. Waking a thread costs up to that much
+ * on an idle machine, so two threads would be slower than one. As many as the loops
+ * since the last jobs_hold could use are woken at once. NULL is fine. */
+void jobs_hold(Jobs *jobs);
+void jobs_release(Jobs *jobs);
 /* A grain of about `least` or more that gives each worker an equal small number of ranges: for
  * short loops whose results do not depend on the partition. */
 u32 jobs_grain(const Jobs *jobs, u32 count, u32 least);

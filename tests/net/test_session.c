@@ -4,7 +4,9 @@
 #include "shared/base/memory.h"
 #include "shared/base/version.h"
 #include "tests/support/rig.h"
+#include "tests/support/udp_proxy.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -316,6 +318,68 @@ static void test_inputs(void **state)
 }
 
 /* After a seek backwards the stream continues in a new epoch. */
+/* The longest wait for a new snapshot in `seconds` from now, in s. */
+static f64 longest_wait(Connection *client, f64 seconds)
+{
+    ConnectionStats stats;
+    u64 begun_ns = clock_now_ns(), last_ns = begun_ns, now_ns, seen;
+    f64 longest = 0.0;
+    connection_stats(client, &stats);
+    seen = stats.snapshots;
+    do {
+        rig_poll(&client, 1, 0.004);
+        now_ns = clock_now_ns();
+        longest = fmax(longest, (f64)(now_ns - last_ns) * 1e-9);
+        connection_stats(client, &stats);
+        last_ns = stats.snapshots > seen ? now_ns : last_ns;
+        seen = stats.snapshots;
+    } while ((f64)(now_ns - begun_ns) * 1e-9 < seconds);
+    return longest;
+}
+
+/* A NAT gives the client another port, five times, on a line of 60 ms that loses 2 %: the same
+ * connection goes on, within a second unless the machine itself stood still. */
+static void test_another_port(void **state)
+{
+    PL_UNUSED(state);
+    enum {
+        MOVES = 5
+    };
+    NetsimOptions line = {.seed = 8, .delay_ms = 30.0, .loss = 0.02};
+    ConnectionOptions options = {.name = "roaming"};
+    ErrorText error = {0};
+    ConnectionStats stats;
+    UdpProxy proxy;
+    Rig rig;
+    char address[32];
+    f64 shortest = INFINITY;
+    rig_start(&rig, NULL);
+    assert_true(udp_proxy_start(&proxy, rig.port, &line));
+    snprintf(address, sizeof address, "127.0.0.1:%u", proxy.port);
+    Connection *client =
+        connection_create(link_enet_connect(address, NULL, &error), &options, &error);
+    assert_non_null(client);
+    assert_true(rig_until(&client, 1, CONNECTION_LIVE));
+    rig_poll(&client, 1, 0.3);
+    for (u32 i = 0; i < MOVES; i++) {
+        udp_proxy_rebind(&proxy);
+        f64 waited_s = longest_wait(client, 1.5);
+        print_message("port %u: %.0f ms without a snapshot\n", i + 1, 1e3 * waited_s);
+        shortest = fmin(shortest, waited_s);
+        assert_int_equal(connection_state(client), CONNECTION_LIVE);
+    }
+    assert_true(shortest < 1.0);
+    connection_stats(client, &stats);
+    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    assert_int_equal(connection_worlds(client), 1);
+    HostStats host;
+    host_stats(rig.host, &host);
+    assert_int_equal(host.joined, 1); /* and not once more for each port */
+    connection_destroy(client);
+    udp_proxy_stop(&proxy);
+    rig_stop(&rig);
+}
+
 static void test_epoch_and_end(void **state)
 {
     PL_UNUSED(state);
@@ -350,7 +414,7 @@ int main(void)
         cmocka_unit_test(test_join),     cmocka_unit_test(test_full_and_late),
         cmocka_unit_test(test_versions), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_inputs),   cmocka_unit_test(test_epoch_and_end),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_another_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,9 @@
  * recording meets the end of the disk (a limit of file size) within a minute. Asserted: no
  * desync, no malformed packet, no client thrown out, nobody lost that was not killed, no growth of
  * the server's memory, a recording that can be read up to where the disk was full, exit code 0. The
- * cost of ticks (p99 / median) is printed, and asserted where the machine had time to spare.
+ * p99 of a tick is at most 1.2 times the median, in time of the processor: what a tick waited for
+ * one, as clients run on the same machine, is printed beside it. The world is one whose load is
+ * steady: nothing in it sleeps, and it takes many substeps.
  * SOAK_MINUTES: 20.
  */
 #include "shared/base/clock.h"
@@ -47,13 +49,15 @@ enum {
 #define WRITE_FAILING "plenum_write_failing{file=\"recording\"}"
 #define TICK_MEDIAN   "plenum_tick_cost_seconds{quantile=\"0.5\"}"
 #define TICK_P99      "plenum_tick_cost_seconds{quantile=\"0.99\"}"
+#define CPU_MEDIAN    "plenum_tick_cpu_seconds{quantile=\"0.5\"}"
+#define CPU_P99       "plenum_tick_cpu_seconds{quantile=\"0.99\"}"
 #define TICKS_LATE    "plenum_ticks_late_total"
 
 #define CROWD_BOTS "20"
+#define NICE       "15" /* clients stand for other machines: the server's time is not theirs */
 #define PLACES     "96"
 
-static const f64 idle_least = 0.3;      /* share of the machine's time that was left */
-static const f64 tick_spread_max = 1.2; /* p99 / median on an idle machine */
+static const f64 tick_spread_max = 1.2; /* p99 / median */
 
 typedef struct Group {
     Process process;
@@ -141,9 +145,10 @@ static void group_start(Soak *soak, Group *group, u64 now_ns)
     snprintf(life, sizeof life, "%.1f", fmax(life_s, 1.0));
     snprintf(seed, sizeof seed, "%u", group->port + 7 * group->runs++);
     const char *spawns = test_path("spawns.jsonl");
-    process_start(&group->process, "plenum-client", server_address(group->port), "--headless",
-                  "--bots", group->bots, "--name", group->name, "--duration", life, "--seed", seed,
-                  "--wait", "60", group->spawns ? "--do" : NULL, spawns, NULL);
+    process_start(&group->process, "nice", "-n", NICE, program_path("plenum-client"),
+                  server_address(group->port), "--headless", "--bots", group->bots, "--name",
+                  group->name, "--duration", life, "--seed", seed, "--wait", "60",
+                  group->spawns ? "--do" : NULL, spawns, NULL);
     group->until_ns = now_ns + (u64)group->life_s * 1000000000ull;
 }
 
@@ -205,8 +210,9 @@ static void groups_begin(Soak *soak)
 
 static void crowd_begin(Soak *soak)
 {
-    process_start(&soak->crowd, "plenum-client", server_address(soak->port), "--headless", "--bots",
-                  CROWD_BOTS, "--name", "crowd", "--duration", "10", "--wait", "60", NULL);
+    process_start(&soak->crowd, "nice", "-n", NICE, program_path("plenum-client"),
+                  server_address(soak->port), "--headless", "--bots", CROWD_BOTS, "--name", "crowd",
+                  "--duration", "10", "--wait", "60", NULL);
     soak->crowd_ns = clock_now_ns() + CROWD_S * 1000000000ull;
 }
 
@@ -250,9 +256,9 @@ static void server_begin(Soak *soak)
 /* Names change; better to hear of it at once than after twenty minutes. */
 static void check_names(Soak *soak)
 {
-    static const char *const names[] = {MEMORY,   MALFORMED, FLOODED,       TIMED_OUT,
-                                        JOINS,    ENTITIES,  WRITE_FAILING, TICK_MEDIAN,
-                                        TICK_P99, TICKS_LATE};
+    static const char *const names[] = {MEMORY,   MALFORMED,  FLOODED,       TIMED_OUT,
+                                        JOINS,    ENTITIES,   WRITE_FAILING, TICK_MEDIAN,
+                                        TICK_P99, CPU_MEDIAN, CPU_P99,       TICKS_LATE};
     if (!page_get(soak, "/metrics")) {
         fprintf(stderr, "soak: the server gives no metrics\n");
         exit(98);
@@ -349,16 +355,15 @@ static void check_server(Soak *soak)
 
 static void check_ticks(Soak *soak, f64 idle)
 {
-    f64 median = metric(soak, TICK_MEDIAN);
-    f64 p99 = metric(soak, TICK_P99);
-    printf("      tick: median %.3f ms, p99 %.3f ms; %.0f late; the machine was %.0f %% idle\n",
-           median * 1e3, p99 * 1e3, metric(soak, TICKS_LATE), 100.0 * idle);
-    if (idle > idle_least) {
-        expect(soak, p99 < tick_spread_max * median, "p99 of a tick / median", p99 / median);
-    } else {
-        printf("      p99 of a tick / median: %.2f (not asserted: the machine was busy)\n",
-               p99 / median);
-    }
+    f64 median = metric(soak, TICK_MEDIAN), p99 = metric(soak, TICK_P99);
+    f64 cpu_median = metric(soak, CPU_MEDIAN), cpu_p99 = metric(soak, CPU_P99);
+    printf(
+        "      tick: median %.3f ms, p99 %.3f ms (%.2f); %.0f late; the machine was %.0f %% idle\n",
+        median * 1e3, p99 * 1e3, p99 / median, metric(soak, TICKS_LATE), 100.0 * idle);
+    printf("      of these on a processor: median %.3f ms, p99 %.3f ms\n", cpu_median * 1e3,
+           cpu_p99 * 1e3);
+    expect(soak, cpu_p99 < tick_spread_max * cpu_median, "p99 of a tick / median, on a processor",
+           cpu_p99 / cpu_median);
 }
 
 static void check_end(Soak *soak)

@@ -86,10 +86,35 @@ static void deliver(Proxy *proxy, u64 now_us)
     }
 }
 
+static volatile sig_atomic_t rebind_asked;
+
+static void on_rebind(int number)
+{
+    PL_UNUSED(number);
+    rebind_asked = 1;
+}
+
+/* Other ports towards the server; what comes to the old ones meets a closed door. */
+static void rebind(Proxy *proxy)
+{
+    for (u32 i = 0; i < proxy->count; i++) {
+        int old = proxy->clients[i].upstream;
+        proxy->clients[i].upstream = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+        if (proxy->clients[i].upstream < 0) {
+            _exit(1);
+        }
+        close(old);
+    }
+}
+
 static void forward(Proxy *proxy)
 {
     u8 packet[NETSIM_PACKET_BYTES_MAX];
     for (;;) {
+        if (rebind_asked) {
+            rebind_asked = 0;
+            rebind(proxy);
+        }
         struct pollfd wait[PROXY_CLIENTS_MAX + 1] = {{.fd = proxy->listener, .events = POLLIN}};
         for (u32 i = 0; i < proxy->count; i++) {
             wait[i + 1].fd = proxy->clients[i].upstream;
@@ -131,6 +156,7 @@ bool udp_proxy_start(UdpProxy *proxy, u32 server_port, const NetsimOptions *opti
     if (proxy->pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with the test, however that ends */
         signal(SIGTERM, SIG_DFL);
+        signal(SIGUSR1, on_rebind);
         Proxy *state = calloc(1, sizeof *state);
         if (state == NULL) {
             _exit(1);
@@ -142,6 +168,11 @@ bool udp_proxy_start(UdpProxy *proxy, u32 server_port, const NetsimOptions *opti
     }
     close(listener);
     return proxy->pid > 0;
+}
+
+void udp_proxy_rebind(const UdpProxy *proxy)
+{
+    kill(proxy->pid, SIGUSR1);
 }
 
 void udp_proxy_stop(UdpProxy *proxy)

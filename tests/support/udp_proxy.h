@@ -16,6 +16,8 @@ typedef struct UdpProxy {
 /* Forks a process that forwards to 127.0.0.1:server_port until udp_proxy_stop or the test's end;
  * both directions get the options (with different seeds). False if no port could be had. */
 bool udp_proxy_start(UdpProxy *proxy, u32 server_port, const NetsimOptions *options);
+/* From now on each client comes to the server from another port, as when a NAT forgets it. */
+void udp_proxy_rebind(const UdpProxy *proxy);
 void udp_proxy_stop(UdpProxy *proxy);
 
 #endif

@@ -14,9 +14,11 @@ static void keep(Rewind *rewind, u64 tick, size_t bytes)
     u8 *image = calloc(1, bytes);
     assert_non_null(image);
     image[0] = (u8)tick;
-    rewind_keep(
-        rewind,
-        &(RewindImage){.world_tick = tick, .tick = tick + 1000, .image = image, .bytes = bytes});
+    rewind_keep(rewind, &(RewindImage){.world_tick = tick,
+                                       .tick = tick + 1000,
+                                       .image = image,
+                                       .bytes = bytes,
+                                       .capacity = bytes});
 }
 
 static void expect(const Rewind *rewind, u64 at, u64 tick)
@@ -85,11 +87,65 @@ static void test_bounded(void **state)
     rewind_finish(&rewind);
 }
 
+/* As a source does it: images of a size that changes go to memory that was written to before, and
+ * once the ring is full it goes round: nothing is allocated while the size stays. */
+static void test_spare(void **state)
+{
+    PL_UNUSED(state);
+    enum {
+        TICKS = 10
+    };
+    Rewind rewind;
+    assert_true(rewind_init(&rewind, 3, 1 << 20));
+    u32 fits = 0;
+    const void *seen[4] = {0}; /* the memory of three images and the spare */
+    for (u64 i = 0; i < 100; i++) {
+        size_t bytes = i < 50 ? 20000 + 100 * (size_t)i : 25000;
+        for (u32 left = TICKS; left > 0; left--) {
+            rewind_prepare(&rewind, left);
+        }
+        RewindImage image = {.world_tick = i + 1};
+        rewind_take_spare(&rewind, &image);
+        assert_true(i == 0 || image.image != NULL);
+        if (image.capacity >= bytes) {
+            fits++;
+        } else {
+            free(image.image);
+            image.image = malloc(bytes);
+            image.capacity = bytes;
+        }
+        assert_non_null(image.image);
+        image.bytes = bytes;
+        image.image[0] = (u8)(i + 1);
+        if (i >= 80) {
+            bool known = false;
+            for (u32 k = 0; k < 4; k++) {
+                known = known || seen[k] == image.image;
+            }
+            assert_true(known);
+        } else if (i >= 76) {
+            seen[i - 76] = image.image;
+        }
+        rewind_keep(&rewind, &image);
+        assert_int_equal(rewind_at(&rewind, i + 1)->image[0], (u8)(i + 1));
+    }
+    assert_true(fits >= 90);
+    /* A world that shrank does not keep the memory of a large one. */
+    keep(&rewind, 101, 100);
+    rewind_prepare(&rewind, 1);
+    RewindImage image = {0};
+    rewind_take_spare(&rewind, &image);
+    assert_true(image.capacity >= 100 && image.capacity < 300);
+    free(image.image);
+    rewind_finish(&rewind);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finds),
         cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_spare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,6 +177,11 @@ FieldSet *world_fields(const World *world)
 {
     return world->fields;
 }
+int world_save_into(const World *world, u8 **image, size_t *capacity, size_t *bytes)
+{
+    (void)capacity;
+    return world_save(world, image, bytes);
+}
 int world_save(const World *world, u8 **image, size_t *bytes)
 {
     (void)world;

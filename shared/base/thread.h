@@ -1,0 +1,22 @@
+/*
+ * thread.h: what the system is told of a thread: its name, and that it goes before others.
+ * Layer: shared/base.
+ */
+#ifndef PLENUM_SHARED_BASE_THREAD_H
+#define PLENUM_SHARED_BASE_THREAD_H
+
+#include "shared/base/base.h"
+
+PL_BEGIN_C
+/* Names the calling thread, as tools like `top -H` show it; 15 characters at most are kept. */
+void thread_name(const char *name);
+/* Lets the calling thread, and those that it starts from now on, go before the other threads of the
+ * process: for short work with a deadline, such as ticks. *before gets its nice value until now.
+ * False if the system does not allow it (it takes root or a limit such as LimitNICE in a systemd
+ * unit): all stays as it was. */
+bool thread_go_first(int *before);
+/* Gives the calling thread that nice value again. */
+void thread_go_back(int before);
+PL_END_C
+
+#endif

@@ -80,6 +80,7 @@ void bench_calibrate_dram(Bench *bench);
 void bench_calibrate_line(Bench *bench);
 void bench_world_playground(Bench *bench);
 void bench_world_boxes1000(Bench *bench);
+void bench_world_paced1000(Bench *bench);
 void bench_world_cloth(Bench *bench);
 void bench_encode_playground(Bench *bench);
 void bench_encode_boxes1000(Bench *bench);

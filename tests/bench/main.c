@@ -22,6 +22,7 @@ static const Suite suites[] = {
     {"calibrate/line", "a cache line from one core to another, one way", bench_calibrate_line},
     {"world/playground", "one tick with its frame", bench_world_playground},
     {"world/boxes1000", "one tick of 1000 awake boxes", bench_world_boxes1000},
+    {"world/paced1000", "the same 60 times a second, with sleep between", bench_world_paced1000},
     {"world/cloth", "one tick of a cloth", bench_world_cloth},
     {"rigid/wall20", "one step of a wall of 210 boxes", bench_rigid_wall20},
     {"rigid/wall100", "of a wall of 5050 boxes", bench_rigid_wall100},

@@ -11,7 +11,9 @@ enum {
     TICKS_MEASURED = 90,
 };
 
-static void measure_ticks(Bench *bench, const char *name, const char *scene_name)
+/* period_ns: ticks when they are due, as a server runs them: the thread and its workers sleep
+ * between, and the processor cools down; 0: one after the other. */
+static void measure_ticks(Bench *bench, const char *name, const char *scene_name, u64 period_ns)
 {
     Scene *scene = bench_scene(scene_name);
     WorldStats stats = {0};
@@ -20,7 +22,11 @@ static void measure_ticks(Bench *bench, const char *name, const char *scene_name
     bench_begin(bench);
     while (bench_again(bench)) {
         World *world = bench_world(bench, scene);
+        u64 due_ns = clock_now_ns();
         for (u32 i = 0; i < TICKS_BEFORE + TICKS_MEASURED; i++) {
+            if (period_ns > 0) {
+                clock_sleep_until_ns(due_ns += period_ns);
+            }
             u64 began_ns = clock_now_ns();
             world_tick(world, NULL, 0);
             Frame *frame = world_frame(world);
@@ -52,15 +58,20 @@ static void measure_ticks(Bench *bench, const char *name, const char *scene_name
 
 void bench_world_playground(Bench *bench)
 {
-    measure_ticks(bench, "world/playground", "playground");
+    measure_ticks(bench, "world/playground", "playground", 0);
 }
 
 void bench_world_boxes1000(Bench *bench)
 {
-    measure_ticks(bench, "world/boxes1000", "boxes1000");
+    measure_ticks(bench, "world/boxes1000", "boxes1000", 0);
+}
+
+void bench_world_paced1000(Bench *bench)
+{
+    measure_ticks(bench, "world/paced1000", "boxes1000", 1000000000 / 60);
 }
 
 void bench_world_cloth(Bench *bench)
 {
-    measure_ticks(bench, "world/cloth", "cloth");
+    measure_ticks(bench, "world/cloth", "cloth", 0);
 }

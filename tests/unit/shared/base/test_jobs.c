@@ -1,11 +1,14 @@
 /* test_jobs.c: every item is visited exactly once, in the same ranges for every number of
  * threads. */
+#include "shared/base/clock.h"
 #include "shared/base/jobs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 // cmocka.h needs the four headers above
+#include <sys/resource.h>
+
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +211,47 @@ static void a_blocked_worker_holds_up_one_range(void **state)
     jobs_destroy(jobs);
 }
 
+/* Time of processors that all threads have had. */
+static f64 processor_s(void)
+{
+    struct rusage used;
+    assert_int_equal(getrusage(RUSAGE_SELF, &used), 0);
+    return (f64)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           1e-6 * (f64)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* Ticks of some loops, with and without sleep between them, and some without any loop: a pool that
+ * is held does all of them, and its workers sleep when it is released. */
+static void held_for_ticks(void **state)
+{
+    (void)state;
+    for (u32 threads = 1; threads <= 4; threads++) {
+        Jobs *jobs = jobs_create(threads);
+        assert_non_null(jobs);
+        for (u32 tick = 0; tick < 300; tick++) {
+            jobs_hold(jobs);
+            for (u32 loop = 0; loop < tick % 5; loop++) {
+                u64 sums[4 * 8] = {0};
+                u32 count = 2 + (tick + loop) % 50;
+                jobs_run(jobs, count, 1 + tick % 3, sum_up, sums);
+                u64 total = sums[0] + sums[8] + sums[16] + sums[24];
+                assert_int_equal(total, (u64)count * (count - 1) / 2);
+            }
+            jobs_release(jobs);
+            if (tick % 7 == 0) {
+                clock_sleep_until_ns(clock_now_ns() + 1000000);
+            }
+        }
+        f64 begun_s = processor_s();
+        clock_sleep_until_ns(clock_now_ns() + 200000000);
+        assert_true(processor_s() - begun_s < 0.1); /* nobody spins */
+        jobs_hold(jobs);                            /* and a held pool can be destroyed */
+        jobs_destroy(jobs);
+    }
+    jobs_hold(NULL);
+    jobs_release(NULL);
+}
+
 static void bad_arguments(void **state)
 {
     (void)state;
@@ -225,6 +269,7 @@ int main(void)
         cmocka_unit_test(phases_in_order),
         cmocka_unit_test(long_chains),
         cmocka_unit_test(a_blocked_worker_holds_up_one_range),
+        cmocka_unit_test(held_for_ticks),
         cmocka_unit_test(bad_arguments),
     };
     return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);

@@ -127,6 +127,7 @@ void bench_liquid_pbf20k(Bench *bench);
 void bench_liquid_grains20k(Bench *bench);
 void bench_liquid_pbf100k(Bench *bench);
 void bench_liquid_tick20k(Bench *bench);
+void bench_liquid_asleep20k(Bench *bench);
 void bench_liquid_plain20k(Bench *bench);
 void bench_wave512(Bench *bench);
 void bench_wave_plain512(Bench *bench);

@@ -11,8 +11,9 @@
 #include <string.h>
 
 enum {
-    TICKS = 60, /* of a run */
-    STEPS = 4,  /* of a tick */
+    TICKS = 60,        /* of a run */
+    STEPS = 4,         /* of a tick */
+    ASLEEP_MAX = 1800, /* ticks until a tank sleeps */
     NEAR_MAX = 96
 };
 
@@ -88,6 +89,38 @@ void bench_liquid_pbf100k(Bench *bench)
 void bench_liquid_tick20k(Bench *bench)
 {
     measure(bench, "liquid/tick20k", (Dam){36, 20, 28, 4, KIT_TICK_S});
+}
+
+/* Liquid that falls into a tank, until it sleeps: what a tick costs then, and its share of the
+ * median tick before. */
+void bench_liquid_asleep20k(Bench *bench)
+{
+    const u32 x = 36, y = 20, z = 28, n = x * y * z;
+    LiquidDef def = liquid_kit_water(spacing, n);
+    LiquidKit kit = liquid_kit_make(&def, KIT_GRAVITY_M_S2);
+    f64 awake_ms = 0.0;
+    liquid_kit_tank(&kit, vec3((f32)x * spacing, 4.0f * (f32)y * spacing, (f32)z * spacing));
+    liquid_kit_fill(&kit, 0, vec3(0.0f, spacing, 0.0f), x, y, z);
+    for (u32 part = 0; part < 2; part++) {
+        bench_begin(bench);
+        for (u32 t = 0; part == 0 ? t < ASLEEP_MAX && liquid_awake(kit.liquid) : t < 600; t++) {
+            u64 began_ns = clock_now_ns();
+            liquid_kit_tick(&kit);
+            bench_sample(bench, (f64)(clock_now_ns() - began_ns) * 1e-6);
+        }
+        awake_ms = part == 0 ? bench_median(bench) : awake_ms;
+    }
+    if (liquid_awake(kit.liquid)) {
+        fprintf(stderr, "plenum-bench: liquid: a tank does not fall asleep\n");
+        exit(EXIT_CHECK_FAILED);
+    }
+    f64 asleep_ms = bench_median(bench);
+    BenchRow row = {"liquid/asleep20k", n, 1, "ms", 1e3 * (f64)n / asleep_ms, "particles/s"};
+    bench_print(bench, &row);
+    bench_begin(bench);
+    bench_sample(bench, 100.0 * asleep_ms / awake_ms);
+    bench_print(bench, &(BenchRow){"liquid/asleep20k_share", n, 1, "%", 0.0, ""});
+    liquid_kit_free(&kit);
 }
 
 /* ---- plain ---- */

@@ -47,6 +47,8 @@ static const Suite suites[] = {
     {"liquid/grains20k", "of 20 160 grains, 4 steps", bench_liquid_grains20k},
     {"liquid/pbf100k", "of 100 800", bench_liquid_pbf100k},
     {"liquid/tick20k", "a tick of 1/60 s of 20 160", bench_liquid_tick20k},
+    {"liquid/asleep20k", "of 20 160 that sleep; _share: of what it cost while it moved",
+     bench_liquid_asleep20k},
     {"liquid/plain20k", "a plain scalar PBF of 4 iterations, 20 160", bench_liquid_plain20k},
     {"grid/smoke2d256", "a step of a plume in 256 x 256 cells to a residual of 1e-3",
      bench_grid_smoke2d},

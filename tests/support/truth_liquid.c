@@ -96,9 +96,8 @@ static f64 density_max(TruthCase *c)
 }
 
 /* s of world time until it sleeps; the level may not change by a hundredth meanwhile. */
-static f64 sleeps_after(TruthCase *c)
+static f64 sleep_time(TruthCase *c, Tank t)
 {
-    Tank t = tank_make(c, 6, 5, 12);
     f32 filled = (f32)t.y * t.d, time = 0.0f;
     f64 low = INFINITY, high = 0.0;
     while (time < 40.0f && liquid_awake(t.kit.liquid)) {
@@ -113,6 +112,53 @@ static f64 sleeps_after(TruthCase *c)
     truth_say(c, " level changes by %.4f", breath);
     liquid_kit_free(&t.kit);
     return breath < 0.01 ? (f64)time : NAN;
+}
+
+static f64 sleeps_after(TruthCase *c)
+{
+    return sleep_time(c, tank_make(c, 6, 5, 12));
+}
+
+/* Under much pressure items vibrate, which must not keep them awake. */
+static f64 deep_sleeps_after(TruthCase *c)
+{
+    return sleep_time(c, tank_make(c, 14, 20, 40));
+}
+
+/* Ten minutes. In half of the cases a breath on one place keeps the tank awake; in the others it is
+ * struck every 20 s, and sleeps in between. The level may not change by a hundredth once it is
+ * calm. */
+static f64 level_in_ten_minutes(TruthCase *c)
+{
+    const u32 second = 60, minute = 60 * second;
+    Tank t = tank_make(c, 8, 5, 9);
+    f32 filled = (f32)t.y * t.d, way = 1.0f;
+    bool struck = truth_pick(c, 2) == 1;
+    u32 asleep = 0, period = struck ? 20 * second : 15;
+    f64 low = INFINITY, high = 0.0, worst = 0.0;
+    Vec3 middle = vec3(0.5f * (f32)t.x * t.d, 0.5f * filled, 0.5f * (f32)t.z * t.d);
+    for (u32 i = 1; i <= 10 * minute; i++) {
+        liquid_kit_tick(&t.kit);
+        asleep += !liquid_awake(t.kit.liquid);
+        if (i % period == 0) { /* to and fro */
+            f32 speed = (struck ? 0.5f : 1e-4f) * sqrtf(g * filled) * way;
+            f32 mass = 33.0f * t.density * t.d * t.d * t.d; /* of a ball of two spacings */
+            liquid_push(t.kit.liquid, middle, 2.0f * t.d, vec3(speed * mass, 0.0f, 0.0f));
+            way = -way;
+        }
+        bool calm = struck ? i % period == period - 1 : i % second == 0;
+        if (calm && i > 20 * second) {
+            f64 level = level_of(&t.kit) / (f64)filled;
+            low = fmin(low, level);
+            high = fmax(high, level);
+            worst = fmax(worst, fabs(level - 1.0));
+        }
+    }
+    truth_say(c, " %s, asleep %.2f, level %.4f to %.4f", struck ? "struck" : "awake",
+              (f64)asleep / (10.0 * minute), low, high);
+    liquid_kit_free(&t.kit);
+    bool woke = struck ? asleep < 9 * minute : asleep == 0;
+    return high - low < 0.01 && woke ? worst : NAN;
 }
 
 /* Time of a tick asleep over that of one awake. */
@@ -404,6 +450,20 @@ const TruthLaw truth_liquid[] = {
      .few = 1,
      .many = 40,
      .measure = sleeps_after},
+    {.name = "liquid/sleep of deep tanks",
+     .about = "the same of tanks 20 to 40 particles deep",
+     .unit = "s",
+     .bound = 20.0,
+     .few = 0,
+     .many = 6,
+     .measure = deep_sleeps_after},
+    {.name = "liquid/level in ten minutes",
+     .about = "level of a tank kept awake or struck for ten minutes; it changes by less than 1 %",
+     .unit = "",
+     .bound = 0.03,
+     .few = 1,
+     .many = 8,
+     .measure = level_in_ten_minutes},
     {.name = "liquid/sleep cost",
      .about = "time of a sleeping tank, of that of a moving one",
      .unit = "",

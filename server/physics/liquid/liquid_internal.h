@@ -86,6 +86,7 @@ typedef struct LiquidHand {
     X(u32, slot_of, 1)                                                                             \
     X(u32, order, 1)                                                                               \
     X(u32, coarse_of, 1)                                                                           \
+    X(u32, coarse_pool, 1)                                                                         \
     X(u8, side, 1)                                                                                 \
     X(f32, active, 1)                                                                              \
     X(f32, residual, 1)                                                                            \

@@ -25,6 +25,10 @@ enum {
 static const f32 stir_m_s = 0.01f;
 /* Kinetic energy per mass at rest, over g · spacing; less for thick liquids with less noise. */
 static const f32 rest_part = 1e-4f;
+/* An arrangement under pressure goes on vibrating, each item about its place: in deep tanks with
+ * several times that energy. They rest as well, if what flows, the mean of a coarse cell, has no
+ * more than this part of it. */
+static const f32 vibration_most = 8.0f, flow_most = 0.5f;
 /* Viscosity over ρ sqrt(g spacing³) from which a liquid is thick. */
 static const f32 thick_from = 0.06f;
 /* What floats is at rest below so many times the speed of a liquid at rest. */
@@ -32,6 +36,7 @@ static const f32 sway_part = 2.0f;
 
 struct LiquidPool {
     f64 energy; /* m²/s², Σ v² / 2 */
+    f64 flow;   /* that of the means of coarse cells, of a pool that vibrates */
     u32 count, quiet, member;
     f32 thickest; /* m³/(kg) Pa s / spacing³, greatest viscosity over density */
     bool held;    /* something keeps it awake */
@@ -380,6 +385,52 @@ static f32 rest_energy(const Liquid *liquid, const LiquidPool *pool)
     return rest_part * g * d / (scale * scale);
 }
 
+static bool vibrates(const Liquid *liquid, const LiquidPool *pool)
+{
+    f64 rest = (f64)rest_energy(liquid, pool) * pool->count;
+    return pool->energy >= rest && pool->energy < (f64)vibration_most * rest;
+}
+
+/* What flows in pools that may only vibrate. A coarse cell is of the pool of its first item; others
+ * in it count as they are. */
+static void measure_flow(Liquid *liquid)
+{
+    bool needed = false;
+    for (u32 p = 0; p < liquid->pool_count; p++) {
+        liquid->pools[p].flow = liquid->pools[p].energy;
+        needed = needed || vibrates(liquid, &liquid->pools[p]);
+    }
+    if (!needed || liquid->coarse_stale) { /* stale: no cells, as liquid has made no step */
+        return;
+    }
+    Four *sums = liquid->answer; /* scratch of a step, [coarse_count]: Σ v, number */
+    memset(sums, 0, liquid->coarse_count * sizeof *sums);
+    for (u32 p = 0; p < liquid->pool_count; p++) {
+        liquid->pools[p].flow = 0.0;
+    }
+    for (u32 i = 0; i < liquid->items; i++) {
+        const Four *v = &liquid->motion[i];
+        u32 c = liquid->coarse_of[i];
+        if (!(sums[c].w > 0.0f)) {
+            liquid->coarse_pool[c] = liquid->rank[i];
+        }
+        if (liquid->coarse_pool[c] == liquid->rank[i]) {
+            sums[c] =
+                (Four){sums[c].x + v->x, sums[c].y + v->y, sums[c].z + v->z, sums[c].w + 1.0f};
+        } else {
+            liquid->pools[liquid->rank[i]].flow +=
+                0.5 * (f64)(v->x * v->x + v->y * v->y + v->z * v->z);
+        }
+    }
+    for (u32 c = 0; c < liquid->coarse_count; c++) {
+        const Four *sum = &sums[c];
+        f32 square = sum->x * sum->x + sum->y * sum->y + sum->z * sum->z;
+        if (sum->w > 0.0f) {
+            liquid->pools[liquid->coarse_pool[c]].flow += 0.5 * (f64)(square / sum->w);
+        }
+    }
+}
+
 /* The body that floats there, or another thing that keeps the pool awake. */
 static bool floats(const Liquid *liquid, const LiquidMover *mover)
 {
@@ -433,7 +484,9 @@ static void count_quiet(Liquid *liquid)
 {
     for (u32 p = 0; p < liquid->pool_count; p++) {
         LiquidPool *pool = &liquid->pools[p];
-        pool->calm = !pool->held && pool->energy < (f64)rest_energy(liquid, pool) * pool->count;
+        f64 rest = (f64)rest_energy(liquid, pool) * pool->count;
+        bool flows = pool->energy >= (f64)vibration_most * rest || pool->flow >= flow_most * rest;
+        pool->calm = !pool->held && (pool->energy < rest || !flows);
     }
     for (u32 i = 0; i < liquid->items; i++) {
         LiquidPool *pool = &liquid->pools[liquid->rank[i]];
@@ -464,6 +517,7 @@ void liquid_rest(Liquid *liquid)
         return;
     }
     measure_pools(liquid);
+    measure_flow(liquid);
     hold_by_things(liquid);
     hold_by_hands(liquid);
     count_quiet(liquid);

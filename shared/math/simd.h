@@ -191,6 +191,32 @@ SIMD_INLINE void f32x8_transpose(f32x8 m[8])
 #undef PL_SHUFFLE
 }
 
+/* Eight vectors that lie one after the other, with any alignment. */
+SIMD_INLINE Vec3x8 vec3x8_load(const Vec3 *at)
+{
+    f32x8 a, b, c;
+    memcpy(&a, at, sizeof a);
+    memcpy(&b, (const char *)at + sizeof a, sizeof b);
+    memcpy(&c, (const char *)at + 2 * sizeof a, sizeof c);
+    f32x8 x = __builtin_shufflevector(a, b, 0, 3, 6, 9, 12, 15, 0, 0);
+    f32x8 y = __builtin_shufflevector(a, b, 1, 4, 7, 10, 13, 0, 0, 0);
+    f32x8 z = __builtin_shufflevector(a, b, 2, 5, 8, 11, 14, 0, 0, 0);
+    return (Vec3x8){__builtin_shufflevector(x, c, 0, 1, 2, 3, 4, 5, 10, 13),
+                    __builtin_shufflevector(y, c, 0, 1, 2, 3, 4, 8, 11, 14),
+                    __builtin_shufflevector(z, c, 0, 1, 2, 3, 4, 9, 12, 15)};
+}
+SIMD_INLINE void vec3x8_store(Vec3 *at, Vec3x8 v)
+{
+    f32x8 a = __builtin_shufflevector(v.x, v.y, 0, 8, 0, 1, 9, 0, 2, 10);
+    f32x8 b = __builtin_shufflevector(v.y, v.z, 10, 0, 3, 11, 0, 4, 12, 0);
+    f32x8 c = __builtin_shufflevector(v.x, v.y, 13, 0, 6, 14, 0, 7, 15, 0);
+    a = __builtin_shufflevector(a, v.z, 0, 1, 8, 3, 4, 9, 6, 7);
+    b = __builtin_shufflevector(b, v.x, 0, 11, 2, 3, 12, 5, 6, 13);
+    c = __builtin_shufflevector(c, v.z, 0, 13, 2, 3, 14, 5, 6, 15);
+    memcpy(at, &a, sizeof a);
+    memcpy((char *)at + sizeof a, &b, sizeof b);
+    memcpy((char *)at + 2 * sizeof a, &c, sizeof c);
+}
 SIMD_INLINE Vec3x8 vec3x8_set(Vec3 v)
 {
     return (Vec3x8){f32x8_set(v.x), f32x8_set(v.y), f32x8_set(v.z)};

@@ -95,6 +95,8 @@ typedef struct ColliderOps {
     f32 (*distance)(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *normal);
     /* The same for each of several points, with the same bits. NULL: they are asked one by one. */
     void (*distances)(const void *of, u32 thing, const ContactPoints *points);
+    /* Does the thing stay where it is in this tick, whatever touches it? NULL: nobody knows. */
+    bool (*still)(const void *of, u32 thing);
     /* m/s of the actual motion of the thing at its point nearest to `point`. */
     Vec3 (*velocity)(const void *of, u32 thing, Vec3 point);
     f32 (*friction)(const void *of, u32 thing);

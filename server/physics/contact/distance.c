@@ -265,55 +265,16 @@ static inline Vec3 to_local(const ShapePose *pose, Vec3 point)
 /* `from`: the point's previous position, which determines the side of a surface. */
 static f32 distance_from(const ShapePose *pose, Vec3 point, Vec3 from, f32 reach, Vec3 *normal)
 {
-    return posed_distance(pose, to_local(pose, point), to_local(pose, from), reach, normal);
+    ShapeKind kind = pose->shape->kind;
+    Vec3 p = to_local(pose, point);
+    bool surface = kind == SHAPE_MESH || kind == SHAPE_TERRAIN; /* others have no sides */
+    return posed_distance(pose, p, surface ? to_local(pose, from) : p, reach, normal);
 }
 
 f32 contact_distance(const ShapePose *pose, Vec3 point, f32 reach, Vec3 *normal)
 {
     Vec3 p = to_local(pose, point);
     return posed_distance(pose, p, p, reach, normal);
-}
-
-static void plane_distances(const ShapePose *pose, const ContactPoints *to)
-{
-    const Vec3 up = quat_rotate(pose->orientation, vec3(0.0f, 1.0f, 0.0f));
-    for (u32 i = 0; i < to->count; i++) {
-        to->distances[i] = to_local(pose, to->points[i]).y;
-        if (to->normals != NULL) {
-            to->normals[i] = up;
-        }
-    }
-}
-
-static void box_distances(const ShapePose *pose, const ContactPoints *to)
-{
-    for (u32 i = 0; i < to->count; i++) {
-        Vec3 n;
-        to->distances[i] = box_distance(pose->shape->half, to_local(pose, to->points[i]), &n);
-        if (to->normals != NULL) {
-            to->normals[i] = quat_rotate(pose->orientation, n);
-        }
-    }
-}
-
-/* Planes and boxes, which most things are near, without a choice for each point. */
-void contact_distances(const ShapePose *pose, const ContactPoints *to)
-{
-    switch (pose->shape->kind) {
-    case SHAPE_PLANE:
-        plane_distances(pose, to);
-        break;
-    case SHAPE_BOX:
-        box_distances(pose, to);
-        break;
-    default:
-        for (u32 i = 0; i < to->count; i++) {
-            Vec3 unused = vec3_zero();
-            Vec3 *normal = to->normals != NULL ? &to->normals[i] : &unused;
-            to->distances[i] = contact_distance(pose, to->points[i], to->reach[i], normal);
-        }
-        break;
-    }
 }
 
 /* The nearest exit from a convex body may be on its far side: a fast particle leaves where it

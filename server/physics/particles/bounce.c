@@ -4,31 +4,21 @@
  * the integrator's end point and velocities define, so a bounce in a uniform field is exact. */
 #include "server/physics/particles/particles_internal.h"
 
-#include "shared/base/memory.h"
-
 enum {
-    THINGS_MAX = 512, /* of one collider, near one bunch */
-    BOUNCES_MAX = 5,  /* in a step; then it stays where it is for the rest */
+    BOUNCES_MAX = 5, /* in a step; then it stays where it is for the rest */
     ROOT_STEPS = 16,
     TRACE_STEPS = 40,
-    BUNCH_GRAIN = 8,
-    PER_CELL = 10,
     TOUCHED_MAX = 64, /* things that a particle may touch in a step */
-    BLOCK_SIDE = 4,   /* cells along each axis that are searched together */
-    MEASURED = 32,    /* particles of which the distances are asked at once */
 };
 
-/* Speed that forces may add in a tick. */
-static const f32 margin_m_s = 2.0f;
 /* Accuracy of the place of contact. */
-static const f32 place_m = 1e-5f;
+static const f32 place_m = PARTICLE_PLACE_M;
 /* Step in which a collider is asked about a contact that takes place now. */
 static const f32 now_s = 1e-6f;
 
 typedef struct BouncePass {
     Particles *particles;
-    f32 h;           /* s, of the step */
-    u32 first_bunch; /* of the search: bunches of earlier systems are done */
+    f32 h; /* s, of the step */
 } BouncePass;
 
 /* A particle on its way: x(t) = position + t velocity + t² bend, v(t) = velocity + t pull. */
@@ -40,398 +30,12 @@ typedef struct Flight {
     const ParticlesDef *def;
 } Flight;
 
-/* A grid over the particles of one system. */
-typedef struct BinGrid {
-    Vec3 low; /* m */
-    f32 inverse_side;
-    u32 dims[3], count;
-} BinGrid;
-
-/* Blocks of cells of a grid. */
-static u32 block_of(const BinGrid *grid, u32 bin)
-{
-    u32 x = bin % grid->dims[0], y = bin / grid->dims[0] % grid->dims[1];
-    u32 z = bin / grid->dims[0] / grid->dims[1];
-    u32 wide = (grid->dims[0] + BLOCK_SIDE - 1) / BLOCK_SIDE;
-    u32 high = (grid->dims[1] + BLOCK_SIDE - 1) / BLOCK_SIDE;
-    return (z / BLOCK_SIDE * high + y / BLOCK_SIDE) * wide + x / BLOCK_SIDE;
-}
-
 /* The next contact of a flight. */
 typedef struct FirstContact {
     const NearThing *thing; /* NULL: none */
     f32 time;               /* s from now */
     f32 gap;                /* m, negative: inside */
 } FirstContact;
-
-/* ---- search ---- */
-
-static bool gather_massive(Particles *p)
-{
-    p->live_count = 0;
-    for (u32 s = 0; s < p->system_count; s++) {
-        const ParticleSystem *system = &p->systems[s];
-        bool meets = system->def.collide && system->def.behavior != PARTICLE_SWARM;
-        if (!meets || system->state.asleep != 0 || system->def.mass_kg <= 0.0f) {
-            continue;
-        }
-        u32 needed = p->live_count + system->high, rooms[2] = {p->live_capacity, p->live_capacity};
-        if (!memory_grow((void **)&p->live_slots, &rooms[0], needed, sizeof(u32)) ||
-            !memory_grow((void **)&p->live_velocities, &rooms[1], needed, sizeof(Vec3)) ||
-            !memory_grow((void **)&p->live_places, &p->live_capacity, needed, sizeof(Vec3))) {
-            return false;
-        }
-        for (u32 i = system->first; i < system->first + system->high; i++) {
-            if (p->alive[i]) {
-                p->live_places[p->live_count] = p->positions[i];
-                p->live_slots[p->live_count++] = i;
-            }
-        }
-    }
-    return p->live_count > 0;
-}
-
-/* Lists the living particles of a system by the cells of a grid over its bounds, of a size such
- * that a cell holds a handful where they fill the bounds. */
-static bool bin_system(Particles *p, const ParticleSystem *system, BinGrid *grid)
-{
-    u32 end = system->first + system->high, alive = 0;
-    Vec3 low = p->bounds.max, high = p->bounds.min;
-    for (u32 i = system->first; i < end; i++) {
-        if (p->alive[i]) {
-            low = vec3_min(low, p->positions[i]);
-            high = vec3_max(high, p->positions[i]);
-            alive++;
-        }
-    }
-    if (alive == 0) {
-        return false;
-    }
-    Vec3 size = vec3_max(vec3_sub(high, low), vec3(0.1f, 0.1f, 0.1f));
-    f64 part = (f64)size.x * (f64)size.y * (f64)size.z * PER_CELL / (f64)alive;
-    f32 side = 0.05f;
-    u64 total;
-    for (;; side *= 1.25f) {
-        grid->dims[0] = 1 + (u32)(size.x / side);
-        grid->dims[1] = 1 + (u32)(size.y / side);
-        grid->dims[2] = 1 + (u32)(size.z / side);
-        total = (u64)grid->dims[0] * grid->dims[1] * grid->dims[2];
-        if ((f64)side * (f64)side * (f64)side >= part && total <= alive / 4 + 64) {
-            break;
-        }
-    }
-    grid->low = low;
-    grid->inverse_side = 1.0f / side;
-    grid->count = (u32)total;
-    return memory_grow((void **)&p->bins, &p->bin_capacity, grid->count, sizeof *p->bins);
-}
-
-static u32 bin_at(const BinGrid *grid, Vec3 place)
-{
-    Vec3 at = vec3_scale(vec3_sub(place, grid->low), grid->inverse_side);
-    u32 x = u32_min((u32)f32_max(at.x, 0.0f), grid->dims[0] - 1);
-    u32 y = u32_min((u32)f32_max(at.y, 0.0f), grid->dims[1] - 1);
-    u32 z = u32_min((u32)f32_max(at.z, 0.0f), grid->dims[2] - 1);
-    return (z * grid->dims[1] + y) * grid->dims[0] + x;
-}
-
-/* Counts and highest speeds of the cells. */
-static void fill_bins(Particles *p, const ParticleSystem *system, const BinGrid *grid)
-{
-    memset(p->bins, 0, grid->count * sizeof *p->bins);
-    for (u32 i = system->first; i < system->first + system->high; i++) {
-        if (!p->alive[i]) {
-            continue;
-        }
-        u32 at = bin_at(grid, p->positions[i]);
-        Bin *bin = &p->bins[at];
-        p->bin_of[i] = at;
-        bin->fastest2 = f32_max(bin->fastest2, vec3_length_squared(p->velocities[i]));
-        bin->count++;
-    }
-}
-
-/* Distance from where a particle of this speed is within which it may meet things in this tick. */
-static f32 way_of(const Particles *p, const ParticlesDef *def, f32 speed)
-{
-    f32 gain = margin_m_s + vec3_length(p->gravity) * fabsf(def->gravity_scale) * p->tick_s;
-    f32 avoids = def->behavior == PARTICLE_FLOCK ? def->avoidance : 0.0f;
-    return (speed + gain) * p->tick_s + f32_max(def->radius + def->radius_spread, avoids);
-}
-
-/* Where the particles of a cell, or of a block of cells, may meet things within the tick. */
-typedef struct NearBall {
-    Vec3 centre;
-    f32 reach;
-} NearBall;
-
-/* About a cell or block of cells: the first cell, how many along each axis, and its particles. */
-static NearBall ball_of(const Particles *p, const ParticlesDef *def, const BinGrid *grid, u32 first,
-                        u32 side, const Bin *bin)
-{
-    f32 cell = 1.0f / grid->inverse_side, half = 0.5f * cell * (f32)side;
-    u32 x = first % grid->dims[0], y = first / grid->dims[0] % grid->dims[1];
-    u32 z = first / grid->dims[0] / grid->dims[1];
-    Vec3 corner = vec3_add_scaled(grid->low, cell, vec3((f32)x, (f32)y, (f32)z));
-    f32 way = way_of(p, def, sqrtf(bin->fastest2));
-    return (NearBall){vec3_add(corner, vec3(half, half, half)), 1.7321f * half + way};
-}
-
-/* Writes the speed of the thing if it is within reach. */
-static bool is_within(const Particles *p, const NearThing *thing, const NearBall *ball, f32 *speed)
-{
-    const Collider *other = &p->colliders[thing->collider];
-    Vec3 normal;
-    *speed = vec3_length(other->ops->velocity(other->of, thing->thing, ball->centre));
-    f32 reach = ball->reach + *speed * p->tick_s;
-    return other->ops->distance(other->of, thing->thing, ball->centre, reach, &normal) <= reach;
-}
-
-/* Lists the things of all colliders that are within reach. False: there are more than are taken at
- * once, or there is no memory. */
-static bool find_things(Particles *p, const ParticlesDef *def, const NearBall *ball)
-{
-    u32 found[THINGS_MAX];
-    Vec3 r = vec3(ball->reach, ball->reach, ball->reach);
-    Bounds box = {vec3_sub(ball->centre, r), vec3_add(ball->centre, r)};
-    bool all = true;
-    for (u32 c = 0; c < p->collider_count; c++) {
-        const Collider *other = &p->colliders[c];
-        u32 count = other->ops->overlaps(other->of, box, def->group, def->mask, found, THINGS_MAX);
-        all = all && count < THINGS_MAX;
-        count = u32_min(count, THINGS_MAX);
-        if (!memory_grow((void **)&p->found, &p->found_capacity, p->found_count + count,
-                         sizeof *p->found)) {
-            return false;
-        }
-        for (u32 t = 0; t < count; t++) {
-            NearThing thing = {c, found[t], false};
-            f32 speed;
-            if (is_within(p, &thing, ball, &speed)) {
-                p->found[p->found_count++] = thing;
-            }
-        }
-    }
-    return all;
-}
-
-/* Searches for the things of each block: most of a cloud is near nothing, and cells of the same
- * block are near the same things. */
-static bool search_blocks(Particles *p, const ParticlesDef *def, const BinGrid *grid)
-{
-    u32 count = block_of(grid, grid->count - 1) + 1;
-    if (!memory_grow((void **)&p->blocks, &p->block_capacity, count, sizeof *p->blocks)) {
-        return false;
-    }
-    for (u32 k = 0; k < count; k++) {
-        p->blocks[k] = (NearBlock){.first_bin = UINT32_MAX};
-    }
-    for (u32 b = 0; b < grid->count; b++) {
-        const Bin *bin = &p->bins[b];
-        NearBlock *block = &p->blocks[block_of(grid, b)];
-        block->first_bin = u32_min(block->first_bin, b); /* its cells lie after its corner */
-        block->all.fastest2 = f32_max(block->all.fastest2, bin->fastest2);
-        block->all.count += bin->count;
-    }
-    p->found_count = 0;
-    for (u32 k = 0; k < count; k++) {
-        NearBlock *block = &p->blocks[k];
-        block->first = p->found_count;
-        if (block->all.count != 0) {
-            NearBall ball = ball_of(p, def, grid, block->first_bin, BLOCK_SIDE, &block->all);
-            block->crowded = !find_things(p, def, &ball);
-        }
-        block->count = p->found_count - block->first;
-    }
-    return true;
-}
-
-/* Adds the things of a list that particles in the ball may touch within the tick. */
-static bool add_things(Particles *p, const NearThing *list, u32 count, const NearBall *ball,
-                       NearBunch *bunch)
-{
-    if (!memory_grow((void **)&p->things, &p->thing_capacity, p->thing_count + count,
-                     sizeof *p->things)) {
-        return false;
-    }
-    for (u32 t = 0; t < count; t++) {
-        NearThing thing = list[t];
-        const Collider *other = &p->colliders[thing.collider];
-        f32 speed;
-        if (!is_within(p, &thing, ball, &speed)) {
-            continue;
-        }
-        thing.moves = other->ops->take(other->of, thing.thing);
-        bunch->moves = bunch->moves || thing.moves;
-        if (thing.moves) { /* it may gain speed within the tick */
-            bunch->fastest_m_s = f32_max(bunch->fastest_m_s, 1.25f * speed + margin_m_s);
-        }
-        p->things[p->thing_count++] = thing;
-    }
-    return true;
-}
-
-/* Particles of a cell that may touch something become a bunch. */
-static bool add_bunch(Particles *p, const ParticlesDef *def, const BinGrid *grid, u32 b)
-{
-    const NearBlock *block = &p->blocks[block_of(grid, b)];
-    Bin *bin = &p->bins[b];
-    NearBunch bunch = {.first = p->near_count, .count = bin->count, .first_thing = p->thing_count};
-    NearBall ball = ball_of(p, def, grid, b, 1, bin);
-    u32 first = block->first, count = block->count, before = p->found_count;
-    if (block->crowded) {
-        (void)find_things(p, def, &ball); /* as many as are taken at once */
-        first = before;
-        count = p->found_count - before;
-    }
-    bool added = add_things(p, p->found + first, count, &ball, &bunch);
-    p->found_count = before;
-    bunch.thing_count = p->thing_count - bunch.first_thing;
-    if (!added || bunch.thing_count == 0) {
-        return added;
-    }
-    if (!memory_grow((void **)&p->bunches, &p->bunch_capacity, p->bunch_count + 1,
-                     sizeof *p->bunches)) {
-        return false;
-    }
-    bin->next = p->near_count;
-    p->near_count += bin->count; /* at most the slots, for which there is room */
-    p->bunches[p->bunch_count++] = bunch;
-    return true;
-}
-
-/* m, by which contacts are out where a particle rests. */
-static f32 rest_gap(Vec3 position)
-{
-    return place_m + 1e-6f * vec3_length(position);
-}
-
-/* Measures the way that is clear for particles of a bunch; -1: it meets nothing in this tick. */
-static void measure_some(Particles *p, const NearBunch *bunch, NearParticle *near, u32 count)
-{
-    const ParticlesDef *def = &p->systems[p->system_of[near->slot]].def;
-    Vec3 places[MEASURED], normals[MEASURED] = {{0.0f, 0.0f, 0.0f}};
-    f32 ways[MEASURED], gaps[MEASURED], found[MEASURED] = {0.0f};
-    for (u32 k = 0; k < count; k++) {
-        u32 slot = near[k].slot;
-        places[k] = p->positions[slot];
-        ways[k] = way_of(p, def, vec3_length(p->velocities[slot]));
-        ways[k] += bunch->fastest_m_s * p->tick_s;
-        gaps[k] = 2.0f * ways[k];
-    }
-    for (u32 t = 0; t < bunch->thing_count; t++) {
-        const NearThing *thing = &p->things[bunch->first_thing + t];
-        ContactPoints points = {places, ways, count, found, normals};
-        collider_distances(&p->colliders[thing->collider], thing->thing, &points);
-        for (u32 k = 0; k < count; k++) {
-            if (found[k] < gaps[k]) {
-                gaps[k] = found[k];
-                near[k].normal = normals[k];
-            }
-        }
-    }
-    for (u32 k = 0; k < count; k++) {
-        f32 radius = particles_radius_of(p, def, near[k].slot);
-        near[k].clear_m = gaps[k] <= ways[k] ? f32_max(gaps[k] - radius, 0.0f) : -1.0f;
-        bool touches = fabsf(gaps[k] - radius) <= 4.0f * rest_gap(places[k]);
-        near[k].rests = touches && !bunch->moves && particle_is_still(p->velocities[near[k].slot]);
-    }
-}
-
-static void measure_bunches(void *context, u32 first, u32 end, u32 worker)
-{
-    const BouncePass *pass = context;
-    Particles *p = pass->particles;
-    PL_UNUSED(worker);
-    for (u32 b = pass->first_bunch + first; b < pass->first_bunch + end; b++) {
-        const NearBunch *bunch = &p->bunches[b];
-        for (u32 i = 0; i < bunch->count; i += MEASURED) {
-            u32 count = u32_min(MEASURED, bunch->count - i);
-            measure_some(p, bunch, &p->near[bunch->first + i], count);
-        }
-    }
-}
-
-/* Drops those. */
-static void drop_distant(Particles *p, u32 first_bunch)
-{
-    u32 kept = first_bunch < p->bunch_count ? p->bunches[first_bunch].first : p->near_count;
-    for (u32 b = first_bunch; b < p->bunch_count; b++) {
-        NearBunch *bunch = &p->bunches[b];
-        u32 first = kept;
-        for (u32 i = bunch->first; i < bunch->first + bunch->count; i++) {
-            if (p->near[i].clear_m >= 0.0f) {
-                p->near[kept++] = p->near[i];
-            }
-        }
-        bunch->first = first;
-        bunch->count = kept - first;
-    }
-    p->near_count = kept;
-}
-
-static void find_near_system(Particles *p, const ParticleSystem *system)
-{
-    BinGrid grid;
-    if (!bin_system(p, system, &grid)) {
-        return;
-    }
-    u32 first_bunch = p->bunch_count;
-    fill_bins(p, system, &grid);
-    for (u32 b = 0; b < grid.count; b++) {
-        p->bins[b].next = UINT32_MAX;
-    }
-    bool searched = search_blocks(p, &system->def, &grid);
-    for (u32 b = 0; b < grid.count && searched; b++) {
-        if (p->bins[b].count != 0) { /* out of memory: the rest meets nothing in this tick */
-            searched = add_bunch(p, &system->def, &grid, b);
-        }
-    }
-    for (u32 i = system->first; i < system->first + system->high; i++) {
-        Bin *bin = &p->bins[p->alive[i] ? p->bin_of[i] : 0];
-        if (p->alive[i] && bin->next != UINT32_MAX) {
-            p->near[bin->next++] = (NearParticle){.slot = i};
-        }
-    }
-    BouncePass pass = {p, 0.0f, first_bunch};
-    jobs_run(p->jobs, p->bunch_count - first_bunch, BUNCH_GRAIN, measure_bunches, &pass);
-    drop_distant(p, first_bunch);
-}
-
-void particles_find_near(Particles *p)
-{
-    p->bunch_count = p->thing_count = p->near_count = 0;
-    for (u32 s = 0; s < p->system_count && p->collider_count != 0; s++) {
-        const ParticleSystem *system = &p->systems[s];
-        if (system->def.collide && system->def.behavior != PARTICLE_SWARM &&
-            system->state.asleep == 0) {
-            find_near_system(p, system);
-        }
-    }
-}
-
-void particles_stir(Particles *p, const Collider *colliders, u32 count, f32 tick_s)
-{
-    bool asleep = false;
-    for (u32 c = 0; c < count; c++) {
-        asleep = asleep || (colliders[c].ops->asleep != NULL &&
-                            colliders[c].ops->asleep(colliders[c].of, CONTACT_ANY));
-    }
-    if (!asleep || !gather_massive(p)) {
-        return;
-    }
-    f32 radius = 0.0f;
-    for (u32 i = 0; i < p->live_count; i++) {
-        p->live_velocities[i] = p->velocities[p->live_slots[i]];
-        radius = f32_max(radius, particles_radius(p, p->live_slots[i]));
-    }
-    ParticleSet set = {.positions = p->live_places,
-                       .velocities = p->live_velocities,
-                       .inverse_mass = 1.0f,
-                       .count = p->live_count,
-                       .radius = radius};
-    particle_contacts_stir(&p->sleepers, &set, colliders, count, tick_s);
-}
 
 /* ---- flocks keep off ---- */
 
@@ -471,7 +75,7 @@ static void avoid_bunches(void *context, u32 first, u32 end, u32 worker)
 void particles_avoid(Particles *p)
 {
     BouncePass pass = {.particles = p};
-    jobs_run(p->jobs, p->bunch_count, BUNCH_GRAIN, avoid_bunches, &pass);
+    jobs_run(p->jobs, p->bunch_count, PARTICLES_BUNCHES, avoid_bunches, &pass);
 }
 
 /* ---- time of contact ---- */
@@ -753,31 +357,52 @@ static void fly(Particles *p, const NearThing *const *things, u32 count, const N
     p->velocities[slot] = vec3_add_scaled(f.velocity, f.left, f.pull);
 }
 
-/* Lists the things that a particle may touch in this step of h s; none while it is on the way that
- * was clear when last looked. */
-static u32 may_touch(const Particles *p, const NearBunch *bunch, NearParticle *near, f32 h,
-                     const NearThing **list)
+/* Particles of a bunch that may touch something in this step, with the things. */
+typedef struct Touching {
+    u32 count;
+    NearParticle *near[PARTICLES_ASKED];
+    Vec3 places[PARTICLES_ASKED];
+    f32 radii[PARTICLES_ASKED], ways[PARTICLES_ASKED];
+    u32 counts[PARTICLES_ASKED];
+    const NearThing *things[PARTICLES_ASKED][TOUCHED_MAX];
+} Touching;
+
+/* Is the particle still on the way that was clear when last looked? */
+static bool is_clear(const Particles *p, const NearBunch *bunch, NearParticle *near, f32 h,
+                     f32 *way)
 {
-    u32 slot = near->slot, count = 0;
-    f32 way = vec3_distance(p->positions[slot], near->position) + bunch->fastest_m_s * h;
-    if (near->clear_m > way) {
-        near->clear_m -= way;
-        return 0;
+    *way = vec3_distance(p->positions[near->slot], near->position) + bunch->fastest_m_s * h;
+    if (near->clear_m > *way) {
+        near->clear_m -= *way;
+        return true;
     }
-    f32 radius = particles_radius(p, slot);
-    f32 reach = radius + 4.0f * way + 0.05f, gap = reach;
-    for (u32 t = 0; t < bunch->thing_count && count < TOUCHED_MAX; t++) {
+    return false;
+}
+
+/* Lists the things that they may touch, and measures how far each is clear of all others. */
+static void look_around(const Particles *p, const NearBunch *bunch, Touching *of)
+{
+    f32 reach[PARTICLES_ASKED], gaps[PARTICLES_ASKED], found[PARTICLES_ASKED] = {0.0f};
+    for (u32 k = 0; k < of->count; k++) {
+        of->places[k] = of->near[k]->position;
+        of->radii[k] = particles_radius(p, of->near[k]->slot);
+        of->counts[k] = 0;
+        reach[k] = gaps[k] = of->radii[k] + 4.0f * of->ways[k] + 0.05f;
+    }
+    for (u32 t = 0; t < bunch->thing_count; t++) {
         const NearThing *thing = &p->things[bunch->first_thing + t];
-        const Collider *other = &p->colliders[thing->collider];
-        Vec3 normal;
-        f32 here = other->ops->distance(other->of, thing->thing, near->position, reach, &normal);
-        gap = f32_min(gap, here);
-        if (here <= radius + way) {
-            list[count++] = thing;
+        ContactPoints points = {of->places, reach, of->count, found, NULL};
+        collider_distances(&p->colliders[thing->collider], thing->thing, &points);
+        for (u32 k = 0; k < of->count; k++) {
+            gaps[k] = f32_min(gaps[k], found[k]);
+            if (found[k] <= of->radii[k] + of->ways[k] && of->counts[k] < TOUCHED_MAX) {
+                of->things[k][of->counts[k]++] = thing;
+            }
         }
     }
-    near->clear_m = gap - radius - way;
-    return count;
+    for (u32 k = 0; k < of->count; k++) {
+        of->near[k]->clear_m = gaps[k] - of->radii[k] - of->ways[k];
+    }
 }
 
 /* What rested when the tick began, on something that does not move, goes on resting while its
@@ -797,17 +422,35 @@ static bool goes_on_resting(Particles *p, NearParticle *near)
     return near->rests;
 }
 
+static void fly_on(Particles *p, const NearBunch *bunch, Touching *touching, f32 h)
+{
+    look_around(p, bunch, touching);
+    for (u32 k = 0; k < touching->count; k++) {
+        if (touching->counts[k] != 0) {
+            fly(p, touching->things[k], touching->counts[k], touching->near[k], h);
+        }
+    }
+    touching->count = 0;
+}
+
 static void bounce_bunch(Particles *p, const NearBunch *bunch, f32 h)
 {
-    const NearThing *list[TOUCHED_MAX];
+    Touching touching;
+    touching.count = 0;
     for (u32 i = bunch->first; i < bunch->first + bunch->count; i++) {
-        if (p->near[i].rests && goes_on_resting(p, &p->near[i])) {
+        NearParticle *near = &p->near[i];
+        f32 way;
+        if ((near->rests && goes_on_resting(p, near)) || is_clear(p, bunch, near, h, &way)) {
             continue;
         }
-        u32 count = may_touch(p, bunch, &p->near[i], h, list);
-        if (count != 0) {
-            fly(p, list, count, &p->near[i], h);
+        touching.near[touching.count] = near;
+        touching.ways[touching.count++] = way;
+        if (touching.count == PARTICLES_ASKED) {
+            fly_on(p, bunch, &touching, h);
         }
+    }
+    if (touching.count != 0) {
+        fly_on(p, bunch, &touching, h);
     }
 }
 
@@ -848,7 +491,7 @@ void particles_bounce(Particles *p, f32 h)
         p->colliders[c].ops->substep_begin(p->colliders[c].of, h);
         collider_step_begin(&p->colliders[c], h);
     }
-    jobs_run(p->jobs, p->bunch_count, BUNCH_GRAIN, bounce_resting, &pass);
+    jobs_run(p->jobs, p->bunch_count, PARTICLES_BUNCHES, bounce_resting, &pass);
     for (u32 b = 0; b < p->bunch_count; b++) {
         if (p->bunches[b].moves) {
             bounce_bunch(p, &p->bunches[b], h);

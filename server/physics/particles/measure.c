@@ -81,7 +81,7 @@ SwarmObjective particles_swarm_objective(const Particles *p, u32 system)
 u64 particles_memory(const Particles *p)
 {
     u64 slot = 4 * sizeof(Vec3) + 3 * sizeof(f32) + sizeof(u16) + 2;
-    u64 found = sizeof(Newborn) + 2 * sizeof(Vec3) + sizeof(u32) + sizeof(NearParticle) + 48;
+    u64 found = sizeof(Newborn) + 2 * sizeof(Vec3) + sizeof(u32) + sizeof(NearParticle) + 60;
     u64 swarms = 0;
     for (u32 s = 0; s < p->system_count; s++) {
         swarms += p->systems[s].swarm.count * (4 * sizeof(SwarmPlace) + sizeof(f32));

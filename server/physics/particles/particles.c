@@ -4,6 +4,7 @@
 
 #include "shared/base/limits.h"
 #include "shared/base/memory.h"
+#include "shared/math/simd.h"
 
 #include <stdlib.h>
 
@@ -59,7 +60,7 @@ void particles_destroy(Particles *p)
                       p->blocks,        p->found,           p->mutual_places, p->mutual_pulls,
                       p->mutual_second, p->mutual_masses,   p->mutual_slots,  p->extra,
                       p->middle,        p->live_velocities, p->gusts,         p->blown,
-                      p->bins,          p->bin_of};
+                      p->bins,          p->bin_of,          p->near_slots,    p->near_speeds};
     for (u32 i = 0; i < PL_COUNT(arrays); i++) {
         free(arrays[i]);
     }
@@ -94,16 +95,19 @@ static bool grow_slots(Particles *p, u32 slots)
     }
     p->capacity = slots;
     u32 rooms[3] = {p->live_capacity, p->live_capacity, p->live_capacity};
+    u32 near_rooms[2] = {p->near_capacity, p->near_capacity};
     return memory_grow((void **)&p->newborn, &p->newborn_capacity, slots, sizeof *p->newborn) &&
            memory_grow((void **)&p->live_slots, &rooms[0], slots, sizeof(u32)) &&
            memory_grow((void **)&p->live_velocities, &rooms[1], slots, sizeof(Vec3)) &&
            memory_grow((void **)&p->live_places, &p->live_capacity, slots, sizeof(Vec3)) &&
+           memory_grow((void **)&p->near_slots, &near_rooms[0], slots, sizeof(u32)) &&
+           memory_grow((void **)&p->near_speeds, &near_rooms[1], slots, sizeof(f32)) &&
            memory_grow((void **)&p->near, &p->near_capacity, slots, sizeof *p->near) &&
-           memory_grow((void **)&p->bins, &p->bin_capacity, slots / 4 + 64, sizeof *p->bins) &&
+           memory_grow((void **)&p->bins, &p->bin_capacity, slots / 2 + 512, sizeof *p->bins) &&
            memory_grow((void **)&p->bunches, &p->bunch_capacity, slots / 4 + 64,
                        sizeof *p->bunches) &&
            memory_grow((void **)&p->things, &p->thing_capacity, slots + 256, sizeof *p->things) &&
-           memory_grow((void **)&p->blocks, &p->block_capacity, slots / 4 + 64,
+           memory_grow((void **)&p->blocks, &p->block_capacity, slots / 2 + 512,
                        sizeof *p->blocks) &&
            memory_grow((void **)&p->found, &p->found_capacity, slots + 256, sizeof *p->found);
 }
@@ -428,17 +432,43 @@ static bool lives_on(Particles *p, u32 slot)
 typedef struct AgePass {
     Particles *particles;
     u32 first; /* slot of the system */
+    bool swarm;
 } AgePass;
+
+/* Do eight slots hold particles in good order, none of them old? Most do. */
+static bool all_live_on(const Particles *p, u32 first)
+{
+    static const u8 ones[SIMD_LANES] = {1, 1, 1, 1, 1, 1, 1, 1};
+    if (memcmp(&p->alive[first], ones, sizeof ones) != 0) {
+        return false;
+    }
+    Vec3x8 x = vec3x8_load(&p->positions[first]), v = vec3x8_load(&p->velocities[first]);
+    Vec3x8 low = vec3x8_set(p->bounds.min), high = vec3x8_set(p->bounds.max);
+    f32x8 most2 = f32x8_set(SPEED_MAX_M_S * SPEED_MAX_M_S), age, lifetime;
+    memcpy(&age, &p->ages[first], sizeof age);
+    memcpy(&lifetime, &p->lifetimes[first], sizeof lifetime);
+    i32x8 good = (x.x >= low.x) & (x.y >= low.y) & (x.z >= low.z) & (x.x <= high.x) &
+                 (x.y <= high.y) & (x.z <= high.z) & (vec3x8_dot(v, v) <= most2) &
+                 ((age < lifetime) | (lifetime <= f32x8_set(0.0f)));
+    return !i32x8_any(~good);
+}
 
 static void age_slots(void *context, u32 first, u32 end, u32 worker)
 {
     const AgePass *pass = context;
     Particles *p = pass->particles;
     PL_UNUSED(worker);
-    for (u32 i = pass->first + first; i < pass->first + end; i++) {
-        p->ages[i] += p->tick_s;
-        if (!p->alive[i] || !lives_on(p, i)) {
-            clear_slot(p, i);
+    for (u32 i = pass->first + first; i < pass->first + end; i += SIMD_LANES) {
+        for (u32 k = i; k < i + SIMD_LANES; k++) {
+            p->ages[k] += p->tick_s;
+        }
+        if (!pass->swarm && all_live_on(p, i)) {
+            continue;
+        }
+        for (u32 k = i; k < i + SIMD_LANES; k++) {
+            if (!p->alive[k] || !lives_on(p, k)) {
+                clear_slot(p, k);
+            }
         }
     }
 }
@@ -471,8 +501,8 @@ void particles_end(Particles *p)
         if (system->state.asleep != 0 && system->def.lifetime_s < 0.0f) {
             continue; /* nor does it age */
         }
-        AgePass pass = {p, system->first};
-        jobs_run(p->jobs, particles_slots_of(system->count), PARTICLES_GRAIN, age_slots, &pass);
+        AgePass pass = {p, system->first, system->def.behavior == PARTICLE_SWARM};
+        jobs_run(p->jobs, particles_slots_of(system->high), PARTICLES_GRAIN, age_slots, &pass);
         for (u32 i = system->first; i < system->first + system->high; i++) {
             alive += p->alive[i];
         }

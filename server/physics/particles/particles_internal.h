@@ -14,8 +14,13 @@
 
 enum {
     PARTICLES_GRAIN = 1024, /* slots of one job */
+    PARTICLES_BUNCHES = 8,  /* bunches of one job */
+    PARTICLES_ASKED = 32,   /* particles of which the distances are asked at once */
     COLLIDERS_MAX = 16,
 };
+
+/* Accuracy of the place of contact. */
+#define PARTICLE_PLACE_M 1e-5f
 
 /* What survives a tick of a system, besides its slots. */
 typedef struct SystemState {
@@ -73,9 +78,10 @@ typedef struct NearThing {
 /* A block of cells with what is near it. */
 typedef struct NearBlock {
     Bin all;          /* greatest speed and number of its particles */
-    u32 first_bin;    /* at its lower corner */
     u32 first, count; /* in `found` */
+    u32 first_bin;    /* of its cells, if anything is near */
     bool crowded;     /* near more than is listed: its cells search alone */
+    bool near;        /* something is */
 } NearBlock;
 
 /* A particle of a bunch and where its substep began. */
@@ -115,7 +121,7 @@ struct Particles {
     u32 newborn_count, newborn_capacity;
     Bin *bins;
     u32 bin_capacity;
-    u32 *bin_of;       /* [capacity] */
+    u32 *bin_of;       /* [capacity] in the search: block and cell of it, then the bin */
     Vec3 *live_places; /* [live_count] of particles that may collide */
     u32 *live_slots;
     u32 live_count, live_capacity;
@@ -128,6 +134,8 @@ struct Particles {
     NearThing *found; /* of blocks */
     u32 found_count, found_capacity;
     NearParticle *near;
+    u32 *near_slots;  /* [near_capacity] of what shares a cell with something, */
+    f32 *near_speeds; /* m/s; their places are in live_places */
     u32 near_count, near_capacity;
     ParticleContacts sleepers; /* search for what is to wake */
     Vec3 *live_velocities;     /* [live_count] */
@@ -171,8 +179,9 @@ static inline bool particle_is_still(Vec3 velocity)
     return vec3_length_squared(velocity) <= 1e-10f;
 }
 
-/* bounce.c: impacts. */
+/* search.c: bunches of the tick, with what they may touch. */
 void particles_find_near(Particles *particles);
+/* bounce.c: impacts. */
 /* Adds to the accelerations of flocks: away from what is near. */
 void particles_avoid(Particles *particles);
 void particles_bounce_begin(Particles *particles);  /* before integration */

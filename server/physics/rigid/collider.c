@@ -84,21 +84,27 @@ static void distances(const void *of, u32 thing, const ContactPoints *points)
     contact_distances(&pose, points);
 }
 
-static Vec3 moving_at(const RigidCollider *bodies, u32 slot, u32 mover, Vec3 arm)
+static bool still(const void *of, u32 thing)
 {
-    Vec3 v = rigid_velocity_at(bodies->rigid, slot, arm);
+    return rigid_motion(((const RigidCollider *)of)->rigid, thing) == BODY_STATIC;
+}
+
+/* m/s of the actual motion of what has this velocity there. */
+static Vec3 moving_at(const RigidCollider *bodies, u32 mover, Vec3 arm, Vec3 velocity)
+{
     if (mover == RIGID_MOVER_NONE) {
-        return v;
+        return velocity;
     }
     const RigidMover *motion = &bodies->movers[mover];
-    return vec3_add(vec3_add(v, motion->bias), vec3_cross(motion->bias_angular, arm));
+    return vec3_add(vec3_add(velocity, motion->bias), vec3_cross(motion->bias_angular, arm));
 }
 
 static Vec3 velocity(const void *of, u32 thing, Vec3 point)
 {
     const RigidCollider *bodies = of;
     Vec3 arm = vec3_sub(point, rigid_centre(bodies->rigid, thing));
-    return moving_at(bodies, thing, rigid_mover_at(bodies, thing), arm);
+    Vec3 v = rigid_velocity_at(bodies->rigid, thing, arm);
+    return moving_at(bodies, rigid_mover_at(bodies, thing), arm, v);
 }
 
 static bool ray_hits(const void *of, u32 thing, Ray ray, f32 max, f32 *distance, Vec3 *normal)
@@ -136,7 +142,7 @@ static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32
     /* The body's impulses act at the particle, so both have the same moment about any point. */
     place->arm = vec3_sub(from, rigid_centre(rigid, thing));
     place->velocity = rigid_velocity_at(rigid, thing, place->arm);
-    place->moving = moving_at(bodies, thing, place->mover, place->arm);
+    place->moving = moving_at(bodies, place->mover, place->arm, place->velocity);
     place->free = vec3_zero();
     place->keeps = false;
     Vec3 point = vec3_add_scaled(from, h, vec3_sub(particle->velocity, place->moving));
@@ -343,6 +349,7 @@ const ColliderOps rigid_collider_ops = {
     .substep_end = substep_end,
     .distance = distance,
     .distances = distances,
+    .still = still,
     .velocity = velocity,
     .friction = friction,
     .ray = ray_hits,

@@ -338,14 +338,15 @@ static void many_points_are_measured_as_one(void **state)
                        .radius = any_between(&any, 0.1f, 1.0f),
                        .half_height = any_between(&any, 0.1f, 1.0f)};
         ShapePose pose = pose_any(&shape);
-        Vec3 at[20], normals[20];
-        f32 reach[20], found[20];
-        for (u32 k = 0; k < 20; k++) {
+        Vec3 at[21], normals[21];
+        f32 reach[21], found[21];
+        u32 count = i / PL_COUNT(kinds) % 22; /* whole vectors and rests */
+        for (u32 k = 0; k < count; k++) {
             at[k] = vec3_add(pose.position, any_vec(&any, -2.0f, 2.0f));
             reach[k] = any_between(&any, 0.1f, 3.0f);
         }
-        contact_distances(&pose, &(ContactPoints){at, reach, 20, found, normals});
-        for (u32 k = 0; k < 20; k++) {
+        contact_distances(&pose, &(ContactPoints){at, reach, count, found, normals});
+        for (u32 k = 0; k < count; k++) {
             Vec3 normal;
             f32 distance = contact_distance(&pose, at[k], reach[k], &normal);
             assert_memory_equal(&found[k], &distance, sizeof distance);

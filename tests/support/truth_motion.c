@@ -463,6 +463,67 @@ static f64 thrown_momentum(TruthCase *c)
     return thrown(c).turning;
 }
 
+/* ---- limits ---- */
+
+/* A limb of one to four boxes on cone-twist joints with limits, from the world or free; upright, so
+ * that all joints are within theirs at first. */
+static World limb(TruthCase *c, bool hangs, f64 *unit)
+{
+    World world = draw_fine(c, 8, hangs ? GRAVITY : 0.0);
+    u32 count = (hangs ? 1 : 2) + truth_pick(c, 3);
+    f32 half = truth_log_range(c, 0.05f, 0.3f), end = 0.0f;
+    f32 angular_velocity = truth_range(c, 2.0f, 12.0f);
+    *unit = 0.0;
+    truth_say(c, "%u %s of %.2f m, swing", count, hangs ? "hang" : "free", 2.0 * (f64)half);
+    for (u32 i = 0; i < count; i++) {
+        f32 thick = half * truth_range(c, 0.1f, 0.6f);
+        BodyDef def = body_of(box_of(half, thick, thick), truth_log_range(c, 0.3f, 5.0f));
+        def.position = vec3(end + half, 0.0f, 0.0f);
+        def.angular_velocity = vec3_scale(truth_direction(c), angular_velocity);
+        u32 slot = kit_add(world.rigid, &def);
+        *unit += (f64)def.mass_kg * GRAVITY * (f64)(end + half);
+        if (hangs || i > 0) {
+            JointDef joint = joint_def_default(JOINT_CONE_TWIST);
+            joint.flags |= JOINT_LIMITS;
+            joint.swing = truth_range(c, 10.0f, 90.0f) * (f32)DEGREE;
+            joint.lower = -truth_range(c, 5.0f, 60.0f) * (f32)DEGREE;
+            joint.upper = truth_range(c, 5.0f, 60.0f) * (f32)DEGREE;
+            joint.a = i > 0 ? rigid_at(world.rigid, slot - 1) : joint.a;
+            joint.b = rigid_at(world.rigid, slot);
+            joint.anchor_a = i > 0 ? vec3(half, 0.0f, 0.0f) : vec3_zero();
+            joint.anchor_b = vec3(-half, 0.0f, 0.0f);
+            kit_join(world.rigid, &joint);
+            truth_say(c, " %.0f", (f64)joint.swing / DEGREE);
+        }
+        end += 2.0f * half;
+    }
+    truth_say(c, " deg, %.1f rad/s", (f64)angular_velocity);
+    return world;
+}
+
+/* Its largest rise above the least that it had, percent of the kinetic energy at first and of
+ * m g l; 10 s. */
+static f64 limited_energy(TruthCase *c)
+{
+    f64 unit;
+    bool hangs = truth_pick(c, 2) != 0;
+    World world = limb(c, hangs, &unit);
+    f64 gravity = hangs ? GRAVITY : 0.0, rise = 0.0;
+    for (u32 i = 0; i < 4; i++) {
+        kit_tick(world.rigid);
+    }
+    f64 least = energy_of(&world, gravity);
+    f64 scale = kit_motion(world.rigid).energy + (hangs ? unit : 0.0);
+    for (u32 i = 0; i < ticks_of(&world, 10.0); i++) {
+        kit_tick(world.rigid);
+        f64 energy = energy_of(&world, gravity);
+        rise = fmax(rise, energy - least);
+        least = fmin(least, energy);
+    }
+    rigid_destroy(world.rigid);
+    return 100.0 * rise / scale;
+}
+
 /* ---- chains ---- */
 
 /* Elongation of a hanging chain after 4 s, percent. */
@@ -655,6 +716,8 @@ const TruthLaw truth_motion[] = {
      thrown_loss},
     {"motion/thrown_momentum", "and keep their angular momentum (goal: 0.1)", "%", 0.3, 10, 300,
      thrown_momentum},
+    {"motion/limited_energy", "nor do limbs whose joints have limits, 10 s (7 of 1000 gain 1)", "%",
+     2.5, 20, 600, limited_energy},
     {"motion/ball_chain", "elongation of a hanging chain of ball joints", "%", 0.2, 6, 200,
      ball_chain},
     {"motion/hinge_chain", "the same of hinges", "%", 0.2, 6, 200, hinge_chain},

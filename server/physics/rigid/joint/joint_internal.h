@@ -72,13 +72,14 @@ typedef struct JointTree {
     u32 body, body_count; /* in tree_bodies: its own, then those that hold it */
     u32 own_count;        /* movable bodies */
     u32 block_count;
-    bool lone;  /* one movable body, held by one joint */
-    bool taut;  /* held by more than one joint */
-    bool exact; /* its masses differ so much that it is solved in doubles */
-    bool flies; /* not held, and without springs */
-    bool dry;   /* a joint has dry friction */
-    bool ring;  /* it has loops: see solve_joint_ring.c; also in doubles */
-    u32 fill;   /* of a ring: number of blocks of its matrix */
+    bool lone;    /* one movable body, held by one joint */
+    bool taut;    /* held by more than one joint */
+    bool exact;   /* its masses differ so much that it is solved in doubles */
+    bool flies;   /* not held, and without springs */
+    bool dry;     /* a joint has dry friction */
+    bool limited; /* a joint has limits, solved with the tree */
+    bool ring;    /* it has loops: see solve_joint_ring.c; also in doubles */
+    u32 fill;     /* of a ring: number of blocks of its matrix */
 } JointTree;
 
 /* Up to eight trees of one shape, one per lane. */
@@ -113,7 +114,8 @@ typedef struct JointStore {
     BallWide *balls;
     HingeWide *hinges;
     u32 row_count, ball_count, hinge_count, wide_capacity;
-    u32 *row_order;                /* [capacity] joint of a row */
+    u32 limit_count; /* of the rows: the first, limits of joints in trees, without colour */
+    u32 *row_order;  /* [capacity] joint of a row */
     u32 *ball_order, *hinge_order; /* [wide_capacity][SIMD_LANES], JOINT_NO_SLOT: empty lane */
     u8 *color_of;                  /* [capacity] */
     JointColor colors[JOINT_PGS + 1];

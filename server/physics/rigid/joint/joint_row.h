@@ -11,6 +11,10 @@
 /* Maximal speed of error correction. */
 #define JOINT_PUSH_M_S   50.0f
 #define JOINT_PUSH_RAD_S 50.0f
+/* Stiffness of single joints, Hz times the substep, and damping ratio: they may not oscillate
+ * faster than the passes over them can resolve. */
+#define JOINT_STIFFNESS  0.25f
+#define JOINT_DAMPING    2.0f
 /* Springs slower than this (ω h) are integrated exactly; faster ones implicitly, for stability. */
 #define SPRING_EXACT_WH  1.0f
 
@@ -33,6 +37,7 @@ struct JointRow {
     u32 a, b, joint;
     JointKind kind;
     u32 flags;
+    bool over_tree; /* only the limits of a joint of a tree */
     JointArms arms;
     Quat local_frame_a, local_frame_b;
     JointPose pose;         /* after the last integration */
@@ -101,10 +106,18 @@ typedef struct TreeLinks {
 /* In elimination order: of a joint its point, then its rotation. */
 struct TreeJoint {
     u32 joint; /* slot */
+    u32 limit; /* row of its limits, solved with the tree; or JOINT_NO_SLOT */
     TreeLinks links;
 };
 
 static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
+
+/* In a tree the point of such a joint is one of its rows, and each limit that acts is solved with
+ * the answer of the whole tree. */
+static inline bool joint_limits_apart(const JointDef *def)
+{
+    return def->kind == JOINT_CONE_TWIST && (def->flags & JOINT_LIMITS);
+}
 
 /* Whether PGS solves a joint of the two. */
 static inline bool joint_is_pgs(const Rigid *rigid, u32 a, u32 b)
@@ -219,6 +232,24 @@ void joint_row_warm_start(Rigid *rigid, const JointRow *row);
 void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h);
 /* Adds its impulse to the force of the tick. */
 void joint_row_count(Rigid *rigid, JointRow *row);
+/* The limits of an angular joint with a cone. */
+enum {
+    LIMIT_SWING,
+    LIMIT_LOWER,
+    LIMIT_UPPER,
+    LIMITS_OF_ROW
+};
+
+typedef struct RowLimitAxis {
+    Vec3 about;   /* a positive impulse pushes b about it */
+    f32 room;     /* rad left; negative: beyond the limit */
+    bool locked;  /* lower and upper are one: it pushes both ways */
+    f32 *impulse; /* N m s */
+} RowLimitAxis;
+/* One of LIMIT_ of a cone-twist joint; about 0: it does not act. */
+RowLimitAxis joint_row_limit(JointRow *row, u32 which);
+/* After integration: updates its pose. */
+void joint_row_follow(const Rigid *rigid, JointRow *row);
 /* Stores load, force, torque and error of the tick in its joint. */
 void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s);
 

@@ -75,6 +75,7 @@ struct TreeKeep {
     Vec3x8 velocity; /* m/s, of these */
     i32x8 alone;     /* all ones: since then only joints, and equal gravity, have acted */
     i32x8 fits;      /* all ones: neither had anything else before */
+    i32x8 struck;    /* all ones: since then a limit has acted, which may have taken energy */
 };
 
 /* A group and its data. */
@@ -90,6 +91,7 @@ typedef struct Trees {
     bool exact;      /* solved in doubles: blocks contains other numbers */
     bool ring;       /* with loops: blocks contains those of solve_joint_ring.c */
     bool dry;        /* a joint has dry friction */
+    bool limited;    /* a joint has limits */
     bool flies;      /* not held, and without springs */
     u32 own_count;   /* movable sides come first */
     u32 fill;        /* see JointTree */
@@ -154,6 +156,16 @@ Trees joint_trees_of(Rigid *rigid, const TreeGroup *group);
 u32 joint_rings_torn(Rigid *rigid, const TreeGroup *group, f32 h);
 /* Solves these lanes again, like joint_trees_solve, from current velocities. */
 void joint_rings_solve(Rigid *rigid, const TreeGroup *group, u32 lanes, f32 h);
+
+/* Closes what opens at the velocities of the bodies, in these lanes: changes these, and the
+ * impulses of the rows by their `change`. */
+typedef void TreeAnswer(const Trees *t, i32x8 lanes);
+
+/* solve_joint_tree_limit.c, for trees that have limits; group: of the tree */
+void trees_limits_warm_start(const Trees *t, const TreeGroup *group);
+/* After the joints. relax: updates the poses first, without bias, and the impulses count. */
+void trees_limits_solve(const Trees *t, const TreeGroup *group, TreeAnswer *answer, bool relax,
+                        f32 h);
 
 /* solve_joint_tree_energy.c, once per substep, before the joints act; fits: lanes with no
  * velocity in locked directions. */

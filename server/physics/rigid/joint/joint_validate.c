@@ -2,7 +2,7 @@
  * joint_validate.c: checks the invariants of the joint store (joint_internal.h) and of its row
  * layout. Two joints of a colour, or two trees, that share a moving body would be a data race.
  */
-#include "server/physics/rigid/rigid_internal.h"
+#include "server/physics/rigid/joint/joint_row.h"
 #include "shared/base/check.h"
 
 static bool is_world(BodyId body)
@@ -89,10 +89,15 @@ static void validate_lanes(const Rigid *rigid, const u32 *order, u32 lanes, u32 
 static void validate_colors(const Rigid *rigid, u32 *marks)
 {
     const JointStore *store = &rigid->joints;
-    u32 balls = 0, hinges = 0, rows = 0;
+    u32 balls = 0, hinges = 0, rows = store->limit_count;
     CHECK(store->ball_count <= store->wide_capacity && store->hinge_count <= store->wide_capacity);
     CHECK(store->row_count <= store->capacity && store->color_count <= JOINT_COLORS + 1);
     memset(marks, 0, rigid->slots * sizeof(*marks));
+    for (u32 i = 0; i < store->limit_count; i++) {
+        u32 joint = store->row_order[i];
+        CHECK_ITEM(i, joint < store->slots && joint_limits_apart(&store->joints[joint].def));
+        CHECK_ITEM(i, store->tree_places[joint] != JOINT_NO_SLOT);
+    }
     for (u32 i = 0; i <= JOINT_PGS; i++) {
         const JointColor *color = &store->colors[i];
         CHECK_ITEM(i, color->ball == balls && color->hinge == hinges && color->row == rows);

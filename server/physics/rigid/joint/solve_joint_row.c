@@ -250,7 +250,7 @@ static bool is_angular(JointKind kind)
 
 /* After integration. The axis of an angle may rotate too: the change of angle in a step is about
  * the mean axis. */
-static void row_follow(const Rigid *rigid, JointRow *row)
+void joint_row_follow(const Rigid *rigid, JointRow *row)
 {
     JointPose pose = pose_now(rigid, row);
     if (is_angular(row->kind)) {
@@ -378,24 +378,50 @@ static void solve_cross(JointRow *row, Sides *sides, const JointPose *pose, cons
     }
 }
 
-/* Cone-twist: the angle between the x axes is at most the swing. */
-static void solve_swing(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
-                        const Softness *soft, f32 h)
+/* Cone-twist: the axis that increases the angle between the x axes; and the room up to the swing.
+ */
+static Vec3 swing_axis(const JointPose *pose)
+{
+    Vec3 normal = vec3_cross(axis_x(pose->frame_a), axis_x(pose->frame_b));
+    return vec3_normalize_or(normal, axis_y(pose->frame_a));
+}
+
+static f32 swing_room(const JointRow *row, const JointPose *pose)
 {
     Vec3 a = axis_x(pose->frame_a), b = axis_x(pose->frame_b);
-    Vec3 normal = vec3_cross(a, b);
-    f32 sine = vec3_length(normal), cosine = vec3_dot(a, b);
-    Vec3 about = vec3_normalize_or(normal, axis_y(pose->frame_a));
-    Axis axis = axis_over_point(sides, pose, block, about);
-    if (!(axis.response > 0.0f)) {
-        return;
-    }
+    f32 sine = vec3_length(vec3_cross(a, b)), cosine = vec3_dot(a, b);
     /* sin and cos of the room: no arc is needed where it is small, which is where it matters. */
     f32 capacity = row->sin_swing * cosine - row->cos_swing * sine;
     f32 other = row->cos_swing * cosine + row->sin_swing * sine;
-    capacity = other > 0.0f ? capacity : (capacity < 0.0f ? -1.0f : 1.0f);
-    RowLimit limit = {capacity, -1.0f, false, JOINT_PUSH_RAD_S};
-    solve_limit(&row->impulse.swing, sides, &axis, limit, soft, h);
+    return other > 0.0f ? capacity : (capacity < 0.0f ? -1.0f : 1.0f);
+}
+
+/* The angle between the x axes is at most the swing. */
+static void solve_swing(JointRow *row, Sides *sides, const JointPose *pose, const Symmetric3 *block,
+                        const Softness *soft, f32 h)
+{
+    Axis axis = axis_over_point(sides, pose, block, swing_axis(pose));
+    if (axis.response > 0.0f) {
+        RowLimit limit = {swing_room(row, pose), -1.0f, false, JOINT_PUSH_RAD_S};
+        solve_limit(&row->impulse.swing, sides, &axis, limit, soft, h);
+    }
+}
+
+RowLimitAxis joint_row_limit(JointRow *row, u32 which)
+{
+    const JointPose *pose = &row->pose;
+    JointLoad *impulse = &row->impulse;
+    bool locked = row->lower == row->upper;
+    switch (which) {
+    case LIMIT_SWING:
+        return (RowLimitAxis){vec3_neg(swing_axis(pose)), swing_room(row, pose), false,
+                              &impulse->swing};
+    case LIMIT_LOWER:
+        return (RowLimitAxis){twist_axis(pose), pose->value - row->lower, locked, &impulse->lower};
+    default:
+        return (RowLimitAxis){locked ? vec3_zero() : vec3_neg(twist_axis(pose)),
+                              row->upper - pose->value, false, &impulse->upper};
+    }
 }
 
 /* ---- locked points ---- */
@@ -544,17 +570,19 @@ static void row_impulse(const JointRow *row, const Sides *sides, const JointPose
         *force = vec3_scale(anchor_line(pose), free_impulse(i));
         *moment = vec3_zero();
         break;
-    case JOINT_CONE_TWIST: {
-        Vec3 swing = vec3_cross(axis_x(pose->frame_a), axis_x(pose->frame_b));
-        swing = vec3_normalize_or(swing, axis_y(pose->frame_a));
-        *moment = vec3_add_scaled(vec3_scale(twist_axis(pose), free_impulse(i)), -i->swing, swing);
+    case JOINT_CONE_TWIST:
+        *moment = vec3_add_scaled(vec3_scale(twist_axis(pose), free_impulse(i)), -i->swing,
+                                  swing_axis(pose));
         break;
-    }
     case JOINT_UNIVERSAL:
         *moment = vec3_scale(cross_axis(pose), i->angular.x);
         break;
     default:
         break;
+    }
+    if (row->over_tree) {
+        *force = vec3_zero(); /* the tree's */
+        return;
     }
     Symmetric3 block = block_mass(row, sides, pose);
     if (row->kind == JOINT_SLIDER) {
@@ -585,7 +613,7 @@ static void count_impulse(JointRow *row, const Sides *sides, const JointPose *po
 void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h)
 {
     if (!soft) {
-        row_follow(rigid, row);
+        joint_row_follow(rigid, row);
     }
     Sides sides = sides_read(rigid, row->a, row->b);
     row_solve(row, &sides, &row->pose, soft, h);
@@ -704,7 +732,15 @@ void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s)
     Joint *joint = &rigid->joints.joints[row->joint];
     JointPose pose = pose_now(rigid, row);
     bool plain = joint_is_pgs(rigid, row->a, row->b);
-    joint->load = load_scale(&row->impulse, plain ? 1.0f / tick_s : (f32)rigid->substeps / tick_s);
+    JointLoad load =
+        load_scale(&row->impulse, plain ? 1.0f / tick_s : (f32)rigid->substeps / tick_s);
+    if (row->over_tree) { /* adds to what the tree has stored */
+        load.linear = joint->load.linear;
+        joint->load = load;
+        joint->torque = vec3_add_scaled(joint->torque, 1.0f / tick_s, row->sum_moment);
+        return;
+    }
+    joint->load = load;
     joint->force = vec3_scale(row->sum_force, 1.0f / tick_s);
     joint->torque = vec3_scale(row->sum_moment, 1.0f / tick_s);
     joint->error = row_error(row, &pose);

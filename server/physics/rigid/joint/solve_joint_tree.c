@@ -27,7 +27,8 @@ static bool is_held(const JointStore *store, u32 slot)
     return slot == JOINT_WORLD || store->body_seen[slot] == BODY_HELD;
 }
 
-/* Blocks of three rows for a joint; 0: not allowed in trees. */
+/* Blocks of three rows for a joint; 0: not allowed in trees. The limits of a cone-twist joint are
+ * rows of their own (solve_joint_tree_limit.c). */
 static u32 blocks_of(const JointDef *def)
 {
     bool left_alone = !(def->flags & (JOINT_LIMITS | JOINT_DRIVE));
@@ -35,7 +36,7 @@ static u32 blocks_of(const JointDef *def)
     case JOINT_BALL:
         return 1;
     case JOINT_CONE_TWIST:
-        return left_alone && !(def->flags & JOINT_SPRUNG) ? 1 : 0;
+        return def->flags & (JOINT_DRIVE | JOINT_SPRUNG) ? 0 : 1;
     case JOINT_HINGE:
     case JOINT_SLIDER:
         return left_alone ? 2 : 0;
@@ -195,7 +196,9 @@ static void end_tree(JointStore *store, JointTree *tree, u32 body_count, u32 hel
     for (u32 i = 0; i < tree->count; i++) {
         const TreeJoint *rows = &store->tree_joints[tree->first + i];
         tree->flies = tree->flies && !rows->links.sprung;
-        tree->dry = tree->dry || store->joints[rows->joint].def.friction > 0.0f;
+        const JointDef *def = &store->joints[rows->joint].def;
+        tree->dry = tree->dry || def->friction > 0.0f;
+        tree->limited = tree->limited || joint_limits_apart(def);
     }
     store->tree_body_count += held;
 }
@@ -298,7 +301,8 @@ static bool same_shape(const JointStore *store, const JointTree *one, const Join
 {
     if (one->count != other->count || one->body_count != other->body_count ||
         one->lone != other->lone || one->taut != other->taut || one->exact != other->exact ||
-        one->ring != other->ring || one->flies != other->flies || one->dry != other->dry) {
+        one->ring != other->ring || one->flies != other->flies || one->dry != other->dry ||
+        one->limited != other->limited) {
         return false;
     }
     for (u32 i = 0; i < one->count; i++) {

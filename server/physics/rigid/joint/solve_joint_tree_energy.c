@@ -75,6 +75,7 @@ void trees_energy_begin(const Trees *t, i32x8 fits)
     t->keep->energy = inner_energy(t, &w);
     t->keep->velocity = w.velocity;
     t->keep->fits = fits;
+    t->keep->struck = (i32x8){0};
     t->keep->alone = ~(i32x8){0};
     for (u32 i = 1; i < t->own_count; i++) {
         /* Bodies with different gravity. */
@@ -165,7 +166,8 @@ static i32x8 left_alone(const Trees *t, const Whole *w)
     return t->keep->alone & (vec3x8_dot(change, change) <= most);
 }
 
-/* Friction only takes energy: of a tree that has it a gain is removed, and a loss stays. */
+/* Friction and limits only take energy: of a tree that has some, or is at one, a gain is removed,
+ * and a loss stays. */
 void trees_energy_keep(const Trees *t)
 {
     if (!t->flies || !i32x8_any(t->keep->alone)) {
@@ -176,6 +178,7 @@ void trees_energy_keep(const Trees *t)
     f32x8 gain = inner_energy(t, &w) - t->keep->energy, apart = f32x8_set(0.0f);
     i32x8 lanes =
         t->dry ? left_alone(t, &w) & (gain > most) : t->keep->alone & (f32x8_abs(gain) > most);
+    lanes &= (i32x8)(gain > f32x8_set(0.0f)) | ~t->keep->struck;
     if (!i32x8_any(lanes)) {
         return;
     }

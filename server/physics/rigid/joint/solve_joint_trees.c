@@ -38,6 +38,7 @@ Trees joint_trees_of(Rigid *rigid, const TreeGroup *group)
                    .ring = tree->ring,
                    .flies = tree->flies,
                    .dry = tree->dry,
+                   .limited = tree->limited,
                    .own_count = tree->own_count,
                    .fill = tree->fill,
                    .ends = store->ring_ends + tree->body};
@@ -423,6 +424,15 @@ static void trees_back(const Trees *t, i32x8 lanes)
     }
 }
 
+/* See TreeAnswer. */
+static void trees_react(const Trees *t, i32x8 lanes)
+{
+    for (u32 i = 0; i < t->count; i++) {
+        joint_forward(t, i, joint_speed(t, i));
+    }
+    trees_back(t, lanes);
+}
+
 /* A body whose velocity differs from the one stored here was changed by others than its joints; or
  * by their friction, see trees_energy_keep. */
 static void sides_gather(const Trees *t)
@@ -660,6 +670,9 @@ void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
     for (u32 i = 0; i < t.count; i++) {
         joint_apply(&t, i, t.rows[i].impulse);
     }
+    if (t.limited) {
+        trees_limits_warm_start(&t, group);
+    }
     sides_scatter(&t);
 }
 
@@ -746,6 +759,9 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
         }
     }
     trees_answer(&t, ~(i32x8){0}, h);
+    if (t.limited) {
+        trees_limits_solve(&t, group, trees_react, false, h);
+    }
     sides_scatter(&t);
 }
 
@@ -796,10 +812,10 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
         joint_begin(&t, i, shake, h);
     }
     trees_eliminate(&t);
-    for (u32 i = 0; i < t.count; i++) {
-        joint_forward(&t, i, joint_speed(&t, i));
+    trees_react(&t, ~(i32x8){0});
+    if (t.limited) {
+        trees_limits_solve(&t, group, trees_react, true, h);
     }
-    trees_back(&t, ~(i32x8){0});
     if (t.flies) {
         trees_energy_keep(&t);
     }

@@ -61,12 +61,14 @@ static bool list_pins(Soft *soft)
                 soft->pinned[soft->pin_count++] = i;
             }
         }
+        body->first_attachment = attachment;
         for (; attachment < soft->attachment_count &&
                soft->matter[soft->attachments[attachment].particle].body == b;
              attachment++) {
             soft->pinned[soft->pin_count++] = soft->attachments[attachment].particle;
         }
         body->pin_count = soft->pin_count - body->first_pin;
+        body->attachment_count = attachment - body->first_attachment;
     }
     return soft->pinned != NULL;
 }
@@ -120,12 +122,13 @@ static bool may_meet(const Soft *soft, u32 i, OtherThing thing)
            collider->ops->may_meet(collider->of, thing.thing, &particle, soft->tick_s);
 }
 
-static void add_contact(Soft *soft, u32 particle, OtherThing thing)
+static void add_contact(Soft *soft, u32 particle, OtherThing thing, u32 root)
 {
     soft->contacts[soft->contact_count++] =
         (SoftContact){.particle = particle,
                       .thing = thing.thing,
-                      .other = (u16)thing.other,
+                      .other = (u8)thing.other,
+                      .rooted = soft_contact_near_root(soft, thing, root, particle),
                       .mover = soft_others_take(soft, thing.other, thing.thing)};
 }
 
@@ -156,9 +159,8 @@ static void begin_group(Soft *soft, const SoftBody *body, u32 first, u32 end, Co
             if ((!near.inner[s] || soft->matter[i].inner) &&
                 soft_point_in(near.bounds[s], soft->points[i].position, margin) &&
                 may_meet(soft, i, near.of[s]) &&
-                (near.root[s] == SOFT_NONE ||
-                 !soft_contact_is_rooted(soft, near.of[s], near.root[s], i))) {
-                add_contact(soft, i, near.of[s]);
+                !soft_contact_is_rooted(soft, near.of[s], near.root[s], i)) {
+                add_contact(soft, i, near.of[s], near.root[s]);
             }
         }
     }

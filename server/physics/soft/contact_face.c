@@ -110,9 +110,13 @@ static Vec3 plane_of(const Soft *soft, const u32 point[3])
     return vec3_normalize_or(vec3_cross(ab, ac), vec3_zero());
 }
 
-static void add_face(Soft *soft, const SoftBody *body, const u32 point[3], OtherThing thing)
+static void add_face(Soft *soft, const SoftBody *body, const u32 point[3], OtherThing thing,
+                     u32 root)
 {
     ContactBody of;
+    bool rooted = soft_contact_near_root(soft, thing, root, point[0]) ||
+                  soft_contact_near_root(soft, thing, root, point[1]) ||
+                  soft_contact_near_root(soft, thing, root, point[2]);
     if (!describe(soft, thing.other, thing.thing, &of) ||
         !memory_grow((void **)&soft->faces, &soft->face_capacity, soft->face_count + of.parts,
                      sizeof *soft->faces)) {
@@ -125,6 +129,7 @@ static void add_face(Soft *soft, const SoftBody *body, const u32 point[3], Other
                          .part = part,
                          .thin = of.thickness,
                          .mover = soft_others_take(soft, thing.other, thing.thing),
+                         .rooted = rooted,
                          .body = (u32)(body - soft->bodies)};
         ShapePose pose = pose_of(soft, &face);
         Vec3 off = vec3_sub(inside_of(&pose), soft->points[point[0]].position);
@@ -136,9 +141,9 @@ static void add_face(Soft *soft, const SoftBody *body, const u32 point[3], Other
 
 static bool is_rooted(const Soft *soft, OtherThing thing, u32 root, const u32 point[3])
 {
-    return root != SOFT_NONE && (soft_contact_is_rooted(soft, thing, root, point[0]) ||
-                                 soft_contact_is_rooted(soft, thing, root, point[1]) ||
-                                 soft_contact_is_rooted(soft, thing, root, point[2]));
+    return soft_contact_is_rooted(soft, thing, root, point[0]) ||
+           soft_contact_is_rooted(soft, thing, root, point[1]) ||
+           soft_contact_is_rooted(soft, thing, root, point[2]);
 }
 
 /* Those of the bodies within the bounds that meet faces. */
@@ -178,7 +183,7 @@ static void begin_group(Soft *soft, const SoftBody *body, u32 first, u32 end, Co
             Bounds of = soft_other_bounds(soft, near[s].other, near[s].thing);
             u32 root = soft_contact_root(soft, body, near[s], roots);
             if (overlap(&bounds, &of) && !is_rooted(soft, near[s], root, point)) {
-                add_face(soft, body, point, near[s]);
+                add_face(soft, body, point, near[s], root);
             }
         }
     }
@@ -310,13 +315,21 @@ static void find_clearance(Soft *soft, SoftFace *face)
     Vec3 at = vec3_add(quat_rotate(motion.orientation, face->local), motion.centre);
     face->clearance = soft->bodies[face->body].def.thickness;
     face->pinched = 0;
+    f32 between = 0.0f;
     for (u32 k = 0; k < 3; k++) {
         Vec3 off = vec3_sub(soft->points[face->point[k]].position, at);
         f32 distance = vec3_dot(off, face->normal);
+        between += face->weight[k] * distance;
+        if (face->rooted != 0) {
+            face->keep[k] = f32_min(face->keep[k], f32_max(distance, 0.0f));
+        }
         f32 clearance =
             soft_contact_capacity(soft, face->point[k], face->normal, distance, &face->pinched);
         face->keep[k] = f32_min(face->keep[k], clearance);
         face->clearance = f32_min(face->clearance, clearance);
+    }
+    if (face->rooted != 0) {
+        face->clearance = f32_min(face->clearance, f32_max(between, 0.0f));
     }
 }
 
@@ -402,6 +415,13 @@ static void rub(const FaceThing *of, const FacePoint *point, const ContactPlace 
     }
 }
 
+/* Friction that holds a rope where it comes out of the body would jam it there, overlong, and let
+ * go of it all at once. */
+static bool slides(const SoftFace *face)
+{
+    return face->rooted != 0 && face->point[1] == face->point[2];
+}
+
 /* Returns how much too near the two would have come within the step, m. */
 static f32 solve_place(const FaceThing *of, const FacePoint *point)
 {
@@ -431,7 +451,7 @@ static f32 solve_place(const FaceThing *of, const FacePoint *point)
     if (apart > 0.0f) {
         push_apart(of, point, &place, apart);
     }
-    if (push > 0.0f && point->keep > 0.0f) {
+    if (push > 0.0f && point->keep > 0.0f && !slides(face)) {
         /* The push has turned the body. */
         Vec3 slip = vec3_add_scaled(against, normal.approach, face->normal);
         motion = motion_of(of);

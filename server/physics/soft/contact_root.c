@@ -19,6 +19,29 @@ static f32 distance_to(const Soft *soft, OtherThing thing, Vec3 point, f32 reach
                : INFINITY;
 }
 
+/* The attachment behind a pin of the body, if it is to the thing; or NULL. */
+static const SoftAttachment *attachment_to(const Soft *soft, const SoftBody *body, u32 pin,
+                                           OtherThing thing)
+{
+    u32 fixed = body->pin_count - body->attachment_count;
+    if (pin < fixed || thing.other != soft->holder) {
+        return NULL;
+    }
+    const SoftAttachment *held = &soft->attachments[body->first_attachment + pin - fixed];
+    return held->body.slot == thing.thing && soft_holds(soft, held) ? held : NULL;
+}
+
+/* Of a pin of the body: where the thing holds it, or where it is. */
+static Vec3 pin_place(const Soft *soft, const SoftBody *body, u32 pin, OtherThing thing)
+{
+    const SoftAttachment *held = attachment_to(soft, body, pin, thing);
+    if (held == NULL) {
+        return soft->points[soft->pinned[body->first_pin + pin]].position;
+    }
+    ContactMotion motion = soft_motion_of(soft, thing.other, thing.thing);
+    return vec3_add(motion.centre, quat_rotate(motion.orientation, held->local));
+}
+
 u32 soft_contact_root(const Soft *soft, const SoftBody *body, OtherThing thing, ContactRoots *roots)
 {
     for (u32 i = 0; i < roots->count; i++) {
@@ -28,10 +51,9 @@ u32 soft_contact_root(const Soft *soft, const SoftBody *body, OtherThing thing, 
     }
     u32 root = SOFT_NONE, pins = soft_bodies_of(soft, thing.other) != NULL ? body->pin_count : 0;
     for (u32 i = 0; i < pins && root == SOFT_NONE; i++) {
-        u32 particle = soft->pinned[body->first_pin + i];
         Vec3 n;
-        f32 distance = distance_to(soft, thing, soft->points[particle].position, 0.0f, &n);
-        root = distance < 0.0f ? particle : SOFT_NONE;
+        f32 distance = distance_to(soft, thing, pin_place(soft, body, i, thing), 0.0f, &n);
+        root = distance < 0.0f ? soft->pinned[body->first_pin + i] : SOFT_NONE;
     }
     if (roots->count < PL_COUNT(roots->of)) {
         roots->of[roots->count] = thing;
@@ -42,14 +64,15 @@ u32 soft_contact_root(const Soft *soft, const SoftBody *body, OtherThing thing, 
 
 /* Is a particle pinned inside so close to its exit point that it cannot get a radius away from
  * the surface there, which is at `distance` from it along the normal? */
-static bool is_held_near(const Soft *soft, u32 particle, f32 across, f32 distance, Vec3 normal)
+static bool is_held_near(const Soft *soft, OtherThing thing, u32 particle, f32 across, f32 distance,
+                         Vec3 normal)
 {
     const SoftBody *body = &soft->bodies[soft->matter[particle].body];
     f32 radius = soft->matter[particle].radius;
     for (u32 i = 0; i < body->pin_count; i++) {
         u32 pin = soft->pinned[body->first_pin + i];
         f32 away = vec3_distance(soft->rest[particle], soft->rest[pin]);
-        Vec3 out = vec3_sub(soft->points[particle].position, soft->points[pin].position);
+        Vec3 out = vec3_sub(soft->points[particle].position, pin_place(soft, body, i, thing));
         if (!(away > 0.5f * across + radius) && away <= vec3_dot(out, normal) - distance + radius) {
             return true;
         }
@@ -57,17 +80,47 @@ static bool is_held_near(const Soft *soft, u32 particle, f32 across, f32 distanc
     return false;
 }
 
-bool soft_contact_is_rooted(const Soft *soft, OtherThing thing, u32 root, u32 particle)
+/* Its anchor alone places it: contact would only work against that. */
+static bool is_attached(const Soft *soft, OtherThing thing, u32 particle)
+{
+    const SoftBody *body = &soft->bodies[soft->matter[particle].body];
+    for (u32 i = body->pin_count - body->attachment_count; i < body->pin_count; i++) {
+        if (soft->pinned[body->first_pin + i] == particle &&
+            attachment_to(soft, body, i, thing) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static f32 size_of(const Soft *soft, OtherThing thing)
 {
     Bounds bounds = soft_other_bounds(soft, thing.other, thing.thing);
-    f32 across = vec3_length(vec3_sub(bounds.max, bounds.min));
+    return vec3_length(vec3_sub(bounds.max, bounds.min));
+}
+
+bool soft_contact_near_root(const Soft *soft, OtherThing thing, u32 root, u32 particle)
+{
+    return root != SOFT_NONE &&
+           !(vec3_distance(soft->rest[particle], soft->rest[root]) > size_of(soft, thing));
+}
+
+bool soft_contact_is_rooted(const Soft *soft, OtherThing thing, u32 root, u32 particle)
+{
+    if (is_attached(soft, thing, particle)) {
+        return true;
+    }
+    if (root == SOFT_NONE) {
+        return false;
+    }
+    f32 across = size_of(soft, thing);
     f32 radius = soft->matter[particle].radius;
     Vec3 normal;
     f32 distance = distance_to(soft, thing, soft->points[particle].position, radius, &normal);
     if (distance < 0.0f) {
         return !(vec3_distance(soft->rest[particle], soft->rest[root]) > across);
     }
-    return distance < radius && is_held_near(soft, particle, across, distance, normal);
+    return distance < radius && is_held_near(soft, thing, particle, across, distance, normal);
 }
 
 /* ---- pinched particles ---- */
@@ -88,7 +141,8 @@ void soft_contact_find_clearance(Soft *soft)
     for (u32 i = 0; i < soft->contact_count; i++) {
         SoftContact *contact = &contacts[i];
         f32 radius = soft->matter[contact->particle].radius;
-        contact->keep = radius;
+        contact->keep =
+            contact->rooted != 0 ? f32_min(radius, f32_max(contact->distance, 0.0f)) : radius;
         contact->pinched = 0;
         for (u32 k = i; k > 0 && contacts[k - 1].particle == contact->particle; k--) {
             SoftContact *other = &contacts[k - 1];

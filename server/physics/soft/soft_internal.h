@@ -86,11 +86,12 @@ typedef struct SoftBody {
     f32 mass_kg;
     u32 ring;        /* its first segments, around the gas of a ball in two dimensions; else 0 */
     f32 rest_volume; /* m³ inside, by soft_volume_by; of a ring m² */
-    u32 first_pin, pin_count; /* in pinned */
-    bool fixed;               /* in this step: something immovable holds some of it */
-    bool spare;               /* it may be absent */
-    bool rotates;             /* in this step: no point is pinned; then: */
-    Vec3 momentum;            /* kg m²/s about its centre, before its constraints */
+    u32 first_pin, pin_count;               /* in pinned */
+    u32 first_attachment, attachment_count; /* the last of its pins, in this order */
+    bool fixed;                             /* in this step: something immovable holds some of it */
+    bool spare;                             /* it may be absent */
+    bool rotates;                           /* in this step: no point is pinned; then: */
+    Vec3 momentum;                          /* kg m²/s about its centre, before its constraints */
 } SoftBody;
 
 typedef struct SoftAttachment {
@@ -117,7 +118,8 @@ typedef struct SoftBearing {
 typedef struct SoftContact {
     u32 particle, thing;
     u32 mover;    /* SOFT_NONE: the thing is static and gets no impulses */
-    u16 other;    /* index of the thing's collider */
+    u8 other;     /* index of the thing's collider */
+    u8 rooted;    /* so near a root in the thing that it may grow out here: it is not pushed out */
     u8 near;      /* in this substep */
     u8 pinched;   /* in this substep: another thing near holds the particle from the other side */
     f32 pressed;  /* N s, impulse in this step along: */
@@ -138,7 +140,8 @@ typedef struct SoftFace {
                         earlier substep; or 0 */
     f32 side;         /* of the triangle, where the body was at the start of the tick; 0: none */
     u16 pinched;      /* in this substep: another body near holds a corner from the other side */
-    u16 near;         /* in this substep; then: */
+    u8 rooted;        /* as of a contact, of one of its corners */
+    u8 near;          /* in this substep; then: */
     f32 weight[3];    /* of the corners */
     Vec3 normal;      /* from the body */
     Vec3 local;       /* m, the body's nearest point, in its centre-of-mass frame */
@@ -442,7 +445,8 @@ void soft_contact_solve(Soft *soft, f32 h);
 Vec3 soft_contact_hold_speed(const Soft *soft, const SoftAttachment *held, Vec3 position, f32 h);
 
 /* A pinned particle inside a body is a root from which the rest grows out: inside, only pins
- * determine its position, and contact would work against them for ever. */
+ * determine its position, and contact would work against them for ever. Of a particle attached to
+ * the body its anchor counts: one that was torn off it by a blow must get back. */
 typedef struct ContactRoots {
     u32 count;
     OtherThing of[32];
@@ -452,9 +456,13 @@ typedef struct ContactRoots {
  * body and tick. */
 u32 soft_contact_root(const Soft *soft, const SoftBody *body, OtherThing thing,
                       ContactRoots *roots);
-/* Is the particle inside the thing, and by the rest shape near enough to the root to grow out of
- * it? Or too near to a pin inside to get a thickness away? */
+/* Is the particle attached to the thing? Or inside of it, and by the rest shape near enough to the
+ * root (if any) to grow out of it, or too near to a pin inside to get a thickness away? */
 bool soft_contact_is_rooted(const Soft *soft, OtherThing thing, u32 root, u32 particle);
+/* Is it by the rest shape near enough to the root, if there is one, to grow out of the thing? Where
+ * a taut rope comes out along the normal, contact that pushed it a thickness away would stretch it,
+ * and gain energy again and again: it only may not come nearer. */
+bool soft_contact_near_root(const Soft *soft, OtherThing thing, u32 root, u32 particle);
 
 /* Limits the distances kept by particles that two things near in this substep pinch. */
 void soft_contact_find_clearance(Soft *soft);

@@ -43,8 +43,8 @@ void advect_correct(const Advect *advect, Jobs *jobs);
 typedef struct Flux {
     const AirGrid *grid;
     const f32 *velocity[3];
-    f32 scale; /* as above; faces are limited to one cell per step */
-    f32 most;  /* greatest amount, either sign */
+    f32 scale;       /* as above; faces are limited to one cell per step */
+    f32 least, most; /* amounts; in extreme flows they are cut off there */
     u32 axis;
     f32 *cells;     /* carried; ghosts hold what comes in, two along the axis */
     f32 *fluxes;    /* scratch */

@@ -124,7 +124,8 @@ static void cells_span(void *context, const AirSpan *span, u32 index)
     i32 step = step_of(grid, flux->axis);
     bool last = flux->axis + 1 == grid->dims;
     /* Smaller amounts would become subnormal numbers, which are slow on most processors. */
-    f32x8 most = f32x8_set(flux->most), least = f32x8_set(least_amount);
+    f32x8 most = f32x8_set(flux->most), lowest = f32x8_set(flux->least);
+    f32x8 least = f32x8_set(least_amount);
     i32 filled[2];
     air_span_marked(grid, span, flux->full, filled);
     for (i32 z = span->z0; z < span->z1; z++) {
@@ -139,7 +140,7 @@ static void cells_span(void *context, const AirSpan *span, u32 index)
                 f32x8 amount = here * volume(flux, flux->axis, at) - (high - low);
                 f32x8 after = last ? f32x8_set(1.0f) : volume(flux, flux->axis + 1, at);
                 f32x8 value = amount / after;
-                value = f32x8_max(f32x8_min(value, most), -most); /* bounded in extreme flows */
+                value = f32x8_max(f32x8_min(value, most), lowest);
                 value = f32x8_and(f32x8_abs(value) > least, value);
                 f32x8_store(flux->cells + at, value);
             }

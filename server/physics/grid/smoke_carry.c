@@ -26,6 +26,111 @@ static Advect advect_of(const Smoke *smoke, u32 place)
     return advect;
 }
 
+/* ---- momentum ---- */
+
+/* Steps that trace back do not keep the sum of what they carry. Where nothing flows through sides
+ * and the axis is periodic, that is momentum which only bodies and walls along it may take: what is
+ * missing is given back, shared by how much the step changed each cell, so that air at rest stays
+ * so. */
+typedef struct Balance {
+    Smoke *smoke;
+    u32 axis;
+    f32 part; /* of each cell's change that is added, −1..1 */
+} Balance;
+
+SIMD_INLINE f64 sum_wide(f32x8 v)
+{
+    f64 sum = 0.0;
+    for (u32 l = 0; l < SIMD_LANES; l++) {
+        sum += (f64)v[l];
+    }
+    return sum;
+}
+
+/* Sum of the change, or of its size. */
+static f64 change_of(Smoke *smoke, const AirSpan *span, u32 c, bool size)
+{
+    const AirGrid *grid = &smoke->grid;
+    f64 sum = 0.0;
+    for (i32 z = span->z0; z < span->z1; z++) {
+        for (i32 y = span->y0; y < span->y1; y++) {
+            for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
+                i32 at = air_at(grid, x, y, z);
+                f32x8 change =
+                    f32x8_load(smoke->next[c] + at) - f32x8_load(smoke->velocity[c] + at);
+                sum += sum_wide(size ? f32x8_abs(change) : change);
+            }
+        }
+    }
+    return sum;
+}
+
+static void change_span(void *context, const AirSpan *span, u32 index)
+{
+    const Balance *balance = (const Balance *)context;
+    Smoke *smoke = balance->smoke;
+    smoke->pressure.sums[index] = change_of(smoke, span, balance->axis, false);
+}
+
+static void size_span(void *context, const AirSpan *span, u32 index)
+{
+    const Balance *balance = (const Balance *)context;
+    Smoke *smoke = balance->smoke;
+    smoke->pressure.sums[index] = change_of(smoke, span, balance->axis, true);
+}
+
+static void balance_span(void *context, const AirSpan *span, u32 index)
+{
+    PL_UNUSED(index);
+    const Balance *balance = (const Balance *)context;
+    const AirGrid *grid = &balance->smoke->grid;
+    f32x8 part = f32x8_set(balance->part);
+    for (i32 z = span->z0; z < span->z1; z++) {
+        for (i32 y = span->y0; y < span->y1; y++) {
+            for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
+                i32 at = air_at(grid, x, y, z);
+                f32 *to = balance->smoke->next[balance->axis] + at;
+                f32x8 now = f32x8_load(to);
+                f32x8 change = now - f32x8_load(balance->smoke->velocity[balance->axis] + at);
+                f32x8_store(to, now + part * f32x8_abs(change));
+            }
+        }
+    }
+}
+
+static f64 sum_spans(Smoke *smoke, AirLoop *loop, Balance *balance)
+{
+    f64 sum = 0.0;
+    air_each(&smoke->grid, smoke->jobs, loop, balance);
+    for (u32 s = 0; s < smoke->grid.span_count; s++) {
+        sum += smoke->pressure.sums[s];
+    }
+    return sum;
+}
+
+static void keep_momentum(Smoke *smoke, u32 c)
+{
+    const AirGrid *grid = &smoke->grid;
+    bool closed = grid->sides[2 * c] == AIR_PERIODIC;
+    for (u32 s = 0; s < 2 * grid->dims; s++) {
+        closed = closed && grid->sides[s] != AIR_OPEN;
+    }
+    if (!closed) {
+        return;
+    }
+    /* Once more for what rounding left. */
+    for (u32 pass = 0; pass < 2; pass++) {
+        Balance balance = {smoke, c, 0.0f};
+        f64 gained = sum_spans(smoke, change_span, &balance);
+        f64 size = sum_spans(smoke, size_span, &balance);
+        if (!(size > 0.0)) {
+            return;
+        }
+        balance.part = (f32)(-gained / size);
+        air_each(grid, smoke->jobs, balance_span, &balance);
+    }
+}
+
 void smoke_carry_velocity(Smoke *smoke)
 {
     bool corrected = smoke->def.options.advection == SMOKE_MACCORMACK;
@@ -43,6 +148,7 @@ void smoke_carry_velocity(Smoke *smoke)
             advect.to[0] = smoke->next[c];
             advect_correct(&advect, smoke->jobs);
         }
+        keep_momentum(smoke, c);
         smoke_sides(smoke, c, smoke->next[c], after);
     }
     for (u32 c = 0; c < smoke->grid.dims; c++) {
@@ -99,15 +205,31 @@ static void drift(Smoke *smoke, u32 first, u32 count)
     }
 }
 
-static void flow(Smoke *smoke, f32 *field, const u8 *full)
+/* Whether air is made or blown through walls, which pressure cannot always make room for: then
+ * fluxes may take more out of a cell than there is. */
+static bool makes_room(const Smoke *smoke)
 {
+    bool any = smoke->burns && smoke->def.options.expansion > 0.0f;
+    for (u32 s = 0; s < 2 * smoke->grid.dims; s++) {
+        any = any || vec3_length_squared(smoke->def.sides[s].velocity) > 0.0f;
+    }
+    return any || smoke->residual > 10.0f * smoke->def.options.tolerance;
+}
+
+static void flow(Smoke *smoke, SmokeField number)
+{
+    f32 *field = smoke->field[number];
+    const u8 *full = smoke->full[number];
     f32 courant = smoke->speed * smoke->tick_s / smoke->def.spacing;
     f32 wanted = courant / courant_most;
     u32 steps = wanted >= (f32)FLUX_STEPS_MAX ? FLUX_STEPS_MAX : (u32)wanted + 1;
+    bool cut = number != SMOKE_TEMPERATURE && (steps == FLUX_STEPS_MAX || makes_room(smoke));
+    f32 least = cut ? 0.0f : -SMOKE_FILL_MAX;
     for (u32 k = 0; k < steps; k++) {
         for (u32 axis = 0; axis < smoke->grid.dims; axis++) {
             Flux flux = {.grid = &smoke->grid,
                          .scale = smoke->tick_s / ((f32)steps * smoke->def.spacing),
+                         .least = least,
                          .most = SMOKE_FILL_MAX,
                          .axis = axis,
                          .full = steps <= FLUX_STEPS_NEAR ? full : NULL,
@@ -130,7 +252,7 @@ void smoke_carry_fields(Smoke *smoke)
         drift(smoke, f, together);
     }
     for (u32 f = 0; f < fields && !smoke->def.options.drifts; f++) {
-        flow(smoke, smoke->field[f], smoke->full[f]);
+        flow(smoke, (SmokeField)f);
     }
 }
 

@@ -159,7 +159,8 @@ int world_source_open(WorldSource *s, const char *path, ErrorText *error)
                          (unsigned long long)(most >> 20));
     }
     int before;
-    bool first = thread_go_first(&before); /* as the thread whose loops they work on */
+    /* As the thread whose loops they work on. */
+    bool first = !s->options.fast && thread_go_first(&before);
     s->jobs = jobs_create(u32_max(s->options.threads, 1));
     if (first) {
         thread_go_back(before);

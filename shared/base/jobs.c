@@ -74,8 +74,7 @@ struct Jobs {
     _Atomic u32 waiters;            /* threads asleep on `done` or about to sleep */
     _Atomic u32 stop;
 
-    cpu_set_t allowed; /* processors of the process when the pool was made */
-    int owner_cpu;     /* that workers keep off; -1: none */
+    int owner_cpu; /* that workers keep off; -1: none */
     u32 threads;
     u32 spin_pauses, steal_pauses;
     Worker workers[THREADS_MAX];   /* [threads]; 0 is the owner */
@@ -380,9 +379,6 @@ Jobs *jobs_create(u32 threads)
     memset(jobs, 0, sizeof *jobs);
     jobs->threads = 1;
     jobs->owner_cpu = -1;
-    if (sched_getaffinity(0, sizeof jobs->allowed, &jobs->allowed) != 0) {
-        CPU_ZERO(&jobs->allowed);
-    }
     /* With fewer cores than threads a spinning thread blocks the one that it waits for. */
     bool capacity = sysconf(_SC_NPROCESSORS_ONLN) >= (long)threads;
     jobs->spin_pauses = capacity ? SPIN_PAUSES : 0;
@@ -416,10 +412,11 @@ void jobs_destroy(Jobs *jobs)
 static void keep_off_owner(Jobs *jobs)
 {
     int cpu = sched_getcpu();
-    if (cpu < 0 || cpu == jobs->owner_cpu || CPU_COUNT(&jobs->allowed) < (int)jobs->threads) {
-        return;
+    cpu_set_t others;
+    if (cpu < 0 || cpu == jobs->owner_cpu || sched_getaffinity(0, sizeof others, &others) != 0 ||
+        CPU_COUNT(&others) < (int)jobs->threads) {
+        return; /* also where an operator bound the owner to a few: so are its workers */
     }
-    cpu_set_t others = jobs->allowed;
     CPU_CLR(cpu, &others);
     for (u32 i = 1; i < jobs->threads; i++) {
         /* If this fails, workers are where they were. */

@@ -159,8 +159,8 @@ static void write_times(Page *page, Host *host)
         write_costs(page, "plenum_tick_cost_seconds",
                     "Cost of a tick, quantiles since the start (within 3 %).", &times.costs);
         write_costs(page, "plenum_tick_cpu_seconds",
-                    "The same while its thread had a processor: what the cost is beyond that, "
-                    "other programs took.",
+                    "Processor time of the simulation thread in a tick, quantiles since the start "
+                    "(within 3 %).",
                     &times.processor);
         family(page, name, "histogram", "Cost of a tick, by what it went into.");
         for (u32 i = 0; i < TICK_PHASES; i++) {

@@ -1,7 +1,8 @@
 /*
  * source_world_save.c: a running world is saved to a file, or becomes a saved one. The simulation
  * takes the image between two ticks; a thread of its own compresses and writes it, because a disk
- * may take seconds. Loading is the simulation's: the world stands still meanwhile.
+ * may take seconds. Loading is the simulation's: the world stands still meanwhile. Images to rewind
+ * to stay in memory (rewind.h).
  */
 #include "server/host/source_world_internal.h"
 #include "shared/base/clock.h"

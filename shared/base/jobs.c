@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 enum {
-    /* Pauses before sleeping, some 50 µs: longer than the gaps between the loops of one tick. */
+    /* Pauses before sleeping, some 50 µs: as long as waking takes. */
     SPIN_PAUSES = 2500,
     /* The same while the pool is held, some milliseconds: in case its owner is not scheduled. */
     HELD_PAUSES = 100000,
@@ -407,15 +407,16 @@ void jobs_destroy(Jobs *jobs)
     free(jobs);
 }
 
-/* After a sleep Linux may wake a worker on the very processor that wakes it (its search for an idle
- * one is cut short on small machines): the worker then spins where its owner should run. */
+/* After a sleep Linux may wake a worker on the very processor that wakes it, although another is
+ * idle (seen on virtual machines that pack threads): the worker then spins where its owner should
+ * run. */
 static void keep_off_owner(Jobs *jobs)
 {
     int cpu = sched_getcpu();
     cpu_set_t others;
     if (cpu < 0 || cpu == jobs->owner_cpu || sched_getaffinity(0, sizeof others, &others) != 0 ||
         CPU_COUNT(&others) < (int)jobs->threads) {
-        return; /* also where an operator bound the owner to a few: so are its workers */
+        return; /* also if the owner was bound to fewer processors than there are threads */
     }
     CPU_CLR(cpu, &others);
     for (u32 i = 1; i < jobs->threads; i++) {

@@ -40,9 +40,11 @@ void jobs_run_phases(Jobs *jobs, JobsPhase *phases, u32 phase_count, JobsPhaseLo
                      void *context);
 /* From here to jobs_release the workers stay awake between loops (for some milliseconds at most):
  * to be put around a tick, whose loops are some 100 µs apart. Waking a thread costs up to that much
- * on an idle machine, so two threads would be slower than one. As many as the loops
- * since the last jobs_hold could use are woken at once. NULL is fine. */
+ * on an idle machine, so two threads would be slower than one. As many as the loops since the last
+ * jobs_hold could use are woken at once, and all keep off the caller's processor if there are
+ * others for them. Only the thread that owns the pool may call it; NULL is fine. */
 void jobs_hold(Jobs *jobs);
+/* Lets the workers sleep again when they have nothing to do. NULL is fine. */
 void jobs_release(Jobs *jobs);
 /* A grain of about `least` or more that gives each worker an equal small number of ranges: for
  * short loops whose results do not depend on the partition. */

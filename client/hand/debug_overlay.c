@@ -176,7 +176,7 @@ static void tint_soft_bodies_asleep(DebugOverlay *overlay, const Entity *entitie
         return;
     }
     RodsWorld world = world_of(overlay);
-    rods_scalars(&world, "softs", scene->soft_count, awake);
+    rods_scalars(&world, "soft_bodies", scene->soft_count, awake);
     for (u32 i = 0; i < scene->soft_count; i++) {
         u32 id = scene->body_count + i + 1, index = index_of(entities, count, id);
         if (awake[i] < 0.5f && index < count && entities[index].id == id &&

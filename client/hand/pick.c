@@ -230,8 +230,8 @@ bool pick_ray(Connection *connection, Ray ray, f32 max_m, Pick *pick)
     const Entity *entities = connection_entities(connection, &count, NULL);
     for (u32 i = 0; i < count; i++) {
         u8 kind = world.fields->fields[entities[i].field].kind;
-        AppearanceKind look = entities[i].appearance.kind;
-        if (picks[kind] != NULL && look != APPEARANCE_NONE && look != APPEARANCE_BILLBOARDS) {
+        AppearanceKind drawn = entities[i].appearance.kind;
+        if (picks[kind] != NULL && drawn != APPEARANCE_NONE && drawn != APPEARANCE_BILLBOARDS) {
             picks[kind](&world, &entities[i], ray, pick);
         }
     }

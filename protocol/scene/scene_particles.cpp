@@ -150,16 +150,18 @@ bool Builder::particle_appearance(const JsonPath &at, const fb::ParticleSystem *
                                   SceneParticles *out)
 {
     Appearance *appearance = &out->appearance;
-    if (in->look() > fb::ParticleLook::MAX) {
-        return fail(at, "look",
+    if (in->appearance() > fb::ParticleAppearance::MAX) {
+        return fail(at, "appearance",
                     "unknown; one of ball, grain, dot, spark, smoke, snowflake, drop, "
                     "ring, flame");
     }
-    default_appearance(appearance, in->look() == fb::ParticleLook::ball    ? APPEARANCE_SPRITES
-                                   : in->look() == fb::ParticleLook::grain ? APPEARANCE_GRAINS
+    default_appearance(appearance,
+                       in->appearance() == fb::ParticleAppearance::ball    ? APPEARANCE_SPRITES
+                       : in->appearance() == fb::ParticleAppearance::grain ? APPEARANCE_GRAINS
                                                                            : APPEARANCE_BILLBOARDS);
     if (appearance->kind == APPEARANCE_BILLBOARDS) {
-        appearance->image = (BillboardImage)((u32)in->look() - (u32)fb::ParticleLook::dot);
+        appearance->image =
+            (BillboardImage)((u32)in->appearance() - (u32)fb::ParticleAppearance::dot);
     }
     if (!color(at, "color", in->color(), appearance->color)) {
         return false;

@@ -1,4 +1,4 @@
-// scene_water.cpp: water on a grid: extent, basins, springs, gauges, look.
+// scene_water.cpp: water on a grid: extent, basins, springs, gauges, appearance.
 #include "protocol/scene/scene_builder_cpp.h"
 
 namespace plenum

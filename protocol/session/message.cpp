@@ -377,7 +377,7 @@ bool from_wire(Checker &c, const wire::Entity &w, Entity &e)
         !c.whole(w.first(), 0, FIELD_ELEMENTS_MAX, "entity first") ||
         !c.whole(w.count(), 0, FIELD_ELEMENTS_MAX, "entity count") ||
         !c.number(w.mass(), 0.0f, HUGE_NUMBER, "entity mass") ||
-        !c.whole(w.appearance(), 0, APPEARANCE_KIND_COUNT - 1, "entity look") ||
+        !c.whole(w.appearance(), 0, APPEARANCE_KIND_COUNT - 1, "entity appearance") ||
         !c.whole(w.pattern(), 0, PATTERN_COUNT - 1, "entity pattern") ||
         !c.number(w.roughness(), 0.0f, 1.0f, "entity roughness") ||
         !c.number(w.radius(), 0.0f, EXTENT, "entity radius") ||
@@ -770,7 +770,7 @@ bool body_from_wire(Checker &c, const wire::Message &w, Message &m, Storage &sto
         return true;
     case MESSAGE_DEBUG_SUBSCRIBE:
         m.debug_subscribe.mask = w.body_as_DebugSubscribe()->mask();
-        return c.whole(m.debug_subscribe.mask, 0, DEBUG_ALL, "watch mask");
+        return c.whole(m.debug_subscribe.mask, 0, DEBUG_ALL, "debug mask");
     case MESSAGE_DEBUG:
         return debug_from_wire(c, *w.body_as_Debug(), m.debug, storage);
     case MESSAGE_BULK:

@@ -237,10 +237,20 @@ size_t distance(const std::string &a, const std::string &b)
     return row[b.size()];
 }
 
+// Keys of older versions.
+const struct {
+    const char *before, *now;
+} renamed[] = {{"softs", "soft_bodies"}, {"spin", "angular_velocity"}, {"look", "appearance"}};
+
 std::string known_fields(const flatbuffers::StructDef *table, const std::string &wrong)
 {
     if (table == nullptr) {
         return "see protocol/scene/scene.fbs";
+    }
+    for (const auto &key : renamed) {
+        if (wrong == key.before && table->fields.Lookup(key.now) != nullptr) {
+            return "it is now \"" + std::string(key.now) + "\"";
+        }
     }
     std::string all;
     for (const flatbuffers::FieldDef *field : table->fields.vec) {

@@ -34,7 +34,7 @@ typedef struct ExportThing {
     u32 *indices;                     /* [index_count]; SURFACE: 3 a triangle, counter-clockwise
                                          from outside; LINES: 2 a segment */
     u32 index_count;
-    bool visible;     /* has a look: a shape, triangles, ... */
+    bool visible;     /* has an appearance: a shape, triangles, ... */
     bool moves;       /* BODY: its pose changes while it is there */
     bool comes, goes; /* it is missing in some picture before, after it is there */
     bool seen;        /* there in some picture */

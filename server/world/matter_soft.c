@@ -93,7 +93,7 @@ static void declare_states(Matter *matter)
 {
     MatterSoft *m = soft_of(matter);
     FieldDesc field = {.kind = FIELD_SCALARS,
-                       .name = "softs",
+                       .name = "soft_bodies",
                        .channels = 1,
                        .capacity = scene_of(m)->soft_count,
                        .quantum = 1.0f};

@@ -1,5 +1,6 @@
 /*
- * ball.h: a particle as a collider: a ball without spin, so that impulses act through both centres.
+ * ball.h: a particle as a collider: a ball that does not rotate, so that impulses act through both
+ * centres.
  * What all colliders made of particles answer (contact.h), given one of them.
  * Layer: server/physics/contact.
  */

@@ -73,7 +73,7 @@ void particle_contacts_solve(ParticleContacts *contacts, const ParticleSet *set,
 /* After the last step of a substep. */
 void particle_contacts_end(ParticleContacts *contacts);
 
-/* ---- particles as what others meet: balls without spin, so they do not rub ---- */
+/* ---- particles as what others meet: balls that do not rotate, so they do not rub ---- */
 
 typedef struct ParticleBalls {
     ContactLag lag;

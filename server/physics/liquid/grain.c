@@ -150,8 +150,8 @@ static void load_surface_speeds(Liquid *liquid)
 {
     Grains *grains = liquid->contacts;
     for (u32 i = 0; i < liquid->items; i++) {
-        Vec3 spin = grains->surface_speeds[liquid->slot_of[i]];
-        grains->surface_speed[i] = (Four){spin.x, spin.y, spin.z, 0.0f};
+        Vec3 surface_speed = grains->surface_speeds[liquid->slot_of[i]];
+        grains->surface_speed[i] = (Four){surface_speed.x, surface_speed.y, surface_speed.z, 0.0f};
     }
     for (u32 i = liquid->items; i < liquid->items + LIQUID_PAD; i++) {
         grains->surface_speed[i] = (Four){0.0f, 0.0f, 0.0f, 0.0f};
@@ -164,11 +164,12 @@ static void store_surface_speeds(Liquid *liquid)
     Grains *grains = liquid->contacts;
     for (u32 k = 0; k < grains->count; k++) {
         u32 i = grains->items[k];
-        Vec3 spin = vec3_of(&grains->surface_speed[i]);
-        f32 size = vec3_length(spin);
-        spin = size > SPEED_MAX_M_S ? vec3_scale(spin, SPEED_MAX_M_S / size) : spin;
+        Vec3 surface_speed = vec3_of(&grains->surface_speed[i]);
+        f32 size = vec3_length(surface_speed);
+        surface_speed =
+            size > SPEED_MAX_M_S ? vec3_scale(surface_speed, SPEED_MAX_M_S / size) : surface_speed;
         bool good = liquid_awake(liquid) && size - size == 0.0f;
-        grains->surface_speeds[grains->slot_of[i]] = good ? spin : vec3_zero();
+        grains->surface_speeds[grains->slot_of[i]] = good ? surface_speed : vec3_zero();
     }
 }
 

@@ -22,13 +22,14 @@ enum {
 };
 /* Contact is looked for this far beyond touch, in diameters; part of it may be moved before the
  * next search. */
-#define GRAIN_SKIN    0.1f
+#define GRAIN_SKIN            0.1f
 /* Size of a cell of the grid, in diameters: the farthest that a search sees. */
-#define GRAIN_CELL    1.5f
+#define GRAIN_CELL            1.5f
 /* Rolling resistance: moment over push and radius, as part of the friction (cf. Ai et al. 2011). */
-#define GRAIN_ROLLING 0.13f
-/* Of a ball: m r² over its moment of inertia. A spin is kept as the speed of the surface by it. */
-#define GRAIN_SPINS   2.5f
+#define GRAIN_ROLLING         0.13f
+/* Of a ball: m r² over its moment of inertia. Angular velocities are kept times the radius, as the
+ * speed of the surface. */
+#define GRAIN_INVERSE_INERTIA 2.5f
 
 /* Eight contacts of one colour. Lanes without one have equal items behind the last. */
 typedef struct GrainBlock {
@@ -36,7 +37,7 @@ typedef struct GrainBlock {
     Vec3x8 normal;                    /* from b to a */
     f32x8 open;                       /* m/s: approach at which they just touch after the step */
     f32x8 push;                       /* N s, on a along the normal, ≥ 0 */
-    Vec3x8 rub;                       /* N s, on a across it */
+    Vec3x8 friction;                  /* N s, on a across it */
     Vec3x8 roll;                      /* N s, moment on a over the radius */
     f32x8 light_a, light_b;           /* 1/kg */
     f32x8 mu, hold, grip;             /* friction: kinetic, static, that of this step */
@@ -46,15 +47,15 @@ typedef struct GrainBlock {
 typedef struct GrainMemory {
     u32 slot, with; /* slots, slot < with; or a thing: GRAIN_THING */
     u16 generation, with_generation;
-    f32 push;       /* N; negative: it slid */
-    Vec3 rub, roll; /* N, on `slot` */
+    f32 push;            /* N; negative: it slid */
+    Vec3 friction, roll; /* N, on `slot` */
 } GrainMemory;
 #define GRAIN_THING 0x80000000u
 
 /* Impulses of the last step of a pair of the store, N s. */
 typedef struct GrainHeld {
     f32 push;
-    Vec3 rub, roll;
+    Vec3 friction, roll;
 } GrainHeld;
 
 /* Contact with a thing in this step; with one that may not move it is that of its item alone. */
@@ -62,7 +63,7 @@ typedef struct GrainWall {
     u32 item, pair;
     Vec3 normal, speed; /* outward; m/s of a thing that cannot be moved */
     f32 open, push, light, thing_light;
-    Vec3 rub, roll;
+    Vec3 friction, roll;
     f32 mu;
 } GrainWall;
 

@@ -35,14 +35,14 @@ static void sort_memory(Liquid *liquid)
     first[0] = 0;
 }
 
-static void keep(Liquid *liquid, u32 slot, u32 with, f32 push, bool slid, Vec3 rub, Vec3 roll)
+static void keep(Liquid *liquid, u32 slot, u32 with, f32 push, bool slid, Vec3 friction, Vec3 roll)
 {
     Grains *grains = liquid->contacts;
     f32 per = 1.0f / grains->h;
     push *= per;
-    rub = vec3_scale(rub, per);
+    friction = vec3_scale(friction, per);
     roll = vec3_scale(roll, per);
-    if (!(push > 0.0f && push < force_max) || !(vec3_length(rub) < force_max) ||
+    if (!(push > 0.0f && push < force_max) || !(vec3_length(friction) < force_max) ||
         !(vec3_length(roll) < force_max) || grains->memory_count == grains->memory_most) {
         return;
     }
@@ -54,7 +54,7 @@ static void keep(Liquid *liquid, u32 slot, u32 with, f32 push, bool slid, Vec3 r
                       .generation = liquid->generations[low],
                       .with_generation = thing ? 0 : liquid->generations[high],
                       .push = slid ? -push : push,
-                      .rub = swap ? vec3_neg(rub) : rub,
+                      .friction = swap ? vec3_neg(friction) : friction,
                       .roll = swap ? vec3_neg(roll) : roll};
 }
 
@@ -68,18 +68,19 @@ void grains_remember(Liquid *liquid)
     for (u32 k = 0; k < grains->held_count; k++) { /* first: bodies are heavy */
         const LiquidPair *pair = &liquid->pairs[k];
         const GrainHeld *held = &grains->held[k];
-        keep(liquid, grains->slot_of[pair->item], key_of(pair), held->push, false, held->rub,
+        keep(liquid, grains->slot_of[pair->item], key_of(pair), held->push, false, held->friction,
              held->roll);
     }
     for (u32 k = 0; k < grains->block_count; k++) {
         const GrainBlock *block = &grains->blocks[k];
         for (u32 l = 0; l < SIMD_LANES && block->a[l] < liquid->items; l++) {
             if (block->push[l] > 0.0f) {
-                Vec3 rub = vec3(block->rub.x[l], block->rub.y[l], block->rub.z[l]);
+                Vec3 friction =
+                    vec3(block->friction.x[l], block->friction.y[l], block->friction.z[l]);
                 Vec3 roll = vec3(block->roll.x[l], block->roll.y[l], block->roll.z[l]);
                 bool slid = block->grip[l] < block->hold[l];
                 keep(liquid, grains->slot_of[block->a[l]], grains->slot_of[block->b[l]],
-                     block->push[l], slid, rub, roll);
+                     block->push[l], slid, friction, roll);
             }
         }
     }
@@ -114,9 +115,9 @@ void grains_recall(Liquid *liquid, GrainBlock *block)
         if (entry != NULL) {
             f32 sign = a < b ? h : -h;
             block->push[l] = fabsf(entry->push) * h;
-            block->rub.x[l] = sign * entry->rub.x;
-            block->rub.y[l] = sign * entry->rub.y;
-            block->rub.z[l] = sign * entry->rub.z;
+            block->friction.x[l] = sign * entry->friction.x;
+            block->friction.y[l] = sign * entry->friction.y;
+            block->friction.z[l] = sign * entry->friction.z;
             block->roll.x[l] = sign * entry->roll.x;
             block->roll.y[l] = sign * entry->roll.y;
             block->roll.z[l] = sign * entry->roll.z;
@@ -143,7 +144,7 @@ bool grains_recall_things(Liquid *liquid)
                                        : NULL;
         grains->held[k] = (GrainHeld){0};
         if (entry != NULL) {
-            grains->held[k] = (GrainHeld){fabsf(entry->push) * h, vec3_scale(entry->rub, h),
+            grains->held[k] = (GrainHeld){fabsf(entry->push) * h, vec3_scale(entry->friction, h),
                                           vec3_scale(entry->roll, h)};
         }
     }
@@ -167,8 +168,8 @@ void liquid_grains_renumber(Liquid *liquid, const u32 *from, const u32 *to, u32 
                    grains->surface_speeds[from[k]].z, 0};
     }
     for (u32 k = 0; k < count; k++) {
-        const Four *spin = &grains->surface_speed[from[k]];
-        grains->surface_speeds[to[k]] = vec3(spin->x, spin->y, spin->z);
+        const Four *surface_speed = &grains->surface_speed[from[k]];
+        grains->surface_speeds[to[k]] = vec3(surface_speed->x, surface_speed->y, surface_speed->z);
     }
     for (u32 k = 0; k < grains->memory_count; k++) {
         GrainMemory entry = grains->memory[k];
@@ -180,7 +181,7 @@ void liquid_grains_renumber(Liquid *liquid, const u32 *from, const u32 *to, u32 
                 u32 low = entry.with;
                 entry.with = entry.slot;
                 entry.slot = low;
-                entry.rub = vec3_neg(entry.rub);
+                entry.friction = vec3_neg(entry.friction);
                 entry.roll = vec3_neg(entry.roll);
             }
         }
@@ -225,7 +226,7 @@ static bool is_good(const Liquid *liquid, const GrainMemory *entry, u32 before)
     bool thing = (entry->with & GRAIN_THING) != 0;
     return entry->slot < liquid->slots && entry->slot >= before &&
            (thing || (entry->with < liquid->slots && entry->with > entry->slot)) &&
-           fabsf(entry->push) < force_max && vec3_length(entry->rub) < force_max &&
+           fabsf(entry->push) < force_max && vec3_length(entry->friction) < force_max &&
            vec3_length(entry->roll) < force_max;
 }
 

@@ -265,7 +265,7 @@ static void load_blocks(void *context, u32 first, u32 end, u32 worker)
         GrainBlock *block = &grains->blocks[k];
         block->push = block->light_a = block->light_b = zero;
         block->mu = block->hold = block->grip = zero;
-        block->rub = block->roll = (Vec3x8){zero, zero, zero};
+        block->friction = block->roll = (Vec3x8){zero, zero, zero};
         for (u32 l = 0; l < SIMD_LANES && block->a[l] < liquid->items; l++) {
             u32 p = liquid->phase_of[block->a[l]], q = liquid->phase_of[block->b[l]];
             const LiquidPhaseDef *of = &liquid->def.phases[p], *other = &liquid->def.phases[q];

@@ -46,7 +46,7 @@ SIMD_INLINE void scatter_fours(Four *to, const u32 *item, f32x8 m[4])
 
 /* The grains of one side of a block. */
 typedef struct GrainSide {
-    f32x8 v[4], s[4]; /* velocity, spin */
+    f32x8 v[4], s[4]; /* velocity, surface speed */
 } GrainSide;
 
 SIMD_INLINE GrainSide side_of(const Liquid *liquid, const u32 *item)
@@ -61,13 +61,13 @@ SIMD_INLINE GrainSide side_of(const Liquid *liquid, const u32 *item)
 SIMD_INLINE void add_impulse(Liquid *liquid, const u32 *item, GrainSide *side, Vec3x8 impulse,
                              Vec3x8 moment, f32x8 light)
 {
-    f32x8 spins = GRAIN_SPINS * f32x8_abs(light);
+    f32x8 inverse_inertia = GRAIN_INVERSE_INERTIA * f32x8_abs(light);
     side->v[0] += light * impulse.x;
     side->v[1] += light * impulse.y;
     side->v[2] += light * impulse.z;
-    side->s[0] += spins * moment.x;
-    side->s[1] += spins * moment.y;
-    side->s[2] += spins * moment.z;
+    side->s[0] += inverse_inertia * moment.x;
+    side->s[1] += inverse_inertia * moment.y;
+    side->s[2] += inverse_inertia * moment.z;
     scatter_fours(liquid->motion, item, side->v);
     scatter_fours(liquid->contacts->surface_speed, item, side->s);
 }
@@ -87,14 +87,14 @@ SIMD_INLINE Vec3x8 minus(Vec3x8 a, Vec3x8 b)
     return (Vec3x8){a.x - b.x, a.y - b.y, a.z - b.z};
 }
 
-/* Gives both sides the impulses of the contact; friction turns both the same way. */
+/* Gives both sides the impulses of the contact; friction rotates both the same way. */
 SIMD_INLINE void give(Liquid *liquid, const GrainBlock *block, GrainSide *a, GrainSide *b,
-                      f32x8 push, Vec3x8 rub, Vec3x8 roll)
+                      f32x8 push, Vec3x8 friction, Vec3x8 roll)
 {
-    Vec3x8 impulse = vec3x8_add_scaled(rub, push, block->normal);
-    Vec3x8 turn = cross_wide(rub, block->normal);
-    add_impulse(liquid, block->a, a, impulse, plus(turn, roll), block->light_a);
-    add_impulse(liquid, block->b, b, impulse, minus(turn, roll), -block->light_b);
+    Vec3x8 impulse = vec3x8_add_scaled(friction, push, block->normal);
+    Vec3x8 moment = cross_wide(friction, block->normal);
+    add_impulse(liquid, block->a, a, impulse, plus(moment, roll), block->light_a);
+    add_impulse(liquid, block->b, b, impulse, minus(moment, roll), -block->light_b);
 }
 
 /* Moves deep pairs apart; returns their distance after it. */
@@ -139,16 +139,17 @@ SIMD_INLINE void warm_block(Liquid *liquid, GrainBlock *block, f32 scale)
     f32x8 deep = f32x8_max(-gap - deep_from * d, zero) * (deep_part / liquid->h);
     block->open = f32x8_max(gap, zero) / liquid->h - f32x8_min(deep, f32x8_set(deep_m_s));
 
-    f32x8 across = f32x8_sqrt(vec3x8_dot(block->rub, block->rub));
+    f32x8 across = f32x8_sqrt(vec3x8_dot(block->friction, block->friction));
     i32x8 slid = (across >= slides_from * (block->grip * block->push)) & (across > zero);
     block->grip = f32x8_select(slid, block->mu, block->hold);
     f32x8 keep = f32x8_and(gap < f32x8_set(forget_gap * d), f32x8_set(scale));
     block->push = block->push * keep;
-    block->rub = vec3x8_sub_scaled(block->rub, vec3x8_dot(block->rub, normal), normal);
-    block->rub = vec3x8_scale(block->rub, keep);
+    block->friction =
+        vec3x8_sub_scaled(block->friction, vec3x8_dot(block->friction, normal), normal);
+    block->friction = vec3x8_scale(block->friction, keep);
     block->roll = vec3x8_scale(block->roll, keep);
     GrainSide v = side_of(liquid, block->a), w = side_of(liquid, block->b);
-    give(liquid, block, &v, &w, block->push, block->rub, block->roll);
+    give(liquid, block, &v, &w, block->push, block->friction, block->roll);
 }
 
 /* As much of a vector as its bound allows. */
@@ -175,14 +176,16 @@ SIMD_INLINE void solve_block(Liquid *liquid, GrainBlock *block)
     f32x8 most = block->grip * push;
     Vec3x8 slip = vec3x8_sub_scaled(against, along, normal);
     slip = minus(slip, cross_wide(both, normal));
-    Vec3x8 rub =
-        bounded(vec3x8_sub_scaled(block->rub, mass * (1.0f / (1.0f + GRAIN_SPINS)), slip), most);
-    Vec3x8 roll = bounded(vec3x8_sub_scaled(block->roll, mass * (1.0f / GRAIN_SPINS), rolls),
-                          GRAIN_ROLLING * most);
-    give(liquid, block, &a, &b, push - block->push, minus(rub, block->rub),
+    Vec3x8 friction = bounded(
+        vec3x8_sub_scaled(block->friction, mass * (1.0f / (1.0f + GRAIN_INVERSE_INERTIA)), slip),
+        most);
+    Vec3x8 roll =
+        bounded(vec3x8_sub_scaled(block->roll, mass * (1.0f / GRAIN_INVERSE_INERTIA), rolls),
+                GRAIN_ROLLING * most);
+    give(liquid, block, &a, &b, push - block->push, minus(friction, block->friction),
          minus(roll, block->roll));
     block->push = push;
-    block->rub = rub;
+    block->friction = friction;
     block->roll = roll;
 }
 

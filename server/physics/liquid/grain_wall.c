@@ -5,7 +5,7 @@
 #include "shared/base/memory.h"
 
 enum {
-    TURNS = 2 /* of friction and rolling in a sweep */
+    ITERATIONS = 2 /* of friction and rolling in a sweep */
 };
 
 /* Contact is solved from this far beyond touch, in diameters, and what is met within the step. */
@@ -74,7 +74,7 @@ bool grains_find_walls(Liquid *liquid)
 
 /* What a sweep adds to the impulses of a contact, N s. */
 typedef struct Change {
-    Vec3 impulse, rub, roll;
+    Vec3 impulse, friction, roll;
 } Change;
 
 static Vec3 bounded(Vec3 v, f32 most)
@@ -84,28 +84,33 @@ static Vec3 bounded(Vec3 v, f32 most)
 }
 
 /* What the contact lacks of stopping approach, slip and rolling. `light`: 1/kg of both. */
-static Change lacking(GrainWall *wall, Vec3 against, Vec3 spin, f32 light)
+static Change lacking(GrainWall *wall, Vec3 against, Vec3 surface_speed, f32 light)
 {
     f32 along = vec3_dot(against, wall->normal);
     f32 push = f32_max(wall->push - (along + wall->open) / light, 0.0f), most = wall->mu * push;
-    f32 spins = GRAIN_SPINS * wall->light;
-    Vec3 slip = vec3_add_scaled(against, -along, wall->normal), rub = wall->rub, roll = wall->roll;
-    /* In turn: both act on the spin, and answers to the same spin would overshoot. */
-    for (u32 k = 0; k < TURNS; k++) {
+    f32 inverse_inertia = GRAIN_INVERSE_INERTIA * wall->light;
+    Vec3 slip = vec3_add_scaled(against, -along, wall->normal), friction = wall->friction,
+         roll = wall->roll;
+    /* One after the other: both change the rotation, so together they would overshoot. */
+    for (u32 k = 0; k < ITERATIONS; k++) {
         Vec3 before = roll;
-        roll = bounded(vec3_add_scaled(roll, -1.0f / spins, spin), GRAIN_ROLLING * most);
-        spin = vec3_add_scaled(spin, spins, vec3_sub(roll, before));
-        before = rub;
-        Vec3 slides = vec3_sub(slip, vec3_cross(spin, wall->normal));
-        rub = bounded(vec3_add_scaled(rub, -1.0f / (light + spins), slides), most);
-        Vec3 more = vec3_sub(rub, before);
+        roll = bounded(vec3_add_scaled(roll, -1.0f / inverse_inertia, surface_speed),
+                       GRAIN_ROLLING * most);
+        surface_speed = vec3_add_scaled(surface_speed, inverse_inertia, vec3_sub(roll, before));
+        before = friction;
+        Vec3 slides = vec3_sub(slip, vec3_cross(surface_speed, wall->normal));
+        friction =
+            bounded(vec3_add_scaled(friction, -1.0f / (light + inverse_inertia), slides), most);
+        Vec3 more = vec3_sub(friction, before);
         slip = vec3_add_scaled(slip, light, more);
-        spin = vec3_add_scaled(spin, spins, vec3_cross(more, wall->normal));
+        surface_speed =
+            vec3_add_scaled(surface_speed, inverse_inertia, vec3_cross(more, wall->normal));
     }
-    Change change = {.rub = vec3_sub(rub, wall->rub), .roll = vec3_sub(roll, wall->roll)};
-    change.impulse = vec3_add_scaled(change.rub, push - wall->push, wall->normal);
+    Change change = {.friction = vec3_sub(friction, wall->friction),
+                     .roll = vec3_sub(roll, wall->roll)};
+    change.impulse = vec3_add_scaled(change.friction, push - wall->push, wall->normal);
     wall->push = push;
-    wall->rub = rub;
+    wall->friction = friction;
     wall->roll = roll;
     return change;
 }
@@ -114,10 +119,10 @@ static void add_change(Liquid *liquid, const GrainWall *wall, const Change *chan
 {
     Four *v = &liquid->motion[wall->item], *s = &liquid->contacts->surface_speed[wall->item];
     Vec3 now = vec3_add_scaled(vec3_of(v), wall->light, change->impulse);
-    Vec3 moment = vec3_add(vec3_cross(change->rub, wall->normal), change->roll);
-    Vec3 spin = vec3_add_scaled(vec3_of(s), GRAIN_SPINS * wall->light, moment);
+    Vec3 moment = vec3_add(vec3_cross(change->friction, wall->normal), change->roll);
+    Vec3 surface_speed = vec3_add_scaled(vec3_of(s), GRAIN_INVERSE_INERTIA * wall->light, moment);
     *v = (Four){now.x, now.y, now.z, v->w};
-    *s = (Four){spin.x, spin.y, spin.z, 0.0f};
+    *s = (Four){surface_speed.x, surface_speed.y, surface_speed.z, 0.0f};
 }
 
 static void sweep_wall(void *context, void *item)
@@ -125,8 +130,8 @@ static void sweep_wall(void *context, void *item)
     Liquid *liquid = context;
     GrainWall *wall = item;
     Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), wall->speed);
-    Vec3 spin = vec3_of(&liquid->contacts->surface_speed[wall->item]);
-    Change change = lacking(wall, against, spin, wall->light);
+    Vec3 surface_speed = vec3_of(&liquid->contacts->surface_speed[wall->item]);
+    Change change = lacking(wall, against, surface_speed, wall->light);
     add_change(liquid, wall, &change);
 }
 
@@ -171,11 +176,12 @@ static void exchange(Liquid *liquid, const GrainWall *wall, const ContactPlace *
 
 static void recall(GrainWall *wall, const GrainHeld *held, f32 scale, Change *change)
 {
-    f32 along = vec3_dot(held->rub, wall->normal);
+    f32 along = vec3_dot(held->friction, wall->normal);
     wall->push = held->push * scale;
-    wall->rub = vec3_scale(vec3_add_scaled(held->rub, -along, wall->normal), scale);
+    wall->friction = vec3_scale(vec3_add_scaled(held->friction, -along, wall->normal), scale);
     wall->roll = vec3_scale(held->roll, scale);
-    *change = (Change){vec3_add_scaled(wall->rub, wall->push, wall->normal), wall->rub, wall->roll};
+    *change = (Change){vec3_add_scaled(wall->friction, wall->push, wall->normal), wall->friction,
+                       wall->roll};
 }
 
 void grains_warm_walls(Liquid *liquid, f32 scale)
@@ -197,7 +203,7 @@ void grains_warm_walls(Liquid *liquid, f32 scale)
             exchange(liquid, wall, &place, &change);
         } else {
             wall->push = 0.0f;
-            wall->rub = wall->roll = vec3_zero();
+            wall->friction = wall->roll = vec3_zero();
         }
     }
 }
@@ -216,7 +222,7 @@ bool grains_bear_heavy(const Liquid *liquid)
 static void hold(Grains *grains, const GrainWall *walls, u32 count)
 {
     for (u32 k = 0; k < count; k++) {
-        grains->held[walls[k].pair] = (GrainHeld){walls[k].push, walls[k].rub, walls[k].roll};
+        grains->held[walls[k].pair] = (GrainHeld){walls[k].push, walls[k].friction, walls[k].roll};
     }
 }
 
@@ -243,8 +249,8 @@ void grains_sweep_movers(Liquid *liquid)
         }
         f32 light = wall->light + collider->ops->inverse_mass(collider->of, &place, wall->normal);
         Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), place.velocity);
-        Vec3 spin = vec3_of(&grains->surface_speed[wall->item]);
-        Change change = lacking(wall, against, spin, light);
+        Vec3 surface_speed = vec3_of(&grains->surface_speed[wall->item]);
+        Change change = lacking(wall, against, surface_speed, light);
         exchange(liquid, wall, &place, &change);
     }
 }

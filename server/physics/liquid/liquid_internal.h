@@ -213,7 +213,7 @@ void liquid_fall_asleep(Liquid *liquid);
 u64 liquid_grains_bytes(const LiquidDef *def);
 bool liquid_grains_create(Liquid *liquid); /* false: no memory */
 void liquid_grains_destroy(Liquid *liquid);
-void liquid_grains_forget(Liquid *liquid); /* all impulses and spins */
+void liquid_grains_forget(Liquid *liquid); /* all impulses and rotations */
 void liquid_grains_remove(Liquid *liquid, u32 slot);
 /* A step of h s of a store without liquids, up to contact: gravity and hands. */
 void liquid_grains_fall(Liquid *liquid, f32 h);
@@ -224,7 +224,7 @@ void liquid_grains_finish(Liquid *liquid);
 /* Particles from[k] will have the slots to[k]; and: slots have new generations. */
 void liquid_grains_renumber(Liquid *liquid, const u32 *from, const u32 *to, u32 count);
 void liquid_grains_renumbered(Liquid *liquid);
-/* m/s of the surface of a grain by its spin; 0 for liquids. */
+/* Angular velocity of a grain times its radius, m/s; 0 for liquids. */
 Vec3 liquid_grains_surface_speed(const Liquid *liquid, u32 slot);
 void liquid_grains_serialize(Liquid *liquid, State *state);
 /* hand.c: drags items in a step of h s. */

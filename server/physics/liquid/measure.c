@@ -14,11 +14,12 @@ LiquidSums liquid_sums(const Liquid *liquid, Vec3 gravity)
                               (f64)liquid->positions[s].z};
             const f64 v[3] = {(f64)liquid->velocities[s].x, (f64)liquid->velocities[s].y,
                               (f64)liquid->velocities[s].z};
-            Vec3 turn = liquid_grains_surface_speed(
+            Vec3 surface = liquid_grains_surface_speed(
                 liquid, s); /* of a ball: radius times angular velocity */
             f64 inertia = 0.2 * (f64)liquid->def.spacing * m; /* over the radius */
-            const f64 spin[3] = {(f64)turn.x, (f64)turn.y, (f64)turn.z};
-            sums.kinetic += 0.2 * m * (spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2]);
+            const f64 speed[3] = {(f64)surface.x, (f64)surface.y, (f64)surface.z};
+            sums.kinetic +=
+                0.2 * m * (speed[0] * speed[0] + speed[1] * speed[1] + speed[2] * speed[2]);
             sums.mass += m;
             sums.kinetic += 0.5 * m * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
             sums.potential -=
@@ -26,7 +27,7 @@ LiquidSums liquid_sums(const Liquid *liquid, Vec3 gravity)
             for (u32 k = 0; k < 3; k++) {
                 u32 a = (k + 1) % 3, b = (k + 2) % 3;
                 sums.momentum[k] += m * v[k];
-                sums.angular[k] += m * (x[a] * v[b] - x[b] * v[a]) + inertia * spin[k];
+                sums.angular[k] += m * (x[a] * v[b] - x[b] * v[a]) + inertia * speed[k];
                 sums.centre[k] += m * x[k];
             }
         }

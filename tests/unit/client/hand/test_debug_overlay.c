@@ -131,7 +131,7 @@ static void begin(void)
     fake.fields.fields[1].kind = FIELD_POINTS;
     fake.fields.fields[2].kind = FIELD_SCALARS;
     fake.fields.fields[2].capacity = 2;
-    strcpy(fake.fields.fields[2].name, "softs");
+    strcpy(fake.fields.fields[2].name, "soft_bodies");
     entity_put(GROUND, "ground", 0);
     entity_put(BOX, "box", 0);
     entity_put(FLAG, "flag", 1);
@@ -169,7 +169,7 @@ static void test_sleepers_are_grey(void **state)
     strcpy(fake.fields.fields[2].name, "others");
     check_grey(&overlay, true, false, false);
     /* An entity that no longer exists does not grey another. */
-    strcpy(fake.fields.fields[2].name, "softs");
+    strcpy(fake.fields.fields[2].name, "soft_bodies");
     fake.awake[1] = 0.0f;
     fake.count = JELLY;
     check_grey(&overlay, true, true, false);

@@ -383,6 +383,12 @@ static const Wrong wrongs[] = {
      "t.json:2: liqids: unknown field; did you mean \"liquids\"?"},
     {HEAD "\"liquids\":[{\"name\":\"a\",\"fills\":[]}]}",
      "t.json:2: liquids[0].fills: unknown field; did you mean \"fill\"?"},
+    {HEAD "\"softs\":[]}", "t.json:2: softs: unknown field; it is now \"soft_bodies\""},
+    {HEAD "\"particle_systems\":[{\"name\":\"a\",\"look\":\"spark\"}]}",
+     "t.json:2: particle_systems[0].look: unknown field; it is now \"appearance\""},
+    {HEAD "\"bodies\":[{" BALL ",\"spin\":[0,1,0]}]}",
+     "t.json:2: bodies[0].spin: unknown field; it is now \"angular_velocity\""},
+    {HEAD "\"look\":1}", "t.json:2: look: unknown field; Scene has name, "},
     {HEAD "\"bodies\":[{\"shape\":{\"shape\":{}}}]}", "t.json:2: bodies[0].shape.shape: unknown"},
     {HEAD "\"bodies\":[\n{\"shape\":{\"kind\":\"plane\"}}]}", "bodies[0].name: missing"},
     {HEAD "\"bodies\":[{" BALL "},\n\n{\"name\":\"c\",\"mass\":0,\"shape\":{\"kind\":\"sphere\","

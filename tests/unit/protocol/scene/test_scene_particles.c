@@ -33,7 +33,8 @@ static void every_field_arrives(void **unused)
     Scene *scene = parse(
         "\"count\":70,\"shape\":{\"kind\":\"cone\",\"radius\":0.5,\"half_height\":1},"
         "\"surface\":true,\"position\":[1,2,3],\"rate\":30,\"direction\":[0,0,1],\"spread\":90,"
-        "\"speed\":4,\"lifetime\":-1,\"mass\":0.5,\"integrator\":\"midpoint\",\"look\":\"spark\","
+        "\"speed\":4,\"lifetime\":-1,\"mass\":0.5,\"integrator\":\"midpoint\",\"appearance\":"
+        "\"spark\","
         "\"glow\":0.5,\"behavior\":\"flock\",\"flees\":\"hawk\","
         "\"forces\":[{\"kind\":\"vortex\",\"axis\":[0,3,0],\"strength\":2}],"
         "\"particles\":[{\"position\":[4,5,6]},{\"mass\":2,\"velocity\":[1,0,0]}]",

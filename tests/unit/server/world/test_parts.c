@@ -272,7 +272,7 @@ static void test_images_of_all_parts(void **state)
 static f32 first_soft_awake(const Stage *f)
 {
     u32 last = f->frame->fields->count - 1;
-    assert_string_equal(f->frame->fields->fields[last].name, "softs");
+    assert_string_equal(f->frame->fields->fields[last].name, "soft_bodies");
     assert_int_equal(f->frame->fields->fields[last].capacity, 1);
     return *(const f32 *)frame_field(f->frame, last);
 }

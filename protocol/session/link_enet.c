@@ -12,6 +12,7 @@
  * calls them like any others. So sockets are those of protocol/session/udp.h, and what ENet takes
  * for the address of a peer is the id of its tunnel.
  */
+#include "protocol/session/dialer.h"
 #include "protocol/session/door.h"
 #include "protocol/session/endpoint.h"
 #include "protocol/session/enet_commands.h"
@@ -40,9 +41,6 @@ enum {
     TIMEOUT_MS_MAX = 20000,
     RETRY_MS_MAX = 500,
     RETRY_CHECK_MS = 50,
-    /* A client without a connection by then gives up. */
-    CONNECT_MS_MAX = 20000,
-    DISTRUST_MS = 1500,
     SWEEP_MS = 250,
     /* enet_host_service stops after 256 datagrams: it is retried this often. */
     SERVICE_TRIES = 8,
@@ -87,15 +85,9 @@ typedef struct LinkEnet {
     WorldNotice notice;
     InquiryLimits inquiries;
     /* Client only. */
-    ProbeAddress remotes[ENDPOINTS_MAX]; /* all are asked; the first that answers stays */
-    u32 remote_count;
-    ProbeClient probe;
-    HandshakeClient handshake;
+    Dialer dialer;
     Tunnel tunnel;
-    LinkTrust trust;    /* accept NULL: anybody */
-    u64 distrusted_ms;  /* somebody else answered then; 0: nobody */
     ENetPeer *outgoing; /* NULL until the tunnel is open */
-    u64 give_up_ms;     /* 0: before the first poll */
     bool over;          /* disconnected: reported once */
 } LinkEnet;
 
@@ -251,29 +243,6 @@ static bool datagram_ok(LinkEnet *link, Tunnel *tunnel, const u8 *data, size_t b
     return true;
 }
 
-/* Client: what comes before the tunnel, a cookie or the answer to the handshake. */
-static void greeted(LinkEnet *link, ProbeAddress from, const u8 *data, u32 bytes)
-{
-    Handshake handshake;
-    if (probe_client_receive(&link->probe, data, bytes, link->now_ms)) {
-        link->remotes[0] = from;
-        link->remote_count = 1;
-        return;
-    }
-    if (link->tunnel.state != TUNNEL_FREE) {
-        return;
-    }
-    if (handshake_finish(&link->handshake, data, bytes, &handshake) == ERROR_OK) {
-        const LinkTrust *trust = &link->trust;
-        if (trust->accept == NULL || trust->accept(trust->context, handshake.server)) {
-            tunnel_begin(&link->tunnel, &handshake, from, link->now_ms);
-        } else if (link->distrusted_ms == 0) {
-            link->distrusted_ms = link->now_ms;
-        }
-    }
-    handshake_wipe(&handshake);
-}
-
 /* Handles path questions and answers. True: this was one. */
 static bool path_receive(LinkEnet *link, Tunnel *tunnel, ProbeAddress from, const u8 *plain,
                          u32 bytes)
@@ -327,17 +296,6 @@ static void asked(LinkEnet *link, ProbeAddress from, const u8 *data, u32 bytes)
     }
 }
 
-/* Client: one of the addresses that it asks. */
-static bool is_remote(const LinkEnet *link, ProbeAddress from)
-{
-    for (u32 i = 0; i < link->remote_count; i++) {
-        if (probe_address_same(from, link->remotes[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Sees every datagram before ENet. 1: handled here or dropped; 0: for ENet. */
 static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
 {
@@ -346,7 +304,7 @@ static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
     const u8 *data = host->receivedData;
     u32 bytes = (u32)host->receivedDataLength;
     ProbeAddress from = link->from;
-    if (!link->server && !is_remote(link, from)) {
+    if (!link->server && !dialer_asks(&link->dialer, from)) {
         return 1;
     }
     if (!probe_is(data, bytes)) {
@@ -355,7 +313,7 @@ static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
     if (link->server) {
         asked(link, from, data, bytes);
     } else {
-        greeted(link, from, data, bytes);
+        dialer_receive(&link->dialer, &link->tunnel, from, data, bytes, link->now_ms);
     }
     return 1;
 }
@@ -473,6 +431,7 @@ static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
         return was;
     }
     case ENET_EVENT_TYPE_RECEIVE:
+        link->dialer.told = true;
         link->borrowed = in->packet;
         out->kind = LINK_RECEIVED;
         out->channel = in->channelID;
@@ -484,46 +443,40 @@ static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
     }
 }
 
-/* Client: ends before there is a connection. */
-static void client_give_up(LinkEnet *link, u32 reason, LinkEvent *event)
+/* Client: forgets its ENet connection, if any. */
+static void outgoing_drop(LinkEnet *link)
 {
     if (link->outgoing != NULL) {
         enet_peer_reset(link->outgoing);
+        link->outgoing = NULL;
     }
-    link->over = true;
-    memset(event, 0, sizeof *event);
-    event->kind = LINK_DISCONNECTED;
-    event->reason = reason;
+    link->peers[0].connected = false;
 }
 
 /* Client: asks for a cookie, opens the tunnel, connects in it; gives up after the timeout. False:
  * ended. */
 static bool client_advance(LinkEnet *link, LinkEvent *event)
 {
-    u64 now_ms = link->now_ms;
-    if (link->give_up_ms == 0) {
-        link->give_up_ms = now_ms + CONNECT_MS_MAX;
+    u8 datagram[PROBE_BYTES];
+    u32 reason;
+    if (dialer_forgotten(&link->dialer, &link->tunnel, link->now_ms)) {
+        outgoing_drop(link);
+        tunnel_end(&link->tunnel);
+        dialer_restart(&link->dialer);
     }
     if (link->peers[0].connected) {
         return true;
     }
     bool open = link->tunnel.state != TUNNEL_FREE;
-    /* Whoever sits on the way can answer first: the right server gets some time. */
-    bool distrusted =
-        !open && link->distrusted_ms != 0 && now_ms > link->distrusted_ms + DISTRUST_MS;
-    if (now_ms >= link->give_up_ms || distrusted) {
-        client_give_up(link, link->distrusted_ms != 0 && !open ? REFUSE_IDENTITY : 0, event);
+    if (dialer_gives_up(&link->dialer, open, link->now_ms, &reason)) {
+        outgoing_drop(link);
+        link->over = true;
+        *event = (LinkEvent){.kind = LINK_DISCONNECTED, .reason = reason};
         return false;
     }
-    if (!open && probe_client_due(&link->probe, now_ms)) {
-        u8 datagram[PROBE_BYTES];
-        if (link->probe.cookie == 0) {
-            probe_client_write(&link->probe, datagram);
-        } else {
-            handshake_open(&link->handshake, link->probe.cookie, datagram);
-        }
-        for (u32 i = 0; i < link->remote_count; i++) {
-            (void)udp_send(&link->udp, &link->remotes[i], datagram, sizeof datagram);
+    if (!open && dialer_ask(&link->dialer, link->now_ms, datagram)) {
+        for (u32 i = 0; i < link->dialer.remote_count; i++) {
+            (void)udp_send(&link->udp, &link->dialer.remotes[i], datagram, sizeof datagram);
         }
     }
     if (open && link->outgoing == NULL) {
@@ -610,7 +563,7 @@ static bool enet_poll(Link *base, u64 now_ms, LinkEvent *event)
     }
     /* A cookie or the tunnel's answer may have just arrived: go on without waiting for the next
      * poll. */
-    return !link->server && link->outgoing == NULL && link->probe.cookie != 0 &&
+    return !link->server && link->outgoing == NULL && link->dialer.probe.cookie != 0 &&
            !client_advance(link, event);
 }
 
@@ -870,15 +823,7 @@ Link *link_enet_connect(const char *address, const LinkTrust *trust, ErrorText *
     if (link == NULL) {
         return NULL;
     }
-    memcpy(link->remotes, remotes, sizeof remotes);
-    link->remote_count = count;
-    u64 nonce;
-    seal_random(&nonce, sizeof nonce);
-    probe_client_init(&link->probe, nonce);
-    handshake_client_init(&link->handshake, nonce);
-    if (trust != NULL) {
-        link->trust = *trust;
-    }
+    dialer_init(&link->dialer, remotes, count, trust);
     link->host->maximumPacketSize = MESSAGE_BYTES_MAX + SEAL_OVERHEAD_BYTES;
     return &link->base;
 }

@@ -275,13 +275,53 @@ static void test_no_server(void **state)
     client->ops->destroy(client);
 }
 
+/* A server that is held up drops who it took for silent while its client is already connected: the
+ * client begins again, until the server has sent something. */
+static void test_forgotten(void **state)
+{
+    PL_UNUSED(state);
+    ErrorText error = {0};
+    LinkEvent event;
+    Ends ends = {.server = link_enet_listen("127.0.0.1:0", 4, NULL, &error)};
+    assert_non_null(ends.server);
+    ends.client = connect_to(link_enet_port(ends.server));
+    u64 begin = now_ms(), forward = 0; /* of what the two are told */
+    u32 connected = 0, served = 0;
+    bool told = false;
+    while (!told && now_ms() < begin + 5000) {
+        while (ends.client->ops->poll(ends.client, now_ms() + forward, &event)) {
+            assert_int_not_equal(event.kind, LINK_DISCONNECTED);
+            told = told || event.kind == LINK_RECEIVED;
+            if (event.kind == LINK_CONNECTED && ++connected == 1) {
+                forward = 6000; /* before the server hears of it */
+            }
+        }
+        while (ends.server->ops->poll(ends.server, now_ms() + forward, &event)) {
+            if (event.kind == LINK_CONNECTED) {
+                served++;
+                assert_int_equal(ends.server->ops->send(ends.server, event.peer, 0, "hello", 5), 0);
+            }
+        }
+        clock_sleep_until_ns(clock_now_ns() + 1000000);
+    }
+    assert_true(told);
+    assert_int_equal(connected, 2);
+    assert_int_equal(served, 1);
+    /* From then on silence is the matter of whoever uses the link. */
+    for (u32 i = 0; i < 100; i++) {
+        assert_false(ends.client->ops->poll(ends.client, now_ms() + forward + 6000, &event));
+        clock_sleep_until_ns(clock_now_ns() + 1000000);
+    }
+    ends_close(&ends);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_channels),      cmocka_unit_test(test_leave),
         cmocka_unit_test(test_errors),        cmocka_unit_test(test_unproven_address),
         cmocka_unit_test(test_all_addresses), cmocka_unit_test(test_v6),
-        cmocka_unit_test(test_no_server),
+        cmocka_unit_test(test_no_server),     cmocka_unit_test(test_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,15 @@ namespace plenum
 
 // ---- the world ---------------------------------------------------------------------------------
 
+// Each option alone, by its row.
+bool Builder::scene_options(const JsonPath &at, const fb::Scene *in, Scene *out)
+{
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/scene.def"
+    return good;
+}
+
 bool Builder::world(const JsonPath &at, const fb::Scene *in)
 {
     const flatbuffers::String *text = in->description();
@@ -21,14 +30,8 @@ bool Builder::world(const JsonPath &at, const fb::Scene *in)
     }
     out_->seed = in->seed();
     f32 bounds[6] = {-128.0f, -32.0f, -128.0f, 128.0f, 128.0f, 128.0f};
-    if (!name(at, "name", in->name(), out_->name) ||
-        !integer(at, "tick_rate", in->tick_rate(), TICK_RATE_MIN, TICK_RATE_MAX,
-                 &out_->tick_rate) ||
-        !integer(at, "substeps", in->substeps(), 1, SUBSTEPS_MAX, &out_->substeps) ||
-        !vector(at, "gravity", in->gravity(), vec3(0.0f, -9.81f, 0.0f), 1000.0f, &out_->gravity) ||
-        !vector(at, "wind", in->wind(), vec3_zero(), 200.0f, &out_->wind) ||
-        !number(at, "quantum", in->quantum(), 1.0f / 16384.0f, 1.0f, &out_->quantum) ||
-        !integer(at, "spare_bodies", in->spare_bodies(), 0, BODIES_MAX, &out_->spare_bodies)) {
+    if (!name(at, "name", in->name(), out_->name) || !scene_options(at, in, out_) ||
+        !vector(at, "gravity", in->gravity(), vec3(0.0f, -9.81f, 0.0f), 1000.0f, &out_->gravity)) {
         return false;
     }
     if (in->bounds() != nullptr &&
@@ -47,18 +50,6 @@ bool Builder::world(const JsonPath &at, const fb::Scene *in)
     out_->bounds.min = vec3(bounds[0], bounds[1], bounds[2]);
     out_->bounds.max = vec3(bounds[3], bounds[4], bounds[5]);
     return true;
-}
-
-bool Builder::solver(const JsonPath &at, const fb::Scene *in)
-{
-    if (!choice(at, "method", (u32)in->method(), rigid_method_names, 0, RIGID_METHOD_COUNT)) {
-        return false;
-    }
-    out_->method = (RigidMethod)in->method();
-    out_->no_sleep = !in->sleep();
-    return integer(at, "iterations", in->iterations(), 1, 1000, &out_->iterations) &&
-           integer(at, "pyramid_sides", in->pyramid_sides(), 3, 16, &out_->pyramid_sides) &&
-           number(at, "baumgarte", in->baumgarte(), 0.0f, 1.0f, &out_->baumgarte);
 }
 
 // Each option alone, by its row: bodies copy those they use.
@@ -397,6 +388,14 @@ bool Builder::camera(const JsonPath &root, const fb::Camera *in)
            fail(at, "target", "equals the eye; give the point to look at");
 }
 
+bool Builder::sky_options(const JsonPath &at, const fb::Sky *in, SceneSky *out)
+{
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/sky.def"
+    return good;
+}
+
 bool Builder::sky(const JsonPath &root, const fb::Sky *in)
 {
     SceneSky *out = &out_->sky;
@@ -405,8 +404,7 @@ bool Builder::sky(const JsonPath &root, const fb::Sky *in)
     if (in != nullptr) {
         JsonPath at = {&root, "sky", -1};
         if (!color(at, "top", in->top(), top) || !color(at, "horizon", in->horizon(), horizon) ||
-            !vector(at, "sun", in->sun(), sun, 1e6f, &sun) ||
-            !number(at, "fog_m", in->fog_m(), 0.0f, 1e6f, &out->fog_m)) {
+            !vector(at, "sun", in->sun(), sun, 1e6f, &sun) || !sky_options(at, in, out)) {
             return false;
         }
         if (!(vec3_length(sun) > 1e-3f)) {
@@ -438,12 +436,11 @@ bool Builder::hands(const JsonPath &root, const fb::Hands *in)
 bool Builder::build(const fb::Scene *in)
 {
     JsonPath root = {nullptr, nullptr, -1};
-    return world(root, in) && solver(root, in) && materials(root, in) && bodies(root, in) &&
-           ragdolls(root, in) && joints(root, in) && cloths(root, in) && soft_bodies(root, in) &&
-           liquids(root, in) && particle_systems(root, in) && smokes(root, in) &&
-           waters(root, in) && prefabs(root, in) && carriers(root) && probes(root, in) &&
-           camera(root, in->camera()) && sky(root, in->sky()) && hands(root, in->hands()) &&
-           finish();
+    return world(root, in) && materials(root, in) && bodies(root, in) && ragdolls(root, in) &&
+           joints(root, in) && cloths(root, in) && soft_bodies(root, in) && liquids(root, in) &&
+           particle_systems(root, in) && smokes(root, in) && waters(root, in) &&
+           prefabs(root, in) && carriers(root) && probes(root, in) && camera(root, in->camera()) &&
+           sky(root, in->sky()) && hands(root, in->hands()) && finish();
 }
 
 } // namespace plenum

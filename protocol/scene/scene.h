@@ -119,9 +119,11 @@ enum {
     SCENE_SMOKE_SOURCES_MAX = 56, /* of one; the solver has room for hands besides */
 };
 
-/* Air on a grid: the options of shared/rows/smoke.def. */
+/* Air on a grid: the options of shared/rows/smoke_grid.def and smoke.def. */
 typedef struct SceneSmoke {
     char name[NAME_BYTES_MAX];
+#define MEMBER(type, name) type name;
+#include "shared/rows/smoke_grid.def"
 #define MEMBER(type, name) type name;
 #include "shared/rows/smoke.def"
     u32 dims, cells[3];
@@ -138,9 +140,10 @@ typedef struct SceneParticleForce {
 #include "shared/rows/particle_force.def"
 } SceneParticleForce;
 
+/* The options of shared/rows/particle_start.def. */
 typedef struct SceneParticle {
-    Vec3 position, velocity; /* m, m/s */
-    f32 mass_kg;
+#define MEMBER(type, name) type name;
+#include "shared/rows/particle_start.def"
 } SceneParticle;
 
 /* The options of shared/rows/particles.def, in SI units and radians. */
@@ -168,9 +171,11 @@ typedef struct SceneSpring {
     char of[NAME_BYTES_MAX]; /* as of a SceneSmokeSource */
 } SceneSpring;
 
+/* The options of shared/rows/water_gauge.def. */
 typedef struct SceneGauge {
     char name[NAME_BYTES_MAX];
-    Vec3 position; /* m; y is not used */
+#define MEMBER(type, name) type name;
+#include "shared/rows/water_gauge.def"
 } SceneGauge;
 
 /* Water on a grid: the options of shared/rows/water.def, in SI units. */
@@ -232,8 +237,8 @@ typedef struct SceneCamera {
 
 typedef struct SceneSky {
     f32 top[3], horizon[3]; /* linear RGB */
-    Vec3 sun;               /* unit, towards the sun */
-    f32 fog_m;              /* distance of 63 % fog, 0 none */
+#define MEMBER(type, name) type name;
+#include "shared/rows/sky.def"
 } SceneSky;
 
 /* The options of shared/rows/hands.def, in SI units. */
@@ -249,16 +254,8 @@ enum {
 typedef struct Scene {
     char name[NAME_BYTES_MAX];
     char description[TEXT_BYTES_MAX];
-    u32 tick_rate, substeps;
-    u64 seed;
-    Vec3 gravity, wind;
-    Bounds bounds;
-    f32 quantum; /* m */
-    u32 spare_bodies;
-    bool no_sleep; /* bodies at rest are simulated too */
-    RigidMethod method;
-    u32 iterations, pyramid_sides; /* of RIGID_IMPULSES */
-    f32 baumgarte;
+#define MEMBER(type, name) type name;
+#include "shared/rows/scene.def"
     /* Created once, in the order of the scene, shared by copies; referenced by shapes. The index
      * is the id that entities use on the wire. */
     Geometry **geometries;
@@ -276,15 +273,12 @@ typedef struct Scene {
     u32 soft_count;
     ScenePin *pins; /* of all soft bodies; copies share them */
     u32 pin_count;
-    u32 soft_steps;       /* per substep, of soft bodies */
     SceneLiquid *liquids; /* then grains */
     u32 liquid_count;
     FillVolume *liquid_volumes; /* of all of them: what they fill and their drains */
     u32 liquid_volume_count;
     SceneSource *sources;
     u32 source_count;
-    f32 liquid_spacing;    /* m, between their particles at rest */
-    u32 liquid_iterations; /* of their solver */
     SceneSmoke *smokes;
     u32 smoke_count;
     SceneParticles *particle_systems;

@@ -155,10 +155,10 @@ class Builder
     bool material(const JsonPath &at, const flatbuffers::String *in, const fb::Material **out);
 
     // ---- parts ----
+    bool scene_options(const JsonPath &at, const fb::Scene *in, Scene *out);
     bool world(const JsonPath &at, const fb::Scene *in);
     bool material_options(const JsonPath &at, const fb::Material *in);
     bool materials(const JsonPath &at, const fb::Scene *in);
-    bool solver(const JsonPath &at, const fb::Scene *in);
     bool shape_fields(const JsonPath &at, const fb::Shape *in, ShapeKind kind);
     bool shape(const JsonPath &at, const fb::Shape *in, bool child, Shape *out);
     bool keep_geometry(const JsonPath &at, const char *field, Geometry *made, const ErrorText &why,
@@ -262,6 +262,8 @@ class Builder
     bool particle_force(const JsonPath &at, const fb::ParticleForce *in, SceneParticleForce *out);
     bool particle_forces(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_starts(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
+    bool particle_start(const JsonPath &at, const fb::ParticleStart *in,
+                        const SceneParticles &system, SceneParticle *out);
     bool particle_rules(const JsonPath &at, const SceneParticles &made);
     bool particle_appearance(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_system(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
@@ -298,6 +300,7 @@ class Builder
     bool probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out);
     bool probes(const JsonPath &at, const fb::Scene *in);
     bool camera(const JsonPath &at, const fb::Camera *in);
+    bool sky_options(const JsonPath &at, const fb::Sky *in, SceneSky *out);
     bool sky(const JsonPath &at, const fb::Sky *in);
     bool hands(const JsonPath &at, const fb::Hands *in);
 

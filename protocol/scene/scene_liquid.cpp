@@ -271,10 +271,7 @@ bool Builder::keep_liquids()
 bool Builder::liquids(const JsonPath &at, const fb::Scene *in)
 {
     u32 liquid_total, grains_total;
-    if (!number(at, "liquid_spacing", in->liquid_spacing(), 0.002f, 1.0f, &out_->liquid_spacing) ||
-        !integer(at, "liquid_iterations", in->liquid_iterations(), 1, 16,
-                 &out_->liquid_iterations) ||
-        !count(at, "liquids", in->liquids(), LIQUID_PHASES_MAX, &liquid_total) ||
+    if (!count(at, "liquids", in->liquids(), LIQUID_PHASES_MAX, &liquid_total) ||
         !count(at, "grains", in->grains(), LIQUID_PHASES_MAX, &grains_total)) {
         return false;
     }

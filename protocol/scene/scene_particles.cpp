@@ -88,15 +88,10 @@ bool Builder::particle_starts(const JsonPath &at, const fb::ParticleSystem *in, 
         return false;
     }
     for (u32 i = 0; i < out->start_count; i++) {
-        const fb::ParticleGiven *given = in->particles()->Get(i);
+        const fb::ParticleStart *given = in->particles()->Get(i);
         JsonPath here = {&at, "particles", i};
         SceneParticle made = {};
-        made.mass_kg = out->mass_kg;
-        if (!vector(here, "position", given->position(), out->position, WORLD_EXTENT_MAX_M,
-                    &made.position) ||
-            !vector(here, "velocity", given->velocity(), out->velocity, 1000.0f, &made.velocity) ||
-            (given->mass() != -1.0f &&
-             !number(here, "mass", given->mass(), 0.0f, MASS_MAX_KG, &made.mass_kg))) {
+        if (!particle_start(here, given, *out, &made)) {
             return false;
         }
         if (!inside(out_->bounds, made.position)) {
@@ -105,6 +100,18 @@ bool Builder::particle_starts(const JsonPath &at, const fb::ParticleSystem *in, 
         particles_.push_back(made);
     }
     return true;
+}
+
+bool Builder::particle_start(const JsonPath &at, const fb::ParticleStart *in,
+                             const SceneParticles &system, SceneParticle *out)
+{
+    bool good = vector(at, "position", in->position(), system.position, WORLD_EXTENT_MAX_M,
+                       &out->position) &&
+                vector(at, "velocity", in->velocity(), system.velocity, 1000.0f, &out->velocity);
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/particle_start.def"
+    out->mass_kg = out->mass_kg < 0.0f ? system.mass_kg : out->mass_kg;
+    return good;
 }
 
 // Options that only mean something together.
@@ -169,11 +176,11 @@ bool Builder::particle_appearance(const JsonPath &at, const fb::ParticleSystem *
     memcpy(appearance->color2, appearance->color, sizeof appearance->color2);
     appearance->radius = out->radius;
     appearance->spread = out->radius_spread / out->radius;
-    return color(at, "color2", in->color2(), appearance->color2) &&
-           number(at, "growth", in->growth(), -1.0f, 100.0f, &appearance->growth) &&
-           number(at, "fade_in", in->fade_in(), 0.0f, 1.0f, &appearance->fade_in) &&
-           number(at, "glow", in->glow(), 0.0f, 1.0f, &appearance->glow) &&
-           number(at, "stretch", in->stretch(), 0.0f, 1.0f, &appearance->stretch_s);
+    appearance->growth = out->growth;
+    appearance->fade_in = out->fade_in;
+    appearance->glow = out->glow;
+    appearance->stretch_s = out->stretch_s;
+    return color(at, "color2", in->color2(), appearance->color2);
 }
 
 bool Builder::particle_system(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out)

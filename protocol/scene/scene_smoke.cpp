@@ -17,6 +17,9 @@ bool Builder::smoke_options(const JsonPath &at, const fb::Smoke *in, SceneSmoke 
 {
     bool good = true;
 #include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/smoke_grid.def"
+
+#include "protocol/scene/scene_rows_cpp.h"
 #include "shared/rows/smoke.def"
     return good;
 }

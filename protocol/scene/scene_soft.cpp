@@ -355,8 +355,7 @@ bool Builder::soft(const JsonPath &at, const fb::Soft *in)
 bool Builder::soft_bodies(const JsonPath &at, const fb::Scene *in)
 {
     u32 total;
-    if (!integer(at, "soft_steps", in->soft_steps(), 1, 16, &out_->soft_steps) ||
-        !count(at, "soft_bodies", in->soft_bodies(), SOFT_BODIES_MAX, &total)) {
+    if (!count(at, "soft_bodies", in->soft_bodies(), SOFT_BODIES_MAX, &total)) {
         return false;
     }
     for (u32 i = 0; i < total; i++) {

@@ -128,6 +128,9 @@ static const ReferenceRow hands_rows[] = {
 
 static const ReferenceRow smoke_rows[] = {
 #include "server/author/reference_rows.h"
+#include "shared/rows/smoke_grid.def"
+
+#include "server/author/reference_rows.h"
 #include "shared/rows/smoke.def"
 };
 
@@ -161,7 +164,25 @@ static const ReferenceRow water_source_rows[] = {
 #include "shared/rows/water_source.def"
 };
 
+static const ReferenceRow scene_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/scene.def"
+};
+static const ReferenceRow sky_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/sky.def"
+};
+static const ReferenceRow water_gauge_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/water_gauge.def"
+};
+static const ReferenceRow particle_start_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/particle_start.def"
+};
+
 static const ReferenceTable tables[] = {
+    {"Scene", "", "{", scene_rows, PL_COUNT(scene_rows), true, NULL, NULL},
     {"Body", "bodies", "{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}", body_rows,
      PL_COUNT(body_rows), false, NULL, NULL},
     {"Joint", "joints", "{\"name\":\"x\",\"kind\":\"ball\",\"a\":\"a\"", joint_rows,
@@ -184,6 +205,8 @@ static const ReferenceTable tables[] = {
      PL_COUNT(particle_rows), false, NULL, NULL},
     {"ParticleForce", "forces", "{", particle_force_rows, PL_COUNT(particle_force_rows), false,
      "particle_systems", "{\"name\":\"x\",\"rate\":1"},
+    {"ParticleStart", "particles", "{", particle_start_rows, PL_COUNT(particle_start_rows), false,
+     "particle_systems", "{\"name\":\"x\""},
     {"Smoke", "smokes", "{\"name\":\"x\",\"cells\":[8,8]", smoke_rows, PL_COUNT(smoke_rows), false,
      NULL, NULL},
     {"SmokeSide", "sides", "{", smoke_side_rows, PL_COUNT(smoke_side_rows), false, "smokes",
@@ -195,10 +218,13 @@ static const ReferenceTable tables[] = {
      "{\"name\":\"x\""},
     {"WaterSource", "sources", "{", water_source_rows, PL_COUNT(water_source_rows), false, "waters",
      "{\"name\":\"x\""},
+    {"WaterGauge", "gauges", "{\"name\":\"x\"", water_gauge_rows, PL_COUNT(water_gauge_rows), false,
+     "waters", "{\"name\":\"x\""},
     {"Shape", "shape", "{\"kind\":\"sphere\"", shape_rows, PL_COUNT(shape_rows), true, NULL, NULL},
     {"Material", "materials", "{\"name\":\"x\"", material_rows, PL_COUNT(material_rows), false,
      NULL, NULL},
     {"Camera", "camera", "{", camera_rows, PL_COUNT(camera_rows), true, NULL, NULL},
+    {"Sky", "sky", "{", sky_rows, PL_COUNT(sky_rows), true, NULL, NULL},
     {"Hands", "hands", "{", hands_rows, PL_COUNT(hands_rows), true, NULL, NULL},
 };
 
@@ -326,7 +352,7 @@ static void print_table(FILE *out, const ReferenceTable *table)
     bool joints = table->rows == joint_rows;
     fprintf(out,
             "\n### %s%s%s\n\n| field | type and range | default | |\n| --- | --- | --- | --- |\n",
-            table->list, table->within != NULL ? " of " : "",
+            table->list[0] != '\0' ? table->list : "scene", table->within != NULL ? " of " : "",
             table->within != NULL ? table->within : "");
     for (u32 i = 0; i < table->count; i++) {
         const ReferenceRow *row = &table->rows[i];

@@ -43,7 +43,7 @@ typedef struct ReferenceRow {
 
 typedef struct ReferenceTable {
     const char *name;  /* of the table in scene.fbs */
-    const char *list;  /* field that contains them, of Scene or of its `within` */
+    const char *list;  /* field that contains them, of Scene or of its `within`; "": it is Scene */
     const char *least; /* JSON of the minimal object of this table, without its closing brace */
     const ReferenceRow *rows;
     u32 count;

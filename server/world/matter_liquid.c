@@ -200,7 +200,7 @@ static void finish(Matter *matter)
         return;
     }
     liquid_finish(m->liquid);
-    if (liquid_scene(m)->no_sleep) {
+    if (!liquid_scene(m)->sleep) {
         liquid_wake(m->liquid);
     }
 }

@@ -135,6 +135,7 @@ static int add_system(MatterParticles *m, u32 index, ErrorText *error)
     }
     PL_STATIC_ASSERT(sizeof(ParticleStart) == sizeof(SceneParticle), "the same members");
     ParticlesDef def = particles_def_default();
+#define SOLVER_ROWS
 #define MEMBER(type, name) def.name = from->name;
 #include "shared/rows/particles.def"
     def.shape = from->shape;

@@ -16,7 +16,7 @@ RigidDef rigid_def_of_scene(const Scene *scene, u32 body_capacity, f32 tick_s)
                       .iterations = scene->iterations,
                       .pyramid_sides = scene->pyramid_sides,
                       .baumgarte = scene->baumgarte,
-                      .no_sleep = scene->no_sleep};
+                      .no_sleep = !scene->sleep};
 }
 
 static BodyDef body_def(const SceneBody *body)

@@ -28,13 +28,9 @@ static SmokeOptions options_of(const SceneSmoke *scene)
 
 static SmokeDef def_of(const SceneSmoke *scene)
 {
-    SmokeDef def = {.dims = scene->dims,
-                    .spacing = scene->spacing,
-                    .depth = scene->depth,
-                    .low = scene->corner,
-                    .awake = scene->awake,
-                    .wind = scene->wind,
-                    .options = options_of(scene)};
+    SmokeDef def = {.dims = scene->dims, .options = options_of(scene)};
+#define MEMBER(type, name) def.name = scene->name;
+#include "shared/rows/smoke_grid.def"
     for (u32 a = 0; a < 3; a++) {
         def.cells[a] = scene->cells[a];
     }
@@ -104,7 +100,7 @@ static void declare_field(MatterSmoke *m, u32 i)
     for (u32 a = 0; a < 3; a++) {
         field.dims[a] = (u16)smoke->cells[a];
     }
-    field.origin = vec3_add_scaled(smoke->corner, 0.5f, field.spacing);
+    field.origin = vec3_add_scaled(smoke->low, 0.5f, field.spacing);
     snprintf(field.name, sizeof field.name, "%s", smoke->name);
     m->fields[i] = world_add_field(&m->base, &field);
 }
@@ -349,7 +345,7 @@ static Vec3 point(const Matter *matter, const Entity *entity, const Input *input
     const SceneSmoke *scene = &smoke_scene(m)->smokes[grid_of(m, entity)];
     u32 nx = scene->cells[0], ny = scene->cells[1], cell = input->element;
     f32 dx = scene->spacing, dz = scene->dims == 3 ? dx : scene->depth;
-    return vec3_add(scene->corner,
+    return vec3_add(scene->low,
                     vec3(((f32)(cell % nx) + 0.5f) * dx, ((f32)(cell / nx % ny) + 0.5f) * dx,
                          ((f32)(cell / nx / ny) + 0.5f) * dz));
 }

@@ -27,7 +27,7 @@ static PoolDef def_of(const Scene *scene, const SceneWater *water)
                    .border = {x, x, z, z},
                    .corner = vec3(water->position.x - 0.5f * water->width, water->position.y,
                                   water->position.z - 0.5f * water->length),
-                   .awake = scene->no_sleep};
+                   .awake = !scene->sleep};
 #define SOLVER_ROWS
 #define MEMBER(type, name) def.name = water->name;
 #include "shared/rows/water.def"

@@ -424,10 +424,10 @@ static World *wide_awake(const World *world, Scene *scene)
     ErrorText error;
     u8 *image;
     size_t bytes;
-    bool no_sleep = scene->no_sleep;
-    scene->no_sleep = true;
+    bool sleep = scene->sleep;
+    scene->sleep = false;
     World *awake = world_of(scene, &error);
-    scene->no_sleep = no_sleep;
+    scene->sleep = sleep;
     if (world_save(world, &image, &bytes) != 0 || world_load(awake, image, bytes, &error) != 0) {
         fprintf(stderr, "%s\n", error.text);
         exit(1);

@@ -24,11 +24,12 @@ static SmokeOptions options_default(void)
 
 SmokeDef smoke_default(void)
 {
-    return (SmokeDef){.dims = 2,
-                      .cells = {64, 64, 1},
-                      .spacing = 1.0f / 64.0f,
-                      .depth = 1.0f,
-                      .options = options_default()};
+    SmokeDef def = {.dims = 2, .cells = {64, 64, 1}, .options = options_default()};
+#include "server/physics/option_default_rows.h"
+#include "shared/rows/smoke_grid.def"
+    def.spacing = 1.0f / 64.0f; /* a square metre, one deep */
+    def.depth = 1.0f;
+    return def;
 }
 
 void smoke_options_clamp(SmokeOptions *options)
@@ -40,11 +41,6 @@ void smoke_options_clamp(SmokeOptions *options)
 }
 
 /* ---- definition ---- */
-
-static bool is_within(f32 value, f32 least, f32 most)
-{
-    return value >= least && value <= most; /* false for NaN */
-}
 
 static Error check_options(const SmokeOptions *def, ErrorText *error)
 {
@@ -102,19 +98,10 @@ Error smoke_check(const SmokeDef *def, ErrorText *error)
         return error_set(error, ERROR_LIMIT, "%llu cells, the limit is %u",
                          (unsigned long long)cells, (u32)SMOKE_CELLS_MAX);
     }
-    if (!is_within(def->spacing, 0.001f, 100.0f)) {
-        return error_set(error, ERROR_RANGE, "cells of %g m, expected 0.001 to 100",
-                         (f64)def->spacing);
-    }
-    if (def->dims == 2 && !is_within(def->depth, 0.001f, 1000.0f)) {
-        return error_set(error, ERROR_RANGE, "depth is %g m, expected 0.001 to 1000",
-                         (f64)def->depth);
-    }
-    f32 far = vec3_length(def->low);
-    if (!is_within(far, 0.0f, WORLD_EXTENT_MAX_M)) {
-        return error_set(error, ERROR_RANGE, "the corner is out of the world");
-    }
-    Error result = check_sides(def, error);
+    Error result = ERROR_OK;
+#include "server/physics/option_check_rows.h"
+#include "shared/rows/smoke_grid.def"
+    result = result != ERROR_OK ? result : check_sides(def, error);
     return result != ERROR_OK ? result : check_options(&def->options, error);
 }
 

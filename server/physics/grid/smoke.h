@@ -47,14 +47,13 @@ typedef struct SmokeOptions {
     bool drifts;    /* smoke, heat and fuel go like velocity, not by conserved fluxes */
 } SmokeOptions;
 
+/* The options of shared/rows/smoke_grid.def and smoke.def. Wind from closed sides keeps all bricks
+ * awake anyway. */
 typedef struct SmokeDef {
     u32 dims;     /* 2 or 3; in two dimensions the grid lies along x and y */
     u32 cells[3]; /* 1.. each; the last is ignored in two dimensions */
-    f32 spacing;  /* m, 0.001..100 */
-    f32 depth;    /* m along z, in two dimensions */
-    Vec3 low;     /* m, corner */
-    bool awake;   /* all bricks, always: wind from closed sides keeps them so anyway */
-    bool wind;    /* blows through surfaces and particles, which then are no obstacles */
+#define MEMBER(type, name) type name;
+#include "shared/rows/smoke_grid.def"
     SmokeSide sides[SMOKE_SIDES];
     SmokeOptions options;
 } SmokeDef;

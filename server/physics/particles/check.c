@@ -7,6 +7,7 @@
 static int check_numbers(const ParticlesDef *def, ErrorText *error)
 {
     int result = ERROR_OK;
+#define SOLVER_ROWS
 #include "server/physics/option_check_rows.h"
 #include "shared/rows/particles.def"
     return result;

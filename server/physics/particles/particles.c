@@ -11,6 +11,7 @@
 ParticlesDef particles_def_default(void)
 {
     ParticlesDef def = {.orientation = {1.0f, 0.0f, 0.0f, 0.0f}};
+#define SOLVER_ROWS
 #include "server/physics/option_default_rows.h"
 #include "shared/rows/particles.def"
     return def;

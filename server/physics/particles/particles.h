@@ -34,12 +34,13 @@ typedef struct ParticleForce {
 
 /* A particle at the start, with the lifetime of its system. */
 typedef struct ParticleStart {
-    Vec3 position, velocity; /* m, m/s */
-    f32 mass_kg;             /* ≥ 0 */
+#define MEMBER(type, name) type name;
+#include "shared/rows/particle_start.def"
 } ParticleStart;
 
 /* The options of shared/rows/particles.def, in SI units and radians. */
 typedef struct ParticlesDef {
+#define SOLVER_ROWS
 #define MEMBER(type, name) type name;
 #include "shared/rows/particles.def"
     Shape shape;                 /* of the emitter; SHAPE_NONE: a point. Its geometry is borrowed */

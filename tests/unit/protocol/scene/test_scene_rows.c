@@ -96,14 +96,20 @@ static void try(const ReferenceTable *table, const char *key, const char *value,
     bool bodies = strcmp(table->list, "bodies") == 0;
     const char *comma = table->least[strlen(table->least) - 1] == '{' ? "" : ",";
     bool within = table->within != NULL;
-    int used = snprintf(
-        json, sizeof json, "{\"name\":\"t\",%s%s%s%s%s%s\"%s\":%s%s%s\"%s\":%s}%s%s}",
-        bodies ? ""
-               : "\"bodies\":[{\"name\":\"a\",\"shape\":{\"kind\":\"sphere\","
-                 "\"radius\":1}}],",
-        within ? "\"" : "", within ? table->within : "", within ? "\":[" : "",
-        within ? table->within_least : "", within ? "," : "", table->list, table->single ? "" : "[",
-        table->least, comma, key, value, table->single ? "" : "]", within ? "}]" : "");
+    if (table->list[0] == '\0') {
+        snprintf(json, sizeof json, "{\"name\":\"t\",\"%s\":%s}", key, value);
+    }
+    int used = table->list[0] == '\0'
+                   ? (int)strlen(json)
+                   : snprintf(json, sizeof json,
+                              "{\"name\":\"t\",%s%s%s%s%s%s\"%s\":%s%s%s\"%s\":%s}%s%s}",
+                              bodies ? ""
+                                     : "\"bodies\":[{\"name\":\"a\",\"shape\":{\"kind\":\"sphere\","
+                                       "\"radius\":1}}],",
+                              within ? "\"" : "", within ? table->within : "", within ? "\":[" : "",
+                              within ? table->within_least : "", within ? "," : "", table->list,
+                              table->single ? "" : "[", table->least, comma, key, value,
+                              table->single ? "" : "]", within ? "}]" : "");
     assert_true(used < (int)sizeof json);
     *error = (ErrorText){0};
     Scene *scene = scene_parse(json, strlen(json), "t.json", error);
@@ -119,8 +125,9 @@ static void refused(const ReferenceTable *table, const ReferenceRow *row, const 
     ErrorText error;
     char wanted[128];
     bool within = table->within != NULL;
-    snprintf(wanted, sizeof wanted, "%s%s%s%s.%s%s: ", within ? table->within : "",
-             within ? "[0]." : "", table->list, table->single ? "" : "[0]", row->key, place);
+    snprintf(wanted, sizeof wanted, "%s%s%s%s%s%s%s: ", within ? table->within : "",
+             within ? "[0]." : "", table->list, table->single ? "" : "[0]",
+             table->list[0] != '\0' ? "." : "", row->key, place);
     try(table, row->key, value, &error);
     if (strstr(error.text, wanted) == NULL || strstr(error.text, " is out of range; ") == NULL) {
         fail_msg("%s %s: \"%s\"", wanted, value, error.text);

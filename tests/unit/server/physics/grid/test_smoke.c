@@ -132,7 +132,7 @@ static void bad_definitions_are_refused(void **state)
     def = smoke_default();
     def.spacing = 0.0f / 1.0f;
     assert_null(smoke_create(&def, &error));
-    assert_non_null(strstr(error.text, "cells of 0 m"));
+    assert_non_null(strstr(error.text, "spacing 0 m"));
     def = smoke_default();
     def.sides[0].kind = SMOKE_PERIODIC;
     assert_int_equal(smoke_check(&def, &error), ERROR_RANGE);

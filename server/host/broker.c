@@ -1,6 +1,7 @@
 /* broker.c: see broker.h. */
 #include "server/host/broker.h"
 
+#include "server/host/broker_key.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
@@ -30,6 +31,7 @@ enum {
 
 struct Broker {
     BrokerAddress address;
+    BrokerKey key;
     char stream[BROKER_WORLD_BYTES + 8];
     char all[BROKER_WORLD_BYTES + 16], start[BROKER_WORLD_BYTES + 16],
         tick[BROKER_WORLD_BYTES + 16]; /* subjects */
@@ -71,14 +73,17 @@ int broker_address(const char *text, BrokerAddress *out, ErrorText *error)
                          "digits, - and _",
                          BROKER_WORLD_BYTES - 1);
     }
-    char where[BROKER_URL_BYTES];
-    snprintf(where, sizeof where, "%.*s", (int)(slash - authority), authority);
-    const char *at = strrchr(where, '@');
-    const char *plain = at != NULL ? at + 1 : where;
+    char plain[BROKER_URL_BYTES];
+    snprintf(plain, sizeof plain, "%.*s", (int)(slash - authority), authority);
+    if (strchr(plain, '@') != NULL) {
+        return error_set(error, ERROR_USAGE,
+                         "the broker's address must not have a user or password, which others on "
+                         "this machine could read: --broker-creds FILE");
+    }
     if (*plain == '\0' || *plain == ':') {
         return error_set(error, ERROR_USAGE, "the broker's address has no host");
     }
-    snprintf(out->url, sizeof out->url, "nats://%.*s", BROKER_URL_BYTES - 8, where);
+    snprintf(out->url, sizeof out->url, "nats://%.*s", BROKER_URL_BYTES - 8, plain);
     bool bracket = *plain == '[';
     size_t length = bracket ? strcspn(plain, "]") : strcspn(plain, ":");
     snprintf(out->host, sizeof out->host, "%.*s", (int)length - bracket, plain + bracket);
@@ -164,6 +169,52 @@ static void on_error(natsConnection *connection, natsSubscription *subscription,
     log_debug("broker: %s", natsStatus_GetText(status));
 }
 
+/* Answers what a broker asks of one with a key. */
+static natsStatus on_nonce(char **why, unsigned char **signature, int *bytes, const char *nonce,
+                           void *closure)
+{
+    PL_UNUSED(why);
+    *signature = malloc(BROKER_SIGNATURE_BYTES); /* freed by the library */
+    if (*signature == NULL) {
+        return NATS_NO_MEMORY;
+    }
+    broker_key_sign(closure, nonce, *signature);
+    *bytes = BROKER_SIGNATURE_BYTES;
+    return NATS_OK;
+}
+
+/* Shows the broker what is in the file of a key. */
+static natsStatus key_set(Broker *b, const char *path)
+{
+    BrokerKey *key = &b->key;
+    natsStatus s = NATS_OK;
+    switch (key->kind) {
+    case BROKER_KEY_CREDS:
+        s = natsOptions_SetUserCredentialsFromFiles(b->options, path, NULL);
+        break;
+    case BROKER_KEY_SEED:
+        s = natsOptions_SetNKey(b->options, key->public_key, on_nonce, key);
+        break;
+    case BROKER_KEY_PASSWORD:
+        s = natsOptions_SetUserInfo(b->options, key->user, key->secret);
+        break;
+    case BROKER_KEY_TOKEN:
+        s = natsOptions_SetToken(b->options, key->secret);
+        break;
+    case BROKER_KEY_NONE:
+        break;
+    }
+    bool clear = key->kind == BROKER_KEY_PASSWORD || key->kind == BROKER_KEY_TOKEN;
+    if (clear && !b->address.tls) {
+        log_warn("broker: what is in %s goes to %s in clear: tls:// would seal it", path,
+                 b->address.shown);
+    }
+    if (s == NATS_OK && key->certificate[0] != '\0') {
+        s = natsOptions_LoadCertificatesChain(b->options, key->certificate, key->certificate_key);
+    }
+    return s;
+}
+
 static natsStatus options_set(Broker *b, const BrokerOptions *o)
 {
     natsStatus s = natsOptions_Create(&b->options);
@@ -185,10 +236,7 @@ static natsStatus options_set(Broker *b, const BrokerOptions *o)
     if (s == NATS_OK && o->ca != NULL) {
         s = natsOptions_LoadCATrustedCertificates(b->options, o->ca);
     }
-    if (s == NATS_OK && o->creds != NULL) {
-        s = natsOptions_SetUserCredentialsFromFiles(b->options, o->creds, NULL);
-    }
-    return s;
+    return s == NATS_OK && o->creds != NULL ? key_set(b, o->creds) : s;
 }
 
 Broker *broker_create(const BrokerOptions *options, ErrorText *error)
@@ -203,6 +251,10 @@ Broker *broker_create(const BrokerOptions *options, ErrorText *error)
     snprintf(b->all, sizeof b->all, "plenum.%s.*", b->address.world);
     snprintf(b->start, sizeof b->start, "plenum.%s.start", b->address.world);
     snprintf(b->tick, sizeof b->tick, "plenum.%s.tick", b->address.world);
+    if (options->creds != NULL && broker_key_read(options->creds, &b->key, error) != ERROR_OK) {
+        broker_destroy(b);
+        return NULL;
+    }
     natsStatus status = options_set(b, options);
     if (status != NATS_OK) {
         failure(status, error, b->address.shown);
@@ -234,6 +286,7 @@ void broker_destroy(Broker *b)
     if (b != NULL) {
         disconnect(b);
         natsOptions_Destroy(b->options);
+        broker_key_forget(&b->key);
         free(b);
     }
 }

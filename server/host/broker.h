@@ -27,22 +27,22 @@ enum {
 
 /* Where a world is published. */
 typedef struct BrokerAddress {
-    char url[BROKER_URL_BYTES];  /* for the library, with user and password */
-    char host[BROKER_URL_BYTES]; /* without, for TLS */
-    char shown[BROKER_URL_BYTES + BROKER_WORLD_BYTES + 16]; /* for logs: no secrets */
+    char url[BROKER_URL_BYTES];                             /* for the library */
+    char host[BROKER_URL_BYTES];                            /* for TLS */
+    char shown[BROKER_URL_BYTES + BROKER_WORLD_BYTES + 16]; /* for logs */
     char world[BROKER_WORLD_BYTES];
     bool tls;
 } BrokerAddress;
 
 /* True for nats:// and tls:// addresses. */
 bool broker_is_address(const char *text);
-/* "nats://[USER:PASSWORD@]HOST[:PORT]/WORLD", or tls:// for one that must be encrypted. 0 or
- * ERROR_USAGE with a text, which does not tell the password. */
+/* "nats://HOST[:PORT]/WORLD", or tls:// for one that must be encrypted. 0 or ERROR_USAGE with a
+ * text. A user or password in it is refused, and the text does not tell them. */
 int broker_address(const char *text, BrokerAddress *out, ErrorText *error);
 
 typedef struct BrokerOptions {
     BrokerAddress address;
-    const char *creds; /* file with a token and a seed, as NATS tools write it; NULL none */
+    const char *creds; /* file of a key (broker_key.h); NULL none */
     const char *ca;    /* file with certificates to trust instead of the system's; NULL none */
     const char *name;  /* of the connection, for the broker's monitoring */
 } BrokerOptions;

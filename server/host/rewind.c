@@ -7,7 +7,8 @@
 
 enum {
     PAGE_BYTES = 4096,
-    SPARE_MORE = 16 /* the next image may be larger by this part of the last one */
+    SPARE_MORE = 16, /* the next image may be larger by this part of the last one */
+    LATER_S = 60     /* until it is tried again whether images fit: each costs a tick some time */
 };
 
 bool rewind_init(Rewind *rewind, u32 images_max, u64 bytes_max)
@@ -51,6 +52,7 @@ void rewind_clear(Rewind *rewind)
     while (rewind->count > 0) {
         drop_oldest(rewind);
     }
+    rewind->later = 0;
 }
 
 void rewind_finish(Rewind *rewind)
@@ -61,12 +63,21 @@ void rewind_finish(Rewind *rewind)
     *rewind = (Rewind){0};
 }
 
-void rewind_keep(Rewind *rewind, const RewindImage *image)
+u64 rewind_wait(const Rewind *rewind, u64 world_tick, u32 tick_rate)
+{
+    u64 next = rewind->count > 0 ? rewind_newest(rewind) + tick_rate : 0;
+    next = u64_max(next, rewind->later);
+    return next > world_tick ? next - world_tick : 0;
+}
+
+bool rewind_keep(Rewind *rewind, const RewindImage *image, u32 tick_rate)
 {
     if (rewind->images == NULL || image->capacity > rewind->bytes_max) {
         free(image->image);
-        return;
+        rewind->later = image->world_tick + (u64)LATER_S * tick_rate;
+        return false;
     }
+    rewind->later = 0;
     CHECK(rewind->count == 0 || image->world_tick > rewind_newest(rewind));
     while (rewind->count == rewind->images_max ||
            rewind->bytes + image->capacity > rewind->bytes_max) {
@@ -75,6 +86,7 @@ void rewind_keep(Rewind *rewind, const RewindImage *image)
     *image_at(rewind, rewind->count++) = *image;
     rewind->bytes += image->capacity;
     CHECK(rewind->count <= rewind->images_max && rewind->bytes <= rewind->bytes_max);
+    return true;
 }
 
 void rewind_prepare(Rewind *rewind, u32 ticks_left)
@@ -82,7 +94,8 @@ void rewind_prepare(Rewind *rewind, u32 ticks_left)
     if (rewind->count == 0) {
         return;
     }
-    size_t last = image_at(rewind, rewind->count - 1)->bytes, wanted = last + last / SPARE_MORE;
+    size_t last = image_at(rewind, rewind->count - 1)->bytes;
+    size_t wanted = (size_t)u64_min(last + last / SPARE_MORE, rewind->bytes_max);
     if (rewind->spare != NULL && (rewind->spare_bytes < last || rewind->spare_bytes > 2 * wanted)) {
         free(rewind->spare);
         rewind->spare = NULL;
@@ -125,6 +138,7 @@ void rewind_cut(Rewind *rewind, u64 world_tick)
     while (rewind->count > 0 && rewind_newest(rewind) > world_tick) {
         drop(rewind, image_at(rewind, rewind->count - 1));
     }
+    rewind->later = 0;
 }
 
 u64 rewind_oldest(const Rewind *rewind, u64 none)

@@ -26,14 +26,18 @@ typedef struct Rewind {
     /* Memory of the next image. */
     u8 *spare; /* [spare_bytes], the first [touched] written to; NULL: none yet */
     size_t spare_bytes, touched;
+    u64 later; /* no image is wanted before this world tick, since one did not fit; 0: none */
 } Rewind;
 
 /* Keeps at most images_max images of bytes_max bytes in total; 0 images turns rewinding off. False:
  * out of memory. */
 bool rewind_init(Rewind *rewind, u32 images_max, u64 bytes_max);
 void rewind_finish(Rewind *rewind); /* zero-initialized is fine */
-/* Takes ownership of an image later than all others. One larger than the ring allows is dropped. */
-void rewind_keep(Rewind *rewind, const RewindImage *image);
+/* Takes ownership of an image later than all others. False: it is larger than the ring allows and
+ * was dropped; none is wanted for a minute. */
+bool rewind_keep(Rewind *rewind, const RewindImage *image, u32 tick_rate);
+/* Ticks until the next image is wanted, one a second: 0: now. */
+u64 rewind_wait(const Rewind *rewind, u64 world_tick, u32 tick_rate);
 /* Called each tick, with the number of ticks until the next image: gets memory for it and writes to
  * a part, so that the tick that saves does not wait for the system's pages one after another (they
  * took three times as long as the saving itself). */

@@ -143,20 +143,33 @@ bool world_source_saved(Source *source, SourceSaved *out)
 
 /* ---- images to go back to ---- */
 
+/* Says once, until it changes, that the world cannot be taken back. */
+static void sim_say_kept(WorldSource *s, bool kept, size_t bytes)
+{
+    if (!kept && !s->said_unkept) {
+        log_warn("the world cannot be taken back: an image of it has %.1f MiB, --back-memory %.1f",
+                 (f64)bytes / 1048576.0, (f64)s->rewind.bytes_max / 1048576.0);
+    } else if (kept && s->said_unkept) {
+        log_info("the world can be taken back again");
+    }
+    s->said_unkept = !kept;
+}
+
 void sim_keep_image(WorldSource *s)
 {
     u64 tick = world_tick_number(s->world);
     RewindImage kept = {.world_tick = tick, .tick = s->shift + tick};
-    u64 next = s->rewind.count > 0 ? rewind_newest(&s->rewind) + s->scene->tick_rate : tick;
-    if (s->rewind.images != NULL && tick < next) {
-        rewind_prepare(&s->rewind, (u32)(next - tick));
+    u64 wait = rewind_wait(&s->rewind, tick, s->scene->tick_rate);
+    if (s->rewind.images != NULL && wait > 0) {
+        rewind_prepare(&s->rewind, (u32)wait);
     } else if (s->rewind.images != NULL) {
         rewind_take_spare(&s->rewind, &kept);
-        if (world_save_into(s->world, &kept.image, &kept.capacity, &kept.bytes) == ERROR_OK) {
-            rewind_keep(&s->rewind, &kept);
-        } else {
+        if (world_save_into(s->world, &kept.image, &kept.capacity, &kept.bytes) != ERROR_OK) {
             free(kept.image);
+            kept.image = NULL;
+            kept.capacity = SIZE_MAX; /* as one that does not fit: tried again later */
         }
+        sim_say_kept(s, rewind_keep(&s->rewind, &kept, s->scene->tick_rate), kept.bytes);
     }
     pthread_mutex_lock(&s->mutex);
     s->world_tick = tick;

@@ -170,28 +170,43 @@ int world_save(const World *world, u8 **image, size_t *bytes)
     return result;
 }
 
+/* Saves all but the head into memory of this size. False: it does not fit. */
+static bool save_body(World *world, u8 *data, size_t bytes, size_t *used)
+{
+    State save = {.mode = STATE_SAVE, .data = data, .bytes = bytes};
+    serialize(world, &save);
+    *used = save.used;
+    return !save.failed;
+}
+
 int world_save_into(const World *world, u8 **image, size_t *capacity, size_t *bytes)
 {
     World *w = (World *)(uintptr_t)world; /* counting and saving only read */
-    State count = {.mode = STATE_COUNT};
-    serialize(w, &count);
     ImageHead head = image_head(world);
-    *bytes = sizeof head + count.used;
-    if (*bytes > *capacity) {
-        free(*image);
-        *image = malloc(*bytes);
-        *capacity = *image != NULL ? *bytes : 0;
+    size_t used = 0;
+    /* Counting costs as much as saving: only if it turns out that there is too little room. */
+    bool saved = *capacity > sizeof head &&
+                 save_body(w, *image + sizeof head, *capacity - sizeof head, &used);
+    if (!saved) {
+        State count = {.mode = STATE_COUNT};
+        serialize(w, &count);
+        CHECK(!count.failed);
+        size_t wanted = *bytes = sizeof head + count.used;
+        if (wanted > *capacity) {
+            free(*image);
+            *image = malloc(wanted);
+            *capacity = *image != NULL ? wanted : 0;
+        }
         if (*image == NULL) {
             return ERROR_MEMORY;
         }
+        saved = save_body(w, *image + sizeof head, count.used, &used) && used == count.used;
     }
-    State save = {.mode = STATE_SAVE, .data = *image + sizeof head, .bytes = count.used};
-    serialize(w, &save);
-    CHECK(!count.failed);
-    if (save.failed || save.used != count.used) {
+    if (!saved) {
         return ERROR_STATE;
     }
-    head.body_hash = hash_bytes(*image + sizeof head, count.used, 0);
+    *bytes = sizeof head + used;
+    head.body_hash = hash_bytes(*image + sizeof head, used, 0);
     memcpy(*image, &head, sizeof head);
     return ERROR_OK;
 }

@@ -70,7 +70,8 @@ FieldSet *world_fields(const World *world); /* borrowed */
 /* Exact image of the dynamic state: *bytes, owned by the caller (free). 0 or a negative Error. */
 int world_save(const World *world, u8 **image, size_t *bytes);
 /* The same into memory that the caller has: *image of *capacity bytes (NULL of 0 is fine) is
- * replaced by larger memory if it does not suffice. */
+ * replaced by larger memory if it does not suffice: then *bytes is what is needed, also without
+ * memory for it. */
 int world_save_into(const World *world, u8 **image, size_t *capacity, size_t *bytes);
 /* Restores an image saved by a world of the same scene; the world continues bit for bit. On an
  * error it is unchanged. */

@@ -127,6 +127,31 @@ static void image_continues_bit_for_bit(void **unused)
     world_destroy(other);
 }
 
+/* The image is the same whatever memory there is for it: none, too little, just enough, more. */
+static void image_fits_any_memory(void **unused)
+{
+    PL_UNUSED(unused);
+    u64 hashes[TICKS];
+    World *world = fresh(NULL);
+    run(world, 0, SAVED_AT, hashes);
+    u8 *image;
+    size_t bytes;
+    assert_int_equal(world_save(world, &image, &bytes), 0);
+    const size_t rooms[] = {0,         1,         31,        32,    33,        100,
+                            bytes / 3, bytes - 9, bytes - 1, bytes, bytes + 1, 2 * bytes};
+    for (u32 i = 0; i < PL_COUNT(rooms); i++) {
+        u8 *given = rooms[i] > 0 ? malloc(rooms[i]) : NULL, *other = given;
+        size_t capacity = rooms[i], used = 0;
+        assert_int_equal(world_save_into(world, &other, &capacity, &used), 0);
+        assert_int_equal(used, bytes);
+        assert_true(capacity >= bytes && (rooms[i] < bytes || other == given));
+        assert_memory_equal(other, image, bytes);
+        free(other);
+    }
+    free(image);
+    world_destroy(world);
+}
+
 /* Loads an image into a world of this hash, which must be unchanged if the image is refused.
  * Returns true if it was loaded; *hash is then that of the new state. */
 static bool try_image(World *world, const u8 *image, size_t bytes, u64 *hash)
@@ -259,9 +284,8 @@ static int drop_scene(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(image_continues_bit_for_bit),
-        cmocka_unit_test(damaged_images_are_refused),
+        cmocka_unit_test(threads_do_not_matter),    cmocka_unit_test(image_continues_bit_for_bit),
+        cmocka_unit_test(image_fits_any_memory),    cmocka_unit_test(damaged_images_are_refused),
         cmocka_unit_test(forged_images_do_no_harm),
     };
     return cmocka_run_group_tests(tests, load_scene, drop_scene);

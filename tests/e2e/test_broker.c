@@ -4,134 +4,20 @@
  */
 #include "protocol/record/recording.h"
 #include "server/host/broker.h"
+#include "tests/support/broker_rig.h"
 #include "tests/support/process.h"
 
-#include <arpa/inet.h>
-#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "shared/base/clock.h"
-
 #define SCENE "shared/scenes/cradle.json"
-
-typedef struct Broke {
-    Process process;
-    u32 port;
-    char port_text[16], store[PATH_BYTES_MAX], url[128];
-} Broke;
-
-static void rest_ms(u32 ms)
-{
-    clock_sleep_until_ns(clock_now_ns() + (u64)ms * 1000000u);
-}
-
-/* A TCP connection to this port, or a free port if it is 0. */
-static int tcp(u32 port, u32 *got)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((u16)port)};
-    socklen_t length = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_true(fd >= 0);
-    int result = port != 0 ? connect(fd, (struct sockaddr *)&at, sizeof at)
-                           : bind(fd, (struct sockaddr *)&at, sizeof at);
-    if (result != 0) {
-        close(fd);
-        return -1;
-    }
-    if (got != NULL && getsockname(fd, (struct sockaddr *)&at, &length) == 0) {
-        *got = ntohs(at.sin_port);
-    }
-    return fd;
-}
-
-/* Starts it, again with what it has stored, and waits until it answers. */
-static void broker_up(Broke *b)
-{
-    const char *program =
-        access("/usr/sbin/nats-server", X_OK) == 0 ? "/usr/sbin/nats-server" : "nats-server";
-    process_start(&b->process, program, "-a", "127.0.0.1", "-p", b->port_text, "-js", "-sd",
-                  b->store, NULL);
-    for (u32 i = 0; i < 3000; i++) {
-        int fd = tcp(b->port, NULL);
-        if (fd >= 0) {
-            close(fd);
-            return;
-        }
-        rest_ms(10);
-    }
-    fail_msg("nats-server does not answer");
-}
-
-static void broker_new(Broke *b, const char *name)
-{
-    int fd = tcp(0, &b->port);
-    close(fd);
-    snprintf(b->port_text, sizeof b->port_text, "%u", b->port);
-    snprintf(b->store, sizeof b->store, "%s", test_path(name));
-    snprintf(b->url, sizeof b->url, "nats://127.0.0.1:%u/%s", b->port, name);
-    broker_up(b);
-}
-
-static void broker_down(Broke *b, int signal)
-{
-    process_signal(&b->process, signal);
-    (void)process_wait(&b->process, 20.0);
-}
-
-/* The value of a metric of a server with --http at this port; NaN: none. */
-static f64 metric(u32 port, const char *name)
-{
-    char page[1 << 16];
-    size_t used = 0;
-    ssize_t got;
-    int fd = tcp(port, NULL);
-    if (fd < 0) {
-        return NAN;
-    }
-    static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
-    assert_true(write(fd, request, sizeof request - 1) == sizeof request - 1);
-    while (used < sizeof page - 1 && (got = read(fd, page + used, sizeof page - 1 - used)) > 0) {
-        used += (size_t)got;
-    }
-    close(fd);
-    page[used] = '\0';
-    char line[128];
-    snprintf(line, sizeof line, "\n%s ", name);
-    const char *at = strstr(page, line);
-    return at != NULL ? strtod(at + strlen(line), NULL) : (f64)NAN;
-}
-
-/* Waits, for long, until a metric is at least this. */
-static void metric_wait(u32 port, const char *name, f64 least)
-{
-    f64 value = NAN;
-    for (u32 i = 0; i < 2000; i++) {
-        value = metric(port, name);
-        if (value >= least) {
-            return;
-        }
-        rest_ms(30);
-    }
-    fail_msg("%s is %g, expected %g", name, value, least);
-}
-
-static u32 free_port(char *text, size_t bytes)
-{
-    u32 port;
-    close(tcp(0, &port));
-    snprintf(text, bytes, "127.0.0.1:%u", port);
-    return port;
-}
 
 /* All frames of `leaf` are frames of `root`, bit for bit; returns their number. `missing`: how many
  * ticks between the first and the last are not there. */
@@ -174,16 +60,16 @@ static u32 same_frames(const char *root, const char *leaf, u64 *missing)
 static void test_archive_and_replay(void **state)
 {
     PL_UNUSED(state);
-    Broke broker;
+    RigBroker broker;
     Process root, archive, later, client;
     char http[32], root_file[PATH_BYTES_MAX], leaf_file[PATH_BYTES_MAX];
-    u32 port = free_port(http, sizeof http);
+    u32 port = rig_free_port(http, sizeof http);
     snprintf(root_file, sizeof root_file, "%s", test_path("archive-root.plrec"));
     snprintf(leaf_file, sizeof leaf_file, "%s", test_path("archive-leaf.plrec"));
-    broker_new(&broker, "archive");
+    rig_broker_new(&broker, "archive");
     (void)server_start(&root, "--http", http, "--publish", broker.url, "--publish-age", "600",
                        "--record", root_file, SCENE, NULL);
-    metric_wait(port, "plenum_broker_ticks_total", 150.0);
+    rig_metric_wait(port, "plenum_broker_ticks_total", 150.0);
     (void)server_start(&archive, "--at", "0", "--speed", "4", "--record", leaf_file, broker.url,
                        NULL);
     u32 late = server_start(&later, "--at", "100", broker.url, NULL);
@@ -196,7 +82,7 @@ static void test_archive_and_replay(void **state)
     assert_true(json_number(report, NULL, "malformed", 0) == 0.0);
     f64 last = json_number(report, NULL, "tick_last", 0);
     assert_true(last > 100.0);
-    assert_true(last < metric(port, "plenum_world_tick"));
+    assert_true(last < rig_metric(port, "plenum_world_tick"));
     free(report);
     assert_int_equal(process_stop(&later), 0);
     assert_int_equal(process_stop(&archive), 0);
@@ -207,31 +93,32 @@ static void test_archive_and_replay(void **state)
     Process verify;
     process_start(&verify, "plenum-server", "--verify", leaf_file, NULL);
     assert_int_equal(process_wait(&verify, 60.0), 0);
-    broker_down(&broker, SIGTERM);
+    rig_broker_down(&broker, SIGTERM);
 }
 
 /* The broker dies and comes back; no tick is missing where it is followed. */
 static void test_restart(void **state)
 {
     PL_UNUSED(state);
-    Broke broker;
+    RigBroker broker;
     Process root, leaf;
     char http[32], leaf_http[32], root_file[PATH_BYTES_MAX], leaf_file[PATH_BYTES_MAX];
-    u32 port = free_port(http, sizeof http), leaf_port = free_port(leaf_http, sizeof leaf_http);
+    u32 port = rig_free_port(http, sizeof http),
+        leaf_port = rig_free_port(leaf_http, sizeof leaf_http);
     snprintf(root_file, sizeof root_file, "%s", test_path("restart-root.plrec"));
     snprintf(leaf_file, sizeof leaf_file, "%s", test_path("restart-leaf.plrec"));
-    broker_new(&broker, "restart");
+    rig_broker_new(&broker, "restart");
     (void)server_start(&root, "--http", http, "--publish", broker.url, "--record", root_file, SCENE,
                        NULL);
     (void)server_start(&leaf, "--http", leaf_http, "--record", leaf_file, broker.url, NULL);
-    metric_wait(leaf_port, "plenum_broker_ticks_total", 60.0);
-    broker_down(&broker, SIGKILL);
-    metric_wait(port, "plenum_broker_failing", 1.0);
-    broker_up(&broker);
-    f64 tick = metric(port, "plenum_world_tick");
-    metric_wait(leaf_port, "plenum_world_tick", tick + 60.0);
-    assert_true(metric(port, "plenum_broker_lost_ticks_total") == 0.0);
-    assert_true(metric(port, "plenum_broker_failing") == 0.0);
+    rig_metric_wait(leaf_port, "plenum_broker_ticks_total", 60.0);
+    rig_broker_down(&broker, SIGKILL);
+    rig_metric_wait(port, "plenum_broker_failing", 1.0);
+    rig_broker_up(&broker);
+    f64 tick = rig_metric(port, "plenum_world_tick");
+    rig_metric_wait(leaf_port, "plenum_world_tick", tick + 60.0);
+    assert_true(rig_metric(port, "plenum_broker_lost_ticks_total") == 0.0);
+    assert_true(rig_metric(port, "plenum_broker_failing") == 0.0);
     assert_int_equal(process_stop(&leaf), 0);
     assert_int_equal(process_stop(&root), 0);
     u64 missing;
@@ -240,7 +127,7 @@ static void test_restart(void **state)
     char *said = file_text(leaf.err);
     assert_non_null(strstr(said, "was found again"));
     free(said);
-    broker_down(&broker, SIGTERM);
+    rig_broker_down(&broker, SIGTERM);
 }
 
 /* A broker that is stopped takes nothing and closes nothing: the world ticks on, and says so. What
@@ -248,31 +135,32 @@ static void test_restart(void **state)
 static void test_stopped(void **state)
 {
     PL_UNUSED(state);
-    Broke broker;
+    RigBroker broker;
     Process root, leaf;
     char http[32], leaf_http[32];
-    u32 port = free_port(http, sizeof http), leaf_port = free_port(leaf_http, sizeof leaf_http);
-    broker_new(&broker, "stopped");
+    u32 port = rig_free_port(http, sizeof http),
+        leaf_port = rig_free_port(leaf_http, sizeof leaf_http);
+    rig_broker_new(&broker, "stopped");
     (void)server_start(&root, "--http", http, "--publish", broker.url, "--speed", "8", SCENE, NULL);
     (void)server_start(&leaf, "--http", leaf_http, broker.url, NULL);
-    metric_wait(leaf_port, "plenum_broker_ticks_total", 60.0);
+    rig_metric_wait(leaf_port, "plenum_broker_ticks_total", 60.0);
     process_signal(&broker.process, SIGSTOP);
-    f64 tick = metric(port, "plenum_world_tick");
+    f64 tick = rig_metric(port, "plenum_world_tick");
     /* More than the queue holds: ten seconds of the world's time, of which eight pass in one. */
-    metric_wait(port, "plenum_world_tick", tick + 900.0);
-    metric_wait(port, "plenum_broker_lost_ticks_total", 1.0);
-    assert_true(metric(port, "plenum_broker_failing") == 1.0);
-    assert_true(metric(port, "plenum_healthy") == 0.0);
+    rig_metric_wait(port, "plenum_world_tick", tick + 900.0);
+    rig_metric_wait(port, "plenum_broker_lost_ticks_total", 1.0);
+    assert_true(rig_metric(port, "plenum_broker_failing") == 1.0);
+    assert_true(rig_metric(port, "plenum_healthy") == 0.0);
     process_signal(&broker.process, SIGCONT);
-    tick = metric(port, "plenum_world_tick");
-    metric_wait(leaf_port, "plenum_world_tick", tick + 60.0);
-    metric_wait(port, "plenum_healthy", 1.0);
+    tick = rig_metric(port, "plenum_world_tick");
+    rig_metric_wait(leaf_port, "plenum_world_tick", tick + 60.0);
+    rig_metric_wait(port, "plenum_healthy", 1.0);
     assert_int_equal(process_stop(&leaf), 0);
     assert_int_equal(process_stop(&root), 0);
     char *said = file_text(root.err);
     assert_non_null(strstr(said, "are not published"));
     free(said);
-    broker_down(&broker, SIGTERM);
+    rig_broker_down(&broker, SIGTERM);
 }
 
 /* Anyone who may publish there sends what he likes: it is counted and skipped. */
@@ -283,14 +171,14 @@ static void test_flood(void **state)
         FORGED = 50
     };
     PL_UNUSED(state);
-    Broke broker;
+    RigBroker broker;
     Process root, leaf;
     char leaf_http[32];
-    u32 leaf_port = free_port(leaf_http, sizeof leaf_http);
-    broker_new(&broker, "flood");
+    u32 leaf_port = rig_free_port(leaf_http, sizeof leaf_http);
+    rig_broker_new(&broker, "flood");
     (void)server_start(&root, "--publish", broker.url, SCENE, NULL);
     (void)server_start(&leaf, "--http", leaf_http, broker.url, NULL);
-    int fd = tcp(broker.port, NULL);
+    int fd = rig_tcp(broker.port, NULL);
     static const char hello[] = "CONNECT {\"verbose\":false}\r\n";
     static const char junk[] = "PUB plenum.flood.tick 5\r\nhello\r\n";
     assert_true(write(fd, hello, sizeof hello - 1) == sizeof hello - 1);
@@ -319,53 +207,14 @@ static void test_flood(void **state)
     }
     broker_destroy(forger);
     broker_library_close();
-    metric_wait(leaf_port, "plenum_broker_damaged_total", FOREIGN + FORGED / 6);
+    rig_metric_wait(leaf_port, "plenum_broker_damaged_total", FOREIGN + FORGED / 6);
     /* It goes on with the next message to start at. */
-    f64 tick = metric(leaf_port, "plenum_world_tick");
-    metric_wait(leaf_port, "plenum_world_tick", tick + 30.0);
+    f64 tick = rig_metric(leaf_port, "plenum_world_tick");
+    rig_metric_wait(leaf_port, "plenum_world_tick", tick + 30.0);
     close(fd);
     assert_int_equal(process_stop(&leaf), 0);
     assert_int_equal(process_stop(&root), 0);
-    broker_down(&broker, SIGTERM);
-}
-
-/* Without the right password there is nothing, and nobody prints the one that was given. */
-static void test_access(void **state)
-{
-    PL_UNUSED(state);
-    Broke broker = {0};
-    Process root, leaf;
-    char url[160], http[32], config[PATH_BYTES_MAX + 256];
-    u32 port = free_port(http, sizeof http);
-    close(tcp(0, &broker.port));
-    snprintf(broker.store, sizeof broker.store, "%s", test_path("access"));
-    snprintf(config, sizeof config,
-             "listen: \"127.0.0.1:%u\"\njetstream { store_dir: \"%s\" }\n"
-             "authorization { user: ada, password: sesame42 }\n",
-             broker.port, broker.store);
-    file_write(test_path("access.conf"), config);
-    process_start(&broker.process,
-                  access("/usr/sbin/nats-server", X_OK) == 0 ? "/usr/sbin/nats-server"
-                                                             : "nats-server",
-                  "-c", test_path("access.conf"), NULL);
-    snprintf(url, sizeof url, "nats://ada:sesame42@127.0.0.1:%u/access", broker.port);
-    (void)server_start(&root, "--http", http, "--publish", url, SCENE, NULL);
-    metric_wait(port, "plenum_broker_ticks_total", 30.0);
-    (void)server_start(&leaf, url, NULL);
-    assert_int_equal(process_stop(&leaf), 0);
-    assert_int_equal(process_stop(&root), 0);
-    char *said = file_text(root.err);
-    assert_null(strstr(said, "sesame42"));
-    free(said);
-    snprintf(url, sizeof url, "nats://ada:wrong99@127.0.0.1:%u/access", broker.port);
-    (void)server_start(&root, "--http", http, "--publish", url, SCENE, NULL);
-    metric_wait(port, "plenum_broker_failing", 1.0);
-    assert_true(metric(port, "plenum_broker_ticks_total") == 0.0);
-    assert_int_equal(process_stop(&root), 0);
-    said = file_text(root.err);
-    assert_null(strstr(said, "wrong99"));
-    free(said);
-    broker_down(&broker, SIGTERM);
+    rig_broker_down(&broker, SIGTERM);
 }
 
 static void refused(const char *option, const char *value, const char *operand)
@@ -385,6 +234,7 @@ static void test_refusals(void **state)
     refused("--publish", "nats://127.0.0.1/*", SCENE);
     refused("--publish", "nats://127.0.0.1/x", "plenum://127.0.0.1:9");
     refused("--publish", "nats://127.0.0.1/x", "nats://127.0.0.1/y");
+    refused("--publish", "nats://ada:sesame42@127.0.0.1/x", SCENE);
     refused("--publish-age", "60", SCENE);
     refused("--broker-ca", "x", SCENE);
     refused("--ticks", "5", "nats://127.0.0.1/x");
@@ -399,7 +249,6 @@ int main(void)
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_access),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,16 +9,23 @@
 
 #include <cmocka.h>
 
+enum {
+    RATE = 60 /* ticks a second */
+};
+
 static void keep(Rewind *rewind, u64 tick, size_t bytes)
 {
     u8 *image = calloc(1, bytes);
     assert_non_null(image);
     image[0] = (u8)tick;
-    rewind_keep(rewind, &(RewindImage){.world_tick = tick,
-                                       .tick = tick + 1000,
-                                       .image = image,
-                                       .bytes = bytes,
-                                       .capacity = bytes});
+    bool kept = rewind_keep(rewind,
+                            &(RewindImage){.world_tick = tick,
+                                           .tick = tick + 1000,
+                                           .image = image,
+                                           .bytes = bytes,
+                                           .capacity = bytes},
+                            RATE);
+    assert_int_equal(kept, rewind->images != NULL && bytes <= rewind->bytes_max);
 }
 
 static void expect(const Rewind *rewind, u64 at, u64 tick)
@@ -126,7 +133,7 @@ static void test_spare(void **state)
         } else if (i >= 76) {
             seen[i - 76] = image.image;
         }
-        rewind_keep(&rewind, &image);
+        assert_true(rewind_keep(&rewind, &image, RATE));
         assert_int_equal(rewind_at(&rewind, i + 1)->image[0], (u8)(i + 1));
     }
     assert_true(fits >= 90);
@@ -140,12 +147,46 @@ static void test_spare(void **state)
     rewind_finish(&rewind);
 }
 
+/* One a second; after one that does not fit none for a minute, unless the world becomes another. */
+static void test_when(void **state)
+{
+    PL_UNUSED(state);
+    Rewind rewind;
+    assert_true(rewind_init(&rewind, 10, 1000));
+    assert_int_equal(rewind_wait(&rewind, 0, RATE), 0);
+    assert_int_equal(rewind_wait(&rewind, 77, RATE), 0);
+    keep(&rewind, 77, 10);
+    assert_int_equal(rewind_wait(&rewind, 77, RATE), 60);
+    assert_int_equal(rewind_wait(&rewind, 100, RATE), 37);
+    assert_int_equal(rewind_wait(&rewind, 137, RATE), 0);
+    keep(&rewind, 137, 1001);
+    assert_int_equal(rewind_wait(&rewind, 137, RATE), 3600);
+    assert_int_equal(rewind_wait(&rewind, 3736, RATE), 1);
+    assert_int_equal(rewind_wait(&rewind, 3737, RATE), 0);
+    keep(&rewind, 3737, 1000);
+    assert_int_equal(rewind_wait(&rewind, 3737, RATE), 60);
+    /* The next one's memory is never more than the ring allows, so that it fits if it can. */
+    rewind_prepare(&rewind, 1);
+    RewindImage image = {.world_tick = 3797, .bytes = 1000};
+    rewind_take_spare(&rewind, &image);
+    assert_true(image.capacity == 1000);
+    assert_true(rewind_keep(&rewind, &image, RATE));
+    keep(&rewind, 3857, 2000);
+    rewind_cut(&rewind, 3800);
+    assert_int_equal(rewind_wait(&rewind, 3800, RATE), 57);
+    keep(&rewind, 3857, 2000);
+    rewind_clear(&rewind);
+    assert_int_equal(rewind_wait(&rewind, 5, RATE), 0);
+    rewind_finish(&rewind);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finds),
         cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_spare),
+        cmocka_unit_test(test_when),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,9 +177,12 @@ FieldSet *world_fields(const World *world)
 {
     return world->fields;
 }
+static _Atomic u32 images;
+
 int world_save_into(const World *world, u8 **image, size_t *capacity, size_t *bytes)
 {
     (void)capacity;
+    atomic_fetch_add(&images, 1);
     return world_save(world, image, bytes);
 }
 int world_save(const World *world, u8 **image, size_t *bytes)
@@ -583,6 +586,24 @@ static void recording_verifies(void **state)
     assert_int_equal(verify_recording(path, NULL, 1, &error), EXIT_INPUT);
 }
 
+/* A world too large for the memory to take it back is not saved in each tick for nothing. */
+static void images_that_do_not_fit(void **state)
+{
+    (void)state;
+    SourceWorldOptions options = {.threads = 1,
+                                  .ticks_max = 300,
+                                  .fast = true,
+                                  .speed = 1.0,
+                                  .back_s = 60,
+                                  .back_bytes_max = 1 << 20};
+    atomic_store(&images, 0);
+    Source *source = start(&options);
+    assert_int_equal(drain(source), 301);
+    assert_int_equal(atomic_load(&images), 1);
+    assert_true(status_of(source).status.back_s == 0.0f);
+    source->ops->destroy(source);
+}
+
 static void creation_errors_say_why(void **state)
 {
     (void)state;
@@ -613,6 +634,7 @@ int main(void)
         cmocka_unit_test(queue_is_bounded),
         cmocka_unit_test(slow_world_gives_time_up),
         cmocka_unit_test(recording_verifies),
+        cmocka_unit_test(images_that_do_not_fit),
         cmocka_unit_test(creation_errors_say_why),
     };
     return cmocka_run_group_tests_name("source_world", tests, NULL, NULL);

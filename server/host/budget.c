@@ -1,29 +1,25 @@
 /*
- * budget.c: see budget.h. A line is a pipe of an unknown width (the knee: the rate that arrived
- * when it was last full) with a queue before it and losses of its own. A budget that is used rises,
- * fast far from the knee and slowly near it, until a queue stands (it then falls below what arrives
- * until the queue has drained) or more is lost than is the path's own (it is then lowered for a
- * round trip: if less is lost, the line was full; if not, the path loses that much). Others on the
- * same line show as a queue that stays although the budget gives way: then more queue is allowed,
- * and the budget rises as TCP does.
+ * budget.c: see budget.h. The model: a link carries what fits up to its knee, the rest waits in a
+ * queue before it, and the path itself loses some share of the packets. A budget that is used
+ * rises, fast far from the knee and slowly near it; where a queue stands it falls below what
+ * arrives until the queue has drained, and where more is lost than the path's share it is lowered
+ * for a round trip: if less is lost then, the link was full, else the path loses that much. A
+ * queue that stays although the budget gave way is that of other flows: more queue is allowed
+ * then, and the budget rises as TCP does.
  */
 #include "server/host/budget.h"
 #include "shared/base/check.h"
 
 #include <math.h>
 
-/* ---- when is decided ---- */
+/* ---- how long, how many ---- */
 
 enum {
-    BASE_WINDOW_MS = 20000, /* a minute of minima: clocks drift by some ms, routes change */
-    SILENCE_MS = 1000,
-    LOSS_WINDOW_MS = 1000,
-    LOSS_PACKETS_MIN = 30, /* fewer packets are not significant, */
-    FLOOD_PACKETS = 16,    /* except for a first flight that overflows the link */
-    FIRST_MS_MAX = 1000,
-    RIVALS_AFTER_MS = 3000,
-    DELAYS_MIN = 6,
-    EPOCHS_MOST = 4,
+    SECOND_MS = 1000,                /* a window of losses; a silence; an epoch with few delays */
+    BASE_WINDOW_MS = 20 * SECOND_MS, /* a minute of minima: clocks drift by ms, routes change */
+    RIVALS_MS = 3 * SECOND_MS,       /* a queue that stays so long is that of others */
+    PACKETS = 15,   /* their losses say something if they are a flood, twice as many in any case */
+    DELAYS_MIN = 6, /* the least of so many is without jitter */
 };
 
 /* ---- what is sent at once ---- */
@@ -36,13 +32,11 @@ static const f64 packet_bytes = 1200.0;
 static const f64 packet_s = 0.05;
 static const f64 packet_bytes_min = 350.0;
 
-/* ---- rise: shares of the budget a second ---- */
+/* ---- rise: shares of the budget a second, at least a packet ---- */
 
-static const f64 rise_far_s = 1.0;    /* doubles, as slow start in spirit */
-static const f64 rise_near_s = 0.15;  /* near the knee: past it within a second (BBR probes 1.25) */
-static const f64 rise_queue_s = 0.03; /* while there is a small queue */
-static const f64 rise_loss_s = 0.08;  /* near a knee of loss, which is seen later than queues are */
-static const f64 rise_least = 1000.0; /* bytes/s² */
+static const f64 rise_far_s = 1.0;      /* doubles, as slow start in spirit */
+static const f64 rise_near_s = 0.15;    /* near the knee: past it in a second (BBR probes 1.25) */
+static const f64 rise_careful_s = 0.05; /* with a small queue, or near a knee of loss: seen later */
 static const f64 knee_past_loss = 1.25; /* of a knee of loss: from here on far again */
 /* Limit relative to the arrived rate plus the path's loss: beyond it nothing is known of the
  * link (GCC: 1.5). */
@@ -52,28 +46,24 @@ static const f64 untried_bytes_s = 32000.0;
 /* ---- queues ---- */
 
 static const f64 delay_noise_ms = 5.0; /* a smaller difference of delays is none */
-static const f64 drained_ms = 15.0;
-static const f64 drain_most = 0.85; /* of the arrived rate, as in GCC */
+static const f64 drain_most = 0.85;    /* of the arrived rate, as in GCC */
 static const f64 drain_least = 0.25;
-static const f64 limit_most_ms = 500.0;  /* of the queue allowed beside others, */
-static const f64 limit_above_ms = 100.0; /* so much more than there is */
+static const f64 limit_most_ms = 500.0; /* of the queue allowed beside others */
 
 /* ---- losses ---- */
 
 static const f64 loss_margin = 0.03;     /* above what is known: worth an experiment */
-static const f64 loss_step = 0.05;       /* learnt at once where the experiment was not sure */
 static const f64 loss_known_most = 0.35; /* no usable radio link loses more */
 static const f64 loss_few = 0.1;
-static const f64 loss_beyond_doubt = 0.5, loss_flood = 0.6;
+static const f64 loss_flood = 0.5;
 static const f64 test_share = 0.7;   /* of the budget, during an experiment */
 static const f64 limited_most = 0.8; /* of the snapshots of a window: the budget was the limit */
 
 /* ---- smoothing, and what "about the same" means ---- */
 
 static const f64 weight_slow = 0.1, weight_fast = 0.4;
-static const f64 weight_packet = 1.0 / 16.0;
-/* Of a rate: still at it, a little below it, surely above it. */
-static const f64 nearly = 0.9, below = 0.95, above = 1.1;
+static const f64 tolerance = 0.1; /* of a rate: still at it, surely above it */
+static const f64 below = 0.95;    /* a little below it */
 
 static f64 f64_between(f64 x, f64 low, f64 high)
 {
@@ -160,8 +150,8 @@ static void rivals_measure(Budget *budget, u64 now_ms)
     if (!budget->draining || budget->queue_ms < budget->lowest_ms - delay_noise_ms) {
         budget->lowest_ms = budget->queue_ms;
         budget->lowest_at_ms = now_ms;
-    } else if (now_ms - budget->lowest_at_ms > RIVALS_AFTER_MS) {
-        f64 wanted = fmin(budget->queue_ms + limit_above_ms, limit_most_ms);
+    } else if (now_ms - budget->lowest_at_ms > RIVALS_MS) {
+        f64 wanted = fmin(budget->queue_ms + 2.0 * BUDGET_QUEUE_MS, limit_most_ms);
         budget->queue_limit_ms += weight_slow * fmax(0.0, wanted - budget->queue_limit_ms);
     }
 }
@@ -174,7 +164,7 @@ static void congestion(Budget *budget, u64 now_ms)
     f64 share = f64_between(1.0 - budget->queue_ms / 1000.0, drain_least, drain_most);
     share = has_rivals(budget) ? drain_most : share;
     /* Our own queue if the budget is the limit or more is sent than gets through. */
-    bool ours = budget->used || budget->sent_bytes_s > above * budget->arrived_bytes_s;
+    bool ours = budget->used || budget->sent_bytes_s > (1.0 + tolerance) * budget->arrived_bytes_s;
     if (ours && budget->arrived_bytes_s > 0.0) {
         knee_set(budget, budget->arrived_bytes_s, false);
         budget_set(budget, fmin(budget->bytes_s, share * budget->arrived_bytes_s));
@@ -194,19 +184,19 @@ static f64 rise_of(const Budget *budget)
         return packet_bytes / (rtt_s * rtt_s);
     }
     f64 share = rise_far_s;
-    if (budget->knee_bytes_s > 0.0 && budget->bytes_s > nearly * budget->knee_bytes_s) {
+    if (budget->knee_bytes_s > 0.0 && budget->bytes_s > (1.0 - tolerance) * budget->knee_bytes_s) {
         f64 past = budget->knee_of_loss ? knee_past_loss : 1.0;
-        f64 near_s = budget->knee_of_loss ? rise_loss_s : rise_near_s;
+        f64 near_s = budget->knee_of_loss ? rise_careful_s : rise_near_s;
         f64 beyond = f64_between(budget->bytes_s / budget->knee_bytes_s - past, 0.0, 1.0);
         share = near_s + (rise_far_s - near_s) * beyond;
     }
-    share = budget->queue_ms > 0.5 * BUDGET_QUEUE_MS ? rise_queue_s : share;
-    return fmax(budget->bytes_s * share, rise_least);
+    share = budget->queue_ms > 0.5 * BUDGET_QUEUE_MS ? rise_careful_s : share;
+    return fmax(budget->bytes_s * share, packet_bytes);
 }
 
 static void calm(Budget *budget, f64 seconds)
 {
-    if (budget->draining && budget->queue_ms > drained_ms + 0.5 * packet_ms(budget) &&
+    if (budget->draining && budget->queue_ms > 3.0 * delay_noise_ms + 0.5 * packet_ms(budget) &&
         !has_rivals(budget)) {
         return;
     }
@@ -249,7 +239,7 @@ static void test_decide(Budget *budget, f64 arrived_bytes_s)
     } else {
         /* If the world did not fill the budget all the time, this is only a hint. */
         bool sure = budget->test_limited && window_limited(budget);
-        f64 known = sure ? budget->loss : fmin(budget->loss, budget->loss_known + loss_step);
+        f64 known = sure ? budget->loss : fmin(budget->loss, budget->loss_known + loss_margin);
         budget->loss_known = fmin(known, loss_known_most);
         budget_set(budget, fmax(budget->bytes_s, budget->test_bytes_s));
     }
@@ -264,7 +254,7 @@ static void test_begin(Budget *budget, f64 arrived_bytes_s, u64 now_ms)
     budget->test_arrived_bytes_s = arrived_bytes_s;
     budget->test_limited = window_limited(budget);
     budget_set(budget, budget->bytes_s * test_share);
-    budget->test_void = budget->bytes_s > nearly * budget->test_bytes_s;
+    budget->test_void = budget->bytes_s > (1.0 - tolerance) * budget->test_bytes_s;
     /* Earlier packets must be acknowledged or given up first: a round trip plus the timeout. */
     budget->test_ms = now_ms + (u64)(2.0 * budget->rtt_ms) + 100;
 }
@@ -290,7 +280,7 @@ static void loss_decide(Budget *budget, u64 now_ms)
     f64 excess = budget->loss - budget->loss_known;
     if (budget->test_ms != 0) {
         test_decide(budget, arrived_bytes_s);
-    } else if (budget->loss > loss_beyond_doubt) {
+    } else if (budget->loss > loss_flood) {
         budget_set(budget, fmin(arrived_bytes_s, test_share * budget->bytes_s));
         if (!budget->draining) {
             knee_set(budget, arrived_bytes_s, true);
@@ -298,7 +288,7 @@ static void loss_decide(Budget *budget, u64 now_ms)
     } else if (excess > fmax(loss_margin, noise) && budget->limited > 0 && !budget->draining) {
         /* The arrived rate of a rising budget is not comparable: hold the budget for one window
          * first. */
-        bool steady = budget->bytes_s <= above * budget->window_bytes_s;
+        bool steady = budget->bytes_s <= (1.0 + tolerance) * budget->window_bytes_s;
         budget->hold = true;
         if (!steady) {
             window_begin(budget, now_ms + (u64)budget->rtt_ms);
@@ -323,9 +313,8 @@ static void loss_update(Budget *budget, const BudgetReport *report, u64 now_ms)
     budget->window_bytes += (f64)report->acked_bytes + (f64)report->acked * BUDGET_HEAD_BYTES;
     u64 long_ms = now_ms - budget->loss_window_ms;
     u32 total = budget->acked + budget->lost;
-    bool flood = total >= FLOOD_PACKETS && (f64)budget->lost > loss_flood * (f64)total;
-    if ((long_ms >= LOSS_WINDOW_MS && total >= LOSS_PACKETS_MIN) ||
-        (long_ms >= BUDGET_EPOCH_MS && flood)) {
+    bool flood = total >= PACKETS && (f64)budget->lost > loss_flood * (f64)total;
+    if ((long_ms >= SECOND_MS && total >= 2 * PACKETS) || (long_ms >= BUDGET_EPOCH_MS && flood)) {
         loss_decide(budget, now_ms);
     }
 }
@@ -363,7 +352,7 @@ static bool epoch_is_over(const Budget *budget, u64 now_ms)
 {
     u64 long_ms = now_ms - budget->epoch_ms;
     bool sure = budget->loss_recent < loss_few || budget->delays >= DELAYS_MIN;
-    return long_ms >= BUDGET_EPOCH_MS && (sure || long_ms >= EPOCHS_MOST * BUDGET_EPOCH_MS);
+    return long_ms >= BUDGET_EPOCH_MS && (sure || long_ms >= SECOND_MS);
 }
 
 /* After a silence, losses and delays during it carry no information about the link. */
@@ -394,7 +383,7 @@ static void recent_follow(Budget *budget, const BudgetReport *report, u64 now_ms
     if (total == 0 || now_ms < budget->begun_ms) {
         return;
     }
-    f64 weight = fmin(weight_packet * (f64)total, 1.0);
+    f64 weight = fmin((f64)total / PACKETS, 1.0);
     budget->loss_recent += weight * ((f64)report->lost / (f64)total - budget->loss_recent);
 }
 
@@ -417,7 +406,7 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
     }
     budget->first_acked += report->acked_bytes + (u64)report->acked * BUDGET_HEAD_BYTES;
     budget->first_ms = budget->first_ms == 0 && report->acked > 0 ? now_ms : budget->first_ms;
-    bool waited = budget->first_ms != 0 && now_ms - budget->first_ms > FIRST_MS_MAX;
+    bool waited = budget->first_ms != 0 && now_ms - budget->first_ms > SECOND_MS;
     budget->heard = budget->heard || waited || budget->first_acked >= BUDGET_FIRST_BYTES;
     recent_follow(budget, report, now_ms);
     budget->acked_bytes += report->acked_bytes + (u64)report->acked * BUDGET_HEAD_BYTES;
@@ -434,7 +423,7 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
 u32 budget_take(Budget *budget, u64 now_ms)
 {
     CHECK(now_ms >= budget->last_ms && now_ms >= budget->heard_ms);
-    u64 patience_ms = SILENCE_MS + (u64)(2.0 * budget->rtt_ms);
+    u64 patience_ms = SECOND_MS + (u64)(2.0 * budget->rtt_ms);
     budget->silent = budget->silent || now_ms - budget->heard_ms > patience_ms;
     f64 bytes_s = budget->silent ? (f64)BUDGET_MIN_BYTES_S : budget->bytes_s;
     budget->tokens += (f64)(now_ms - budget->last_ms) / 1000.0 * bytes_s;

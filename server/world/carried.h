@@ -29,6 +29,11 @@ typedef struct CarriedList {
 bool carried_begin(CarriedList *list, const World *world);
 /* Adds the bodies that carry a source, by their ids. */
 void carried_add(CarriedList *list, const World *world, u32 source, const char *of);
+/* Whether a source with these times, s, runs: `stop_s` < 0: for good. */
+static inline bool source_runs(f32 start_s, f32 stop_s, f64 now_s)
+{
+    return now_s >= (f64)start_s && (stop_s < 0.0f || now_s < (f64)stop_s);
+}
 /* m: a place in the frame of a body; and a direction. */
 Vec3 carried_place(const World *world, u32 slot, Vec3 local);
 Vec3 carried_direction(const World *world, u32 slot, Vec3 local);

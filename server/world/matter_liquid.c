@@ -3,6 +3,7 @@
 #include "server/world/matter_liquid.h"
 
 #include "protocol/field/quantize.h"
+#include "server/world/hands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,13 +253,12 @@ static bool is_live(const MatterLiquid *m, const Entity *entity, const Input *in
 static i32 grab(Matter *matter, const Entity *entity, const Input *input)
 {
     const MatterLiquid *m = liquid_of(matter);
-    for (u32 hand = 0; hand < LIQUID_HANDS_MAX && is_live(m, entity, input); hand++) {
-        if (!liquid_hand_holds(m->liquid, hand)) {
-            Vec3 place = point(matter, entity, input);
-            return liquid_hand_grab(m->liquid, hand, place, hand_radius(m)) ? (i32)hand : -1;
-        }
+    u32 hand = hand_find_free(matter, 0, LIQUID_HANDS_MAX);
+    if (hand == LIQUID_HANDS_MAX || !is_live(m, entity, input)) {
+        return -1;
     }
-    return -1;
+    Vec3 place = point(matter, entity, input);
+    return liquid_hand_grab(m->liquid, hand, place, hand_radius(m)) ? (i32)hand : -1;
 }
 
 static void drag(Matter *matter, u32 constraint, Vec3 target)

@@ -2,6 +2,8 @@
  * remove, and those that other kinds hand over or take. */
 #include "server/world/matter_liquid.h"
 
+#include "server/world/carried.h"
+
 #include "shared/math/random.h"
 
 #include <stdio.h>
@@ -240,8 +242,7 @@ static void emit(MatterLiquid *m, u32 phase, u32 index, Obstacles *walls)
     f32 tick_s = world_tick_s(m->base.world);
     f64 now = (f64)m->ticks / (f64)scene->tick_rate;
     f32 speed = source->speed * world_value(m->base.world, m->parameters[PARAMETER_FLOW])[0];
-    bool running = now >= (f64)source->start_s &&
-                   (source->stop_s < 0.0f || now < (f64)source->stop_s) && speed > 0.0f;
+    bool running = source_runs(source->start_s, source->stop_s, now) && speed > 0.0f;
     if (!running) {
         return;
     }

@@ -1,14 +1,13 @@
 /* matter_particles.c: particle systems as matter of a world: life cycle, tick, hands, state. */
 #include "server/world/matter_particles.h"
 
+#include "server/world/hands.h"
 #include "server/world/matter_rigid.h"
 
 #include <stdlib.h>
 
-/* Limits of what hands do to particles: they have next to no mass. */
-static const f32 push_m_s_max = 10.0f;
+/* Limit of what a grab does to a particle: it has next to no mass. */
 static const f32 hand_m_s2_max = 500.0f;
-static const f32 two_pi = 6.2831853f;
 
 enum {
     /* Measured with the solver's arrays, plus a third. */
@@ -183,14 +182,14 @@ static i32 grab(Matter *matter, const Entity *entity, const Input *input)
 {
     MatterParticles *m = particles_of(matter);
     const SceneHands *hands = &particles_scene(m)->hands;
-    f32 omega = two_pi * hands->frequency;
+    HandSpring spring = hand_spring(hands, 1.0f);
     u32 particle = entity->first + input->element;
     f32 mass = particles_mass(m->particles, particle);
     f32 most = mass > 0.0f ? f32_min(hands->force_max / mass, hand_m_s2_max) : hand_m_s2_max;
     ParticleGrab made = {.particle = particle,
                          .target = particles_position(m->particles, particle),
-                         .stiffness = omega * omega,
-                         .damping = 2.0f * hands->damping * omega,
+                         .stiffness = spring.stiffness,
+                         .damping = spring.damping,
                          .most_m_s2 = most};
     return particles_grab_add(m->particles, &made);
 }
@@ -216,7 +215,8 @@ static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 
     MatterParticles *m = particles_of(matter);
     u32 particle = entity->first + input->element;
     f32 mass = particles_mass(m->particles, particle), size = vec3_length(impulse);
-    f32 speed = mass > 0.0f ? f32_min(size / mass, push_m_s_max) : f32_min(size, push_m_s_max);
+    f32 speed =
+        mass > 0.0f ? f32_min(size / mass, HAND_PUSH_M_S_MAX) : f32_min(size, HAND_PUSH_M_S_MAX);
     particles_push(m->particles, particle, vec3_scale(impulse, size > 0.0f ? speed / size : 0.0f));
 }
 

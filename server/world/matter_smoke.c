@@ -1,6 +1,7 @@
 /* matter_smoke.c: air on grids as matter of a world: life cycle, tick, fields, hands, state. */
 #include "server/world/matter_smoke.h"
 
+#include "server/world/hands.h"
 #include "shared/base/check.h"
 
 #include <stdio.h>
@@ -66,16 +67,18 @@ static int create(Matter *matter, ErrorText *error)
 {
     MatterSmoke *m = smoke_of(matter);
     const Scene *scene = smoke_scene(m);
+    if (!grid_list_create(&m->list, scene->smoke_count)) {
+        return error_set(error, ERROR_MEMORY, "%s: out of memory for the world", scene->name);
+    }
     for (u32 i = 0; i < scene->smoke_count; i++) {
         SmokeDef def = def_of(&scene->smokes[i]);
         ErrorText why = {0};
         m->grids[i] = smoke_create(&def, &why);
-        m->fields[i] = FIELDS_MAX;
         if (m->grids[i] == NULL) {
             return error_set(error, why.code != 0 ? why.code : ERROR_MEMORY, "%s: smokes[%u]: %s",
                              scene->name, i, why.text);
         }
-        m->count++;
+        m->list.count++;
     }
     return ERROR_OK;
 }
@@ -83,9 +86,10 @@ static int create(Matter *matter, ErrorText *error)
 static void destroy(Matter *matter)
 {
     MatterSmoke *m = smoke_of(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         smoke_destroy(m->grids[i]);
     }
+    grid_list_destroy(&m->list);
 }
 
 static void declare_field(MatterSmoke *m, u32 i)
@@ -102,7 +106,7 @@ static void declare_field(MatterSmoke *m, u32 i)
     }
     field.origin = vec3_add_scaled(smoke->low, 0.5f, field.spacing);
     snprintf(field.name, sizeof field.name, "%s", smoke->name);
-    m->fields[i] = world_add_field(&m->base, &field);
+    m->list.fields[i] = world_add_field(&m->base, &field);
 }
 
 static void declare(Matter *matter)
@@ -110,10 +114,10 @@ static void declare(Matter *matter)
     MatterSmoke *m = smoke_of(matter);
     const Scene *scene = smoke_scene(m);
     PL_UNUSED(scene);
-    if (m->count == 0) {
+    if (m->list.count == 0) {
         return;
     }
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         declare_field(m, i);
     }
 #define PARAMETER_SMOKE(NAME, name, unit, components, least, most, initial, initial_text, doc)     \
@@ -125,7 +129,7 @@ static void declare(Matter *matter)
 static void clear(Matter *matter)
 {
     MatterSmoke *m = smoke_of(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         smoke_clear(m->grids[i]);
     }
     memset(m->hands, 0, sizeof m->hands);
@@ -137,15 +141,10 @@ static int fill(Matter *matter, ErrorText *error)
     PL_UNUSED(error);
     MatterSmoke *m = smoke_of(matter);
     const Scene *scene = smoke_scene(m);
-    for (u32 i = 0; i < m->count; i++) {
-        Entity entity = {.field = (u8)m->fields[i],
-                         .movable = 1,
-                         .generation = world_generation(matter->world),
-                         .count = cells_of(&scene->smokes[i]),
-                         .appearance = scene->smokes[i].appearance};
-        snprintf(entity.name, sizeof entity.name, "%s", scene->smokes[i].name);
-        int result = world_add_entity(matter, &entity);
-        m->entities[i] = entity.id;
+    for (u32 i = 0; i < m->list.count; i++) {
+        const SceneSmoke *smoke = &scene->smokes[i];
+        GridThing thing = {smoke->name, cells_of(smoke), 0.0f, smoke->appearance};
+        int result = grid_list_add(matter, &m->list, i, &thing);
         if (result != ERROR_OK) {
             return result;
         }
@@ -161,7 +160,7 @@ static f32 factor(const MatterSmoke *m, u32 parameter)
 static void tune(Matter *matter)
 {
     MatterSmoke *m = smoke_of(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         const SceneSmoke *scene = &smoke_scene(m)->smokes[i];
         SmokeOptions options = options_of(scene);
         options.buoyancy *= factor(m, SMOKE_PARAMETER_BUOYANCY);
@@ -209,18 +208,13 @@ static SmokeSource source_of_hand(const MatterSmoke *m, SmokeHand *hand)
                          .blow = hand_blow};
 }
 
-static bool source_runs(const SceneSmokeSource *source, f64 now)
-{
-    return now >= (f64)source->start_s && (source->stop_s < 0.0f || now < (f64)source->stop_s);
-}
-
 static void find_carried(MatterSmoke *m)
 {
     const Scene *scene = smoke_scene(m);
     if (!carried_begin(&m->carried, m->base.world)) {
         return;
     }
-    for (u32 g = 0; g < m->count; g++) {
+    for (u32 g = 0; g < m->list.count; g++) {
         for (u32 i = 0; i < scene->smokes[g].source_count; i++) {
             const char *of = scene->smokes[g].sources[i].of;
             if (of[0] != '\0') {
@@ -239,14 +233,15 @@ static void set_sources(MatterSmoke *m, u32 grid)
     f64 now = (f64)m->ticks / (f64)scene->tick_rate;
     for (u32 i = 0; i < smoke->source_count; i++) {
         const SceneSmokeSource *source = &smoke->sources[i];
-        if (source->of[0] == '\0' && source_runs(source, now)) {
+        if (source->of[0] == '\0' && source_runs(source->start_s, source->stop_s, now)) {
             sources[count++] = source_of(m, source);
         }
     }
     for (u32 c = 0; c < m->carried.count && count < SCENE_SMOKE_SOURCES_MAX; c++) {
         u32 slot = m->carried.items[c].slot, number = m->carried.items[c].source;
         const SceneSmokeSource *source = &smoke->sources[number % SCENE_SMOKE_SOURCES_MAX];
-        if (number / SCENE_SMOKE_SOURCES_MAX == grid && source_runs(source, now)) {
+        if (number / SCENE_SMOKE_SOURCES_MAX == grid &&
+            source_runs(source->start_s, source->stop_s, now)) {
             SmokeSource made = source_of(m, source);
             made.position = carried_place(m->base.world, slot, made.position);
             made.velocity = carried_direction(m->base.world, slot, made.velocity);
@@ -264,7 +259,7 @@ static void set_sources(MatterSmoke *m, u32 grid)
 static void begin(Matter *matter)
 {
     MatterSmoke *m = smoke_of(matter);
-    if (m->count == 0) {
+    if (m->list.count == 0) {
         return;
     }
     Collider colliders[MATTERS_MAX];
@@ -275,7 +270,7 @@ static void begin(Matter *matter)
     for (u32 c = 0; c < count; c++) {
         colliders[c].ops->begin(colliders[c].of, jobs, s);
     }
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         set_sources(m, i);
         smoke_step(m->grids[i], s, world_vector(matter->world, WORLD_GRAVITY), colliders, count,
                    jobs);
@@ -287,7 +282,7 @@ static u32 media(Matter *matter, Medium *media, u32 capacity)
 {
     MatterSmoke *m = smoke_of(matter);
     u32 count = 0;
-    for (u32 i = 0; i < m->count && count < capacity; i++) {
+    for (u32 i = 0; i < m->list.count && count < capacity; i++) {
         media[count] = smoke_medium(m->grids[i]);
         count += media[count].ops != NULL;
     }
@@ -307,12 +302,12 @@ static void write_row(u8 *codes, const f32 *row, u32 count, u32 channels, f32 sc
 static void write_all(const Matter *matter, Frame *frame)
 {
     const MatterSmoke *m = smoke_of_const(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         const SceneSmoke *scene = &smoke_scene(m)->smokes[i];
-        if (m->fields[i] == FIELDS_MAX) {
+        if (m->list.fields[i] == FIELDS_MAX) {
             continue;
         }
-        u8 *codes = frame_field(frame, m->fields[i]);
+        u8 *codes = frame_field(frame, m->list.fields[i]);
         u32 channels = channels_of(scene), nx = scene->cells[0];
         for (u32 z = 0; z < scene->cells[2]; z++) {
             for (u32 y = 0; y < scene->cells[1]; y++) {
@@ -330,19 +325,10 @@ static void write_all(const Matter *matter, Frame *frame)
 
 /* ---- hands ---- */
 
-static u32 grid_of(const MatterSmoke *m, const Entity *entity)
-{
-    u32 i = 0;
-    while (i + 1 < m->count && m->entities[i] != entity->id) {
-        i++;
-    }
-    return i;
-}
-
 static Vec3 point(const Matter *matter, const Entity *entity, const Input *input)
 {
     const MatterSmoke *m = smoke_of_const(matter);
-    const SceneSmoke *scene = &smoke_scene(m)->smokes[grid_of(m, entity)];
+    const SceneSmoke *scene = &smoke_scene(m)->smokes[grid_list_find(&m->list, entity)];
     u32 nx = scene->cells[0], ny = scene->cells[1], cell = input->element;
     f32 dx = scene->spacing, dz = scene->dims == 3 ? dx : scene->depth;
     return vec3_add(scene->low,
@@ -353,14 +339,13 @@ static Vec3 point(const Matter *matter, const Entity *entity, const Input *input
 static i32 grab(Matter *matter, const Entity *entity, const Input *input)
 {
     MatterSmoke *m = smoke_of(matter);
-    for (u32 h = 0; h < SMOKE_HANDS_MAX; h++) {
-        if (!m->hands[h].live) {
-            Vec3 place = point(matter, entity, input);
-            m->hands[h] = (SmokeHand){1, grid_of(m, entity), place, place};
-            return (i32)h;
-        }
+    u32 hand = hand_find_free(matter, 0, SMOKE_HANDS_MAX);
+    if (hand == SMOKE_HANDS_MAX) {
+        return -1;
     }
-    return -1;
+    Vec3 place = point(matter, entity, input);
+    m->hands[hand] = (SmokeHand){1, grid_list_find(&m->list, entity), place, place};
+    return (i32)hand;
 }
 
 static bool grabs(const Matter *matter, u32 constraint)
@@ -385,16 +370,9 @@ static void release(Matter *matter, u32 constraint)
 static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse)
 {
     MatterSmoke *m = smoke_of(matter);
-    u32 grid = grid_of(m, entity);
+    u32 grid = grid_list_find(&m->list, entity);
     f32 radius = 2.0f * hand_cells * smoke_scene(m)->smokes[grid].spacing;
     smoke_push(m->grids[grid], point(matter, entity, input), radius, impulse);
-}
-
-static bool can_remove(const Matter *matter, const Entity *entity)
-{
-    PL_UNUSED(matter);
-    PL_UNUSED(entity);
-    return false; /* the air stays */
 }
 
 /* ---- state ---- */
@@ -402,13 +380,13 @@ static bool can_remove(const Matter *matter, const Entity *entity)
 static void serialize_names(Matter *matter, State *state)
 {
     MatterSmoke *m = smoke_of(matter);
-    state_bytes(state, m->entities, m->count * sizeof *m->entities);
+    state_bytes(state, m->list.entities, m->list.count * sizeof *m->list.entities);
 }
 
 static void serialize(Matter *matter, State *state)
 {
     MatterSmoke *m = smoke_of(matter);
-    if (m->count == 0) {
+    if (m->list.count == 0) {
         return;
     }
     state_part(state, "hands in the air");
@@ -416,11 +394,11 @@ static void serialize(Matter *matter, State *state)
     state_bytes(state, m->hands, sizeof m->hands);
     for (u32 h = 0; h < SMOKE_HANDS_MAX && state->mode == STATE_LOAD; h++) {
         const SmokeHand *hand = &m->hands[h];
-        bool good = hand->live <= 1 && hand->grid < m->count &&
+        bool good = hand->live <= 1 && hand->grid < m->list.count &&
                     state_vector_is_bounded(hand->place) && state_vector_is_bounded(hand->target);
         state->failed = state->failed || !good;
     }
-    for (u32 i = 0; i < m->count && !state->failed; i++) {
+    for (u32 i = 0; i < m->list.count && !state->failed; i++) {
         smoke_serialize(m->grids[i], state);
     }
     if (state->mode == STATE_LOAD && state->failed) {
@@ -433,20 +411,20 @@ static void serialize(Matter *matter, State *state)
 static bool owns(const Matter *matter, const Entity *entity, u32 nth)
 {
     const MatterSmoke *m = smoke_of_const(matter);
-    return nth < m->count && entity->id == m->entities[nth] && entity->field == m->fields[nth] &&
-           entity->first == 0 && entity->count == cells_of(&smoke_scene(m)->smokes[nth]);
+    return nth < m->list.count &&
+           grid_list_owns(&m->list, entity, nth, cells_of(&smoke_scene(m)->smokes[nth]));
 }
 
 static bool owns_all(const Matter *matter, u32 count)
 {
-    return count == smoke_of_const(matter)->count;
+    return count == smoke_of_const(matter)->list.count;
 }
 
 static const char *validate(const Matter *matter)
 {
     const MatterSmoke *m = smoke_of_const(matter);
     const char *wrong = NULL;
-    for (u32 g = 0; g < m->count && wrong == NULL; g++) {
+    for (u32 g = 0; g < m->list.count && wrong == NULL; g++) {
         wrong = smoke_validate(m->grids[g]);
     }
     return wrong;
@@ -477,7 +455,6 @@ const MatterOps matter_smoke = {
     .release = release,
     .grabs = grabs,
     .push = push,
-    .can_remove = can_remove,
     .serialize_names = serialize_names,
     .serialize = serialize,
     .owns = owns,

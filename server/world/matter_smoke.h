@@ -10,6 +10,7 @@
 
 #include "server/physics/grid/smoke.h"
 #include "server/world/carried.h"
+#include "server/world/grids.h"
 #include "server/world/matter.h"
 
 enum {
@@ -37,10 +38,8 @@ typedef struct SmokeProbe {
 
 typedef struct MatterSmoke {
     Matter base;
-    u32 count;
+    GridList list; /* smokes of the scene */
     Smoke *grids[SCENE_SMOKES_MAX];
-    u32 fields[SCENE_SMOKES_MAX];
-    u32 entities[SCENE_SMOKES_MAX];
     u64 ticks; /* since the scene was built */
     SmokeHand hands[SMOKE_HANDS_MAX];
     CarriedList carried;                 /* source: grid · SCENE_SMOKE_SOURCES_MAX + number */

@@ -49,7 +49,7 @@ static const struct {
 void matter_smoke_sums(const Matter *matter, MatterSums *sums)
 {
     const MatterSmoke *m = smoke_of_const(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         SmokeSums own = smoke_sums(m->grids[i]);
         sums->kinetic += own.kinetic;
         for (u32 k = 0; k < 3; k++) {
@@ -61,7 +61,7 @@ void matter_smoke_sums(const Matter *matter, MatterSums *sums)
 void matter_smoke_stats(const Matter *matter, MatterStats *stats)
 {
     const MatterSmoke *m = smoke_of_const(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         SmokeStats own = smoke_stats(m->grids[i]);
         stats->world.memory_bytes += own.memory_bytes;
         stats->awake += own.awake > 0;
@@ -84,14 +84,14 @@ i32 matter_smoke_find_probe(const Matter *matter, const SceneProbe *probe, const
     /* The numbers are only kept here, before anything is declared. */
     MatterSmoke *m = (MatterSmoke *)(uintptr_t)matter;
     const Scene *scene = smoke_scene(m);
-    SmokeProbe own = {SMOKE_QUANTITIES, m->count, -1, probe->ray.origin};
+    SmokeProbe own = {SMOKE_QUANTITIES, m->list.count, -1, probe->ray.origin};
     for (u32 q = 0; q < SMOKE_QUANTITIES; q++) {
         own.quantity = strcmp(quantities[q].name, probe->quantity) == 0 ? q : own.quantity;
     }
     if (own.quantity == SMOKE_QUANTITIES) {
         return error_set(error, ERROR_NOT_FOUND, "kind: smoke has no \"%s\"", probe->quantity);
     }
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         own.grid = strcmp(scene->smokes[i].name, probe->of) == 0 ? i : own.grid;
     }
     if (own.quantity >= SMOKE_FORCE_X) {
@@ -99,7 +99,7 @@ i32 matter_smoke_find_probe(const Matter *matter, const SceneProbe *probe, const
         if (own.body < 0) {
             return error_set(error, ERROR_NOT_FOUND, "of: no body \"%s\"", probe->of);
         }
-    } else if (own.grid == m->count) {
+    } else if (own.grid == m->list.count) {
         return error_set(error, ERROR_NOT_FOUND, "of: no smoke \"%s\"", probe->of);
     }
     if (m->probe_count == SMOKE_PROBES_MAX) {
@@ -116,7 +116,7 @@ static f64 force_on(const MatterSmoke *m, i32 body, u32 axis)
     const MatterRigid *bodies = world_matter_rigid(m->base.world);
     u32 slot = bodies->body_slots[body];
     f64 impulse = 0.0;
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         u32 count;
         const SmokeDrag *drags = smoke_drags(m->grids[i], &count);
         for (u32 k = 0; k < count; k++) {
@@ -163,8 +163,8 @@ f64 matter_smoke_measure(const Matter *matter, u32 probe)
 void matter_smoke_dump_entity(const Matter *matter, const Entity *entity, Dump *dump)
 {
     const MatterSmoke *m = smoke_of_const(matter);
-    for (u32 i = 0; i < m->count; i++) {
-        if (m->entities[i] != entity->id) {
+    for (u32 i = 0; i < m->list.count; i++) {
+        if (m->list.entities[i] != entity->id) {
             continue;
         }
         SmokeSums sums = smoke_sums(m->grids[i]);

@@ -4,15 +4,13 @@
 #include "server/world/matter_soft.h"
 
 #include "protocol/field/quantize.h"
+#include "server/world/hands.h"
 
 #include <stdlib.h>
 
 /* Limit of a grab's force on a cloth, in units of the cloth's weight: the constraints of one
  * point cannot carry more. */
 static const f32 weights_max = 30.0f;
-/* Limit of a particle's speed change by a push. */
-static const f32 push_m_s_max = 10.0f;
-static const f32 two_pi = 6.2831853f;
 /* Ambient pressure: part of a gas's absolute pressure. */
 static const f64 air_pa = 101325.0;
 
@@ -326,11 +324,11 @@ static i32 grab(Matter *matter, const Entity *entity, const Input *input)
     const MatterSoft *m = soft_of(matter);
     const SceneHands *hands = &scene_of(m)->hands;
     u32 particle = entity->first + input->element;
-    f32 omega = two_pi * hands->frequency;
+    HandSpring spring = hand_spring(hands, entity->mass_kg);
     SoftGrab constraint = {.particle = particle,
                            .target = soft_position(m->soft, particle),
-                           .stiffness = entity->mass_kg * omega * omega,
-                           .damping = 2.0f * hands->damping * entity->mass_kg * omega,
+                           .stiffness = spring.stiffness,
+                           .damping = spring.damping,
                            .force_max =
                                f32_min(hands->force_max, entity->mass_kg * 9.81f * weights_max)};
     return soft_grab_add(m->soft, &constraint);
@@ -357,7 +355,7 @@ static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 
     Soft *soft = soft_of(matter)->soft;
     u32 particle = entity->first + input->element;
     f32 speed = vec3_length(impulse) * soft_inverse_mass(soft, particle);
-    f32 scale = speed > push_m_s_max ? push_m_s_max / speed : 1.0f;
+    f32 scale = speed > HAND_PUSH_M_S_MAX ? HAND_PUSH_M_S_MAX / speed : 1.0f;
     soft_impulse(soft, particle, vec3_scale(impulse, scale));
 }
 

@@ -2,6 +2,7 @@
 #include "server/world/matter_water.h"
 
 #include "protocol/field/quantize.h"
+#include "server/world/hands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,16 +61,14 @@ static int create(Matter *matter, ErrorText *error)
         return ERROR_OK;
     }
     m->pools = calloc(scene->water_count, sizeof *m->pools);
-    m->entities = calloc(scene->water_count, sizeof *m->entities);
-    m->fields = calloc(scene->water_count, sizeof *m->fields);
     m->sprays = calloc(scene->water_count, sizeof *m->sprays);
     m->dams = calloc(u32_max(scene->dam_count, 1), sizeof *m->dams);
-    if (m->pools == NULL || m->entities == NULL || m->fields == NULL || m->sprays == NULL ||
-        m->dams == NULL) {
+    bool listed = grid_list_create(&m->list, scene->water_count);
+    if (!listed || m->pools == NULL || m->sprays == NULL || m->dams == NULL) {
         return error_set(error, ERROR_MEMORY, "%s: out of memory for the world", scene->name);
     }
-    m->count = scene->water_count;
-    for (u32 i = 0; i < m->count; i++) {
+    m->list.count = scene->water_count;
+    for (u32 i = 0; i < m->list.count; i++) {
         PoolDef def = def_of(scene, &scene->waters[i]);
         ErrorText why = {0};
         m->pools[i] = pool_create(&def, &why);
@@ -85,12 +84,11 @@ static int create(Matter *matter, ErrorText *error)
 static void destroy(Matter *matter)
 {
     MatterWater *m = water_of(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         pool_destroy(m->pools[i]);
     }
     free(m->pools);
-    free(m->entities);
-    free(m->fields);
+    grid_list_destroy(&m->list);
     free(m->sprays);
     free(m->dams);
 }
@@ -114,17 +112,17 @@ static void declare_field(MatterWater *m, u32 i)
     field.origin = vec3(water->position.x - 0.5f * (water->width - water->cell_m), 0.0f,
                         water->position.z - 0.5f * (water->length - water->cell_m));
     snprintf(field.name, sizeof field.name, "%s", water->name);
-    m->fields[i] = world_add_field(&m->base, &field);
+    m->list.fields[i] = world_add_field(&m->base, &field);
 }
 
 static void declare(Matter *matter)
 {
     MatterWater *m = water_of(matter);
     const Scene *scene = water_scene(m);
-    if (m->count == 0) {
+    if (m->list.count == 0) {
         return;
     }
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         declare_field(m, i);
     }
 #define PARAMETER_WATER(NAME, name, unit, components, least, most, initial, initial_text, doc)     \
@@ -138,7 +136,7 @@ static void declare(Matter *matter)
 static void clear(Matter *matter)
 {
     MatterWater *m = water_of(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         pool_clear(m->pools[i]);
     }
     m->ticks = m->drops = 0;
@@ -147,7 +145,7 @@ static void clear(Matter *matter)
 static void tune(Matter *matter)
 {
     const MatterWater *m = water_of(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         const SceneWater *water = &water_scene(m)->waters[i];
         f32 rough = world_value(matter->world, m->parameters[PARAMETER_BED])[0];
         f32 slow = world_value(matter->world, m->parameters[PARAMETER_DAMPING])[0];
@@ -158,7 +156,7 @@ static void tune(Matter *matter)
 static void wake_all(Matter *matter)
 {
     MatterWater *m = water_of(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         pool_wake(m->pools[i]);
     }
 }
@@ -168,7 +166,7 @@ static void wake_all(Matter *matter)
 static void begin(Matter *matter)
 {
     MatterWater *m = water_of(matter);
-    if (m->count == 0) {
+    if (m->list.count == 0) {
         return;
     }
     Collider colliders[MATTERS_MAX];
@@ -180,7 +178,7 @@ static void begin(Matter *matter)
     }
     matter_water_move_dams(m);
     f32 gravity = -world_vector(matter->world, WORLD_GRAVITY).y;
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         pool_begin(m->pools[i], colliders, count, world_tick_s(matter->world), gravity,
                    world_jobs(matter->world));
     }
@@ -189,7 +187,7 @@ static void begin(Matter *matter)
 static void substep(Matter *matter, f32 h)
 {
     MatterWater *m = water_of(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         pool_substep(m->pools[i], h);
     }
 }
@@ -197,11 +195,11 @@ static void substep(Matter *matter, f32 h)
 static void finish(Matter *matter)
 {
     MatterWater *m = water_of(matter);
-    if (m->count == 0) {
+    if (m->list.count == 0) {
         return;
     }
     matter_water_flow(m);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         pool_finish(m->pools[i]);
     }
     matter_water_exchange(m);
@@ -229,10 +227,10 @@ static f32 shown_level(const Pool *pool, const SceneWater *water, u32 i, u32 k)
 static void write_all(const Matter *matter, Frame *frame)
 {
     const MatterWater *m = water_of_const(matter);
-    for (u32 w = 0; w < m->count; w++) {
-        const FieldDesc *field = &frame->fields->fields[m->fields[w]];
+    for (u32 w = 0; w < m->list.count; w++) {
+        const FieldDesc *field = &frame->fields->fields[m->list.fields[w]];
         const SceneWater *water = &water_scene(m)->waters[w];
-        u16 *codes = frame_field(frame, m->fields[w]);
+        u16 *codes = frame_field(frame, m->list.fields[w]);
         for (u32 c = 0; c < field->capacity; c++) {
             f32 level = shown_level(m->pools[w], water, c % field->dims[0], c / field->dims[0]);
             codes[c * field->channels] = quantize_height(field, water->position.y + level);
@@ -246,15 +244,6 @@ static void write_all(const Matter *matter, Frame *frame)
 
 /* ---- hands ---- */
 
-static u32 index_of(const MatterWater *m, const Entity *entity)
-{
-    u32 i = 0;
-    while (i + 1 < m->count && m->entities[i] != entity->id) {
-        i++;
-    }
-    return i;
-}
-
 static Vec3 point_in(const MatterWater *m, u32 index, u32 element)
 {
     const SceneWater *water = &water_scene(m)->waters[index];
@@ -267,7 +256,7 @@ static Vec3 point_in(const MatterWater *m, u32 index, u32 element)
 static Vec3 point(const Matter *matter, const Entity *entity, const Input *input)
 {
     const MatterWater *m = water_of_const(matter);
-    return point_in(m, index_of(m, entity), input->element);
+    return point_in(m, grid_list_find(&m->list, entity), input->element);
 }
 
 static f32 hand_radius(const MatterWater *m, u32 index)
@@ -279,15 +268,15 @@ static f32 hand_radius(const MatterWater *m, u32 index)
 static i32 grab(Matter *matter, const Entity *entity, const Input *input)
 {
     const MatterWater *m = water_of(matter);
-    u32 index = index_of(m, entity);
-    for (u32 hand = 0; hand < POOL_HANDS_MAX; hand++) {
-        if (!pool_hand_holds(m->pools[index], hand)) {
-            Vec3 place = point_in(m, index, input->element);
-            bool held = pool_hand_grab(m->pools[index], hand, place, hand_radius(m, index));
-            return held ? (i32)(index * POOL_HANDS_MAX + hand) : -1;
-        }
+    u32 index = grid_list_find(&m->list, entity);
+    u32 first = index * POOL_HANDS_MAX, end = first + POOL_HANDS_MAX;
+    u32 constraint = hand_find_free(matter, first, end);
+    if (constraint == end) {
+        return -1;
     }
-    return -1;
+    Vec3 place = point_in(m, index, input->element);
+    bool held = pool_hand_grab(m->pools[index], constraint - first, place, hand_radius(m, index));
+    return held ? (i32)constraint : -1;
 }
 
 static void drag(Matter *matter, u32 constraint, Vec3 target)
@@ -305,14 +294,14 @@ static void release(Matter *matter, u32 constraint)
 static bool grabs(const Matter *matter, u32 constraint)
 {
     const MatterWater *m = water_of_const(matter);
-    return constraint < m->count * POOL_HANDS_MAX &&
+    return constraint < m->list.count * POOL_HANDS_MAX &&
            pool_hand_holds(m->pools[constraint / POOL_HANDS_MAX], constraint % POOL_HANDS_MAX);
 }
 
 static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse)
 {
     const MatterWater *m = water_of(matter);
-    u32 index = index_of(m, entity);
+    u32 index = grid_list_find(&m->list, entity);
     pool_push(m->pools[index], point_in(m, index, input->element), hand_radius(m, index), impulse);
 }
 
@@ -324,20 +313,13 @@ static void leaves(Matter *matter, const Entity *entity)
     }
 }
 
-static bool can_remove(const Matter *matter, const Entity *entity)
-{
-    PL_UNUSED(matter);
-    PL_UNUSED(entity);
-    return false;
-}
-
 /* ---- state ---- */
 
 static void serialize_names(Matter *matter, State *state)
 {
     MatterWater *m = water_of(matter);
-    state_bytes(state, m->entities, m->count * sizeof *m->entities);
-    if (m->count > 0) {
+    state_bytes(state, m->list.entities, m->list.count * sizeof *m->list.entities);
+    if (m->list.count > 0) {
         state_bytes(state, m->dams, water_scene(m)->dam_count * sizeof *m->dams);
     }
 }
@@ -345,12 +327,12 @@ static void serialize_names(Matter *matter, State *state)
 static void serialize(Matter *matter, State *state)
 {
     MatterWater *m = water_of(matter);
-    if (m->count == 0) {
+    if (m->list.count == 0) {
         return;
     }
     state_bytes(state, &m->ticks, sizeof m->ticks);
     state_bytes(state, &m->drops, sizeof m->drops);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         pool_serialize(m->pools[i], state);
     }
     if (state->mode == STATE_LOAD && !state->failed) {
@@ -361,22 +343,21 @@ static void serialize(Matter *matter, State *state)
 static bool owns(const Matter *matter, const Entity *entity, u32 nth)
 {
     const MatterWater *m = water_of_const(matter);
-    return nth < m->count && entity->id == m->entities[nth] && entity->field == m->fields[nth] &&
-           entity->first == 0 &&
-           entity->count ==
-               water_scene(m)->waters[nth].cells[0] * water_scene(m)->waters[nth].cells[1];
+    const SceneWater *waters = water_scene(m)->waters;
+    return nth < m->list.count &&
+           grid_list_owns(&m->list, entity, nth, waters[nth].cells[0] * waters[nth].cells[1]);
 }
 
 static bool owns_all(const Matter *matter, u32 count)
 {
-    return count == water_of_const(matter)->count;
+    return count == water_of_const(matter)->list.count;
 }
 
 static const char *validate(const Matter *matter)
 {
     const MatterWater *m = water_of_const(matter);
     const char *wrong = NULL;
-    for (u32 w = 0; w < m->count && wrong == NULL; w++) {
+    for (u32 w = 0; w < m->list.count && wrong == NULL; w++) {
         wrong = pool_validate(m->pools[w]);
     }
     return wrong;
@@ -408,7 +389,6 @@ const MatterOps matter_water = {
     .release = release,
     .grabs = grabs,
     .push = push,
-    .can_remove = can_remove,
     .leaves = leaves,
     .serialize_names = serialize_names,
     .serialize = serialize,

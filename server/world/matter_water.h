@@ -11,6 +11,7 @@
 
 #include "server/physics/grid/heights_pool.h"
 #include "server/world/carried.h"
+#include "server/world/grids.h"
 #include "server/world/matter.h"
 
 enum {
@@ -38,10 +39,8 @@ typedef struct WaterSpray {
 
 typedef struct MatterWater {
     Matter base;
-    u32 count;                           /* waters of the scene */
+    GridList list;                       /* waters of the scene */
     Pool **pools;                        /* [count] */
-    u32 *entities;                       /* [count] ids */
-    u32 *fields;                         /* [count] */
     WaterSpray *sprays;                  /* [count] */
     u32 *dams;                           /* [scene->dam_count] ids of entities */
     u64 ticks;                           /* since the scene was built */

@@ -21,7 +21,7 @@ static const Entity *dam_of(const MatterWater *m, u32 dam)
 void matter_water_find_dams(MatterWater *m)
 {
     const Scene *scene = water_scene(m);
-    for (u32 d = 0; m->count > 0 && d < scene->dam_count; d++) {
+    for (u32 d = 0; m->list.count > 0 && d < scene->dam_count; d++) {
         m->dams[d] = 0;
         for (u32 id = 1; id < world_next_entity(m->base.world) && m->dams[d] == 0; id++) {
             const Entity *entity = world_entity(m->base.world, id);
@@ -123,7 +123,7 @@ int matter_water_lay_bed(MatterWater *m, u32 index, ErrorText *error)
 
 static bool is_dam(const MatterWater *m, u32 id)
 {
-    for (u32 d = 0; m->count > 0 && d < water_scene(m)->dam_count; d++) {
+    for (u32 d = 0; m->list.count > 0 && d < water_scene(m)->dam_count; d++) {
         if (m->dams[d] == id) {
             return true;
         }
@@ -137,7 +137,7 @@ void matter_water_find_bed(MatterWater *m, const Entity *but)
         !is_dam(m, but->id)) {
         return;
     }
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         lay_bed(m, i, but->first, NULL);
     }
 }
@@ -180,7 +180,7 @@ static void move_dam(MatterWater *m, u32 index, u32 slot)
 void matter_water_move_dams(MatterWater *m)
 {
     const Rigid *rigid = world_rigid(m->base.world);
-    for (u32 w = 0; w < m->count; w++) {
+    for (u32 w = 0; w < m->list.count; w++) {
         const SceneWater *water = &water_scene(m)->waters[w];
         for (u32 d = water->first_dam; d < water->first_dam + water->dam_count; d++) {
             const Entity *entity = dam_of(m, d);

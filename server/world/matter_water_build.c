@@ -34,16 +34,9 @@ static void fill_levels(MatterWater *m, u32 index)
 static int add_entity(MatterWater *m, u32 index)
 {
     const SceneWater *water = &water_scene(m)->waters[index];
-    Entity entity = {.field = (u8)m->fields[index],
-                     .movable = 1,
-                     .generation = world_generation(m->base.world),
-                     .count = water->cells[0] * water->cells[1],
-                     .mass_kg = water->density,
-                     .appearance = water->appearance};
-    snprintf(entity.name, sizeof entity.name, "%s", water->name);
-    int result = world_add_entity(&m->base, &entity);
-    m->entities[index] = entity.id;
-    return result;
+    GridThing thing = {water->name, water->cells[0] * water->cells[1], water->density,
+                       water->appearance};
+    return grid_list_add(&m->base, &m->list, index, &thing);
 }
 
 int matter_water_fill(Matter *matter, ErrorText *error)
@@ -51,7 +44,7 @@ int matter_water_fill(Matter *matter, ErrorText *error)
     MatterWater *m = water_of(matter);
     int result = ERROR_OK;
     matter_water_find_dams(m);
-    for (u32 i = 0; i < m->count && result == ERROR_OK; i++) {
+    for (u32 i = 0; i < m->list.count && result == ERROR_OK; i++) {
         result = matter_water_lay_bed(m, i, error);
         if (result == ERROR_OK) {
             fill_levels(m, i);
@@ -115,13 +108,12 @@ void matter_water_flow(MatterWater *m)
     f64 tick_s = (f64)world_tick_s(m->base.world), now = (f64)m->ticks * tick_s;
     f32 rate = world_value(m->base.world, m->parameters[PARAMETER_SPRINGS])[0];
     f32 wet = world_value(m->base.world, m->parameters[PARAMETER_RAIN])[0];
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         const SceneWater *water = &scene->waters[i];
         for (u32 s = 0; s < water->spring_count; s++) {
             const SceneSpring *spring = &scene->springs[water->first_spring + s];
             f64 volume = (f64)spring->rate * (f64)rate * tick_s;
-            if (now >= (f64)spring->start_s &&
-                (spring->stop_s < 0.0f || now < (f64)spring->stop_s)) {
+            if (source_runs(spring->start_s, spring->stop_s, now)) {
                 pour(m, i, water->first_spring + s, volume);
             }
         }
@@ -136,7 +128,7 @@ void matter_water_flow(MatterWater *m)
 void matter_water_find_sprays(MatterWater *m)
 {
     const Scene *scene = water_scene(m);
-    for (u32 w = 0; w < m->count; w++) {
+    for (u32 w = 0; w < m->list.count; w++) {
         i32 spray = scene->waters[w].spray;
         for (u32 k = 0; spray >= 0 && k < m->base.index; k++) {
             Matter *other = world_matter_at(m->base.world, k);
@@ -167,7 +159,7 @@ static bool take_back(void *context, Vec3 position, Vec3 velocity)
 
 void matter_water_exchange(MatterWater *m)
 {
-    for (u32 w = 0; w < m->count; w++) {
+    for (u32 w = 0; w < m->list.count; w++) {
         WaterSpray *spray = &m->sprays[w];
         if (spray->of != NULL) {
             spray->of->ops->offer_parcels(spray->of, spray->parcels, take_back, m->pools[w]);
@@ -191,13 +183,13 @@ void matter_water_declare_probes(MatterWater *m)
 {
     const Scene *scene = water_scene(m);
     char name[NAME_BYTES_MAX];
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         snprintf(name, sizeof name, "%.38s volume", scene->waters[i].name);
         declare_probe(m, WATER_PROBE_VOLUME, i, name, "m^3");
         snprintf(name, sizeof name, "%.38s energy", scene->waters[i].name);
         declare_probe(m, WATER_PROBE_ENERGY, i, name, "J");
     }
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         for (u32 n = 0; n < scene->waters[i].gauge_count; n++) {
             u32 gauge = scene->waters[i].first_gauge + n;
             declare_probe(m, WATER_PROBE_GAUGE, gauge, scene->gauges[gauge].name, "m");
@@ -236,7 +228,7 @@ f64 matter_water_measure(const Matter *matter, u32 probe)
 void matter_water_sums(const Matter *matter, MatterSums *sums)
 {
     const MatterWater *m = water_of_const(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         PoolSums own = pool_sums(m->pools[i], gravity_of(matter));
         sums->kinetic += own.kinetic;
         sums->potential += own.potential;
@@ -249,7 +241,7 @@ void matter_water_sums(const Matter *matter, MatterSums *sums)
 void matter_water_stats(const Matter *matter, MatterStats *stats)
 {
     const MatterWater *m = water_of_const(matter);
-    for (u32 i = 0; i < m->count; i++) {
+    for (u32 i = 0; i < m->list.count; i++) {
         stats->awake += pool_stats(m->pools[i]).awake;
     }
 }
@@ -257,8 +249,8 @@ void matter_water_stats(const Matter *matter, MatterStats *stats)
 void matter_water_dump_entity(const Matter *matter, const Entity *entity, Dump *dump)
 {
     const MatterWater *m = water_of_const(matter);
-    for (u32 i = 0; i < m->count; i++) {
-        if (m->entities[i] != entity->id) {
+    for (u32 i = 0; i < m->list.count; i++) {
+        if (m->list.entities[i] != entity->id) {
             continue;
         }
         PoolSums sums = pool_sums(m->pools[i], gravity_of(matter));

@@ -520,7 +520,7 @@ static f64 abuse(TruthCase *c)
     MatterSmoke *m = smoke_in(world);
     Smoke *smoke = m->grids[0];
     Input hand = {
-        .kind = INPUT_GRAB, .user = 1, .entity = m->entities[0], .rotation = quat_identity()};
+        .kind = INPUT_GRAB, .user = 1, .entity = m->list.entities[0], .rotation = quat_identity()};
     const SmokeDef *def = smoke_def(smoke);
     f32 size = def->spacing * (f32)u32_max(def->cells[0], def->cells[1]);
     bool sound = true;

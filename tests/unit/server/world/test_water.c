@@ -26,7 +26,7 @@ static void run(Stage *stage, u32 ticks)
 {
     MatterWater *water = water_in(stage);
     stage_run(stage, ticks);
-    for (u32 w = 0; w < water->count; w++) {
+    for (u32 w = 0; w < water->list.count; w++) {
         const char *wrong = pool_validate(water->pools[w]);
         if (wrong != NULL) {
             fail_msg("%s", wrong);
@@ -387,7 +387,7 @@ static void a_scene_without_waters_declares_nothing(void **state)
     for (u32 i = 0; i < about.parameter_count; i++) {
         assert_null(strstr(about.parameters[i].name, "water"));
     }
-    assert_int_equal(water_in(stage)->count, 0);
+    assert_int_equal(water_in(stage)->list.count, 0);
     stage_destroy(stage);
 }
 

@@ -1,0 +1,23 @@
+/*
+ * hands.h: what kinds of matter share when users grab and push them.
+ * Layer: server/world, private.
+ */
+#ifndef PLENUM_SERVER_WORLD_HANDS_H
+#define PLENUM_SERVER_WORLD_HANDS_H
+
+#include "server/world/matter.h"
+
+/* Limit of a particle's speed change by a push: it may have next to no mass. */
+#define HAND_PUSH_M_S_MAX 10.0f
+
+/* A grab constraint: N/m and N s/m, of a mass. */
+typedef struct HandSpring {
+    f32 stiffness, damping;
+} HandSpring;
+
+HandSpring hand_spring(const SceneHands *hands, f32 mass_kg);
+/* The first of the constraints from `first` to before `end` that is no live grab
+ * (MatterOps.grabs); `end` if all are. */
+u32 hand_find_free(const Matter *matter, u32 first, u32 end);
+
+#endif

@@ -26,6 +26,9 @@ enum {
 
 /* A burst may contain a tenth of a second of bytes, but always one full packet. */
 static const f64 burst_s = 0.1;
+/* Of the rate, for what was sent beside states: these keep the rest however much that is. */
+static const f64 owed_share = 0.75;
+static const f64 owed_s = 0.25; /* of the rate at most, more than passes between states */
 static const f64 packet_bytes = 1200.0;
 /* Packets are limited to this transmission time on the link, unless a single record is longer:
  * at 64 kbit/s 400 bytes, a fifth of which are headers. */
@@ -420,13 +423,22 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
 
 /* ---- spending ---- */
 
+/* Without reports the rate is the least: messages must not keep it from carrying states, or their
+ * receiver could never report. */
+static f64 rate_now(const Budget *budget)
+{
+    return budget->silent ? (f64)BUDGET_MIN_BYTES_S : budget->bytes_s;
+}
+
 u32 budget_take(Budget *budget, u64 now_ms)
 {
     CHECK(now_ms >= budget->last_ms && now_ms >= budget->heard_ms);
     u64 patience_ms = SECOND_MS + (u64)(2.0 * budget->rtt_ms);
     budget->silent = budget->silent || now_ms - budget->heard_ms > patience_ms;
-    f64 bytes_s = budget->silent ? (f64)BUDGET_MIN_BYTES_S : budget->bytes_s;
-    budget->tokens += (f64)(now_ms - budget->last_ms) / 1000.0 * bytes_s;
+    f64 bytes_s = rate_now(budget), gained = (f64)(now_ms - budget->last_ms) / 1000.0 * bytes_s;
+    f64 paid = fmin(budget->owed, owed_share * gained);
+    budget->owed -= paid;
+    budget->tokens += gained - paid;
     budget->last_ms = now_ms;
     budget->tokens = fmin(budget->tokens, fmax(bytes_s * burst_s, packet_bytes));
     /* After the first flight the window doubles with confirmations (slow start, RFC 5681). */
@@ -450,9 +462,10 @@ f64 budget_trusted(const Budget *budget)
 
 void budget_other(Budget *budget, u32 bytes)
 {
-    f64 most = burst_s * budget->bytes_s;
-    budget->tokens =
-        fmax(budget->tokens - (f64)bytes - BUDGET_HEAD_BYTES, fmin(budget->tokens, -most));
+    f64 rate = rate_now(budget), cost = (f64)bytes + BUDGET_HEAD_BYTES;
+    f64 now = f64_between(budget->tokens - packet_worth(rate), 0.0, cost);
+    budget->tokens -= now;
+    budget->owed = fmin(budget->owed + cost - now, owed_s * rate);
 }
 
 void budget_begin(Budget *budget, f64 bytes_s, f64 rtt_ms, u64 now_ms)

@@ -55,6 +55,7 @@ typedef struct Budget {
     f64 bytes_s; /* current limit for the client */
     f64 max_bytes_s;
     f64 tokens;  /* bytes that may be sent at once; negative: overdrawn */
+    f64 owed;    /* bytes sent beside states, not yet taken from the rate */
     u64 last_ms; /* of budget_take */
     u64 heard_ms;
     u64 begun_ms; /* samples of packets sent before, during a silence, are ignored */

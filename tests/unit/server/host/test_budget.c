@@ -449,6 +449,55 @@ static void test_unconfirmed_bytes(void **state)
     assert_true(budget_take(&budget, now_ms + STEP_MS) > 0);
 }
 
+/* Bytes/s of states that a budget allows beside `other` bytes/s of messages, for 20 s at 5, 30 or
+ * 60 snapshots a second, to a client that never reports or one whose line is free. */
+static f64 beside(f64 other, u32 hz, bool reports, f64 *rate)
+{
+    enum {
+        SECONDS = 20,
+        MESSAGE = 100
+    };
+    Budget budget;
+    f64 taken = 0.0, due = 0.0;
+    budget_init(&budget, 1000, 1000000);
+    for (u32 i = 1; i <= SECONDS * hz; i++) {
+        u64 now_ms = 1000 + (u64)i * 1000 / hz;
+        for (due += other / hz; due >= MESSAGE; due -= MESSAGE) {
+            budget_other(&budget, MESSAGE - BUDGET_HEAD_BYTES);
+        }
+        u32 allowed = budget_take(&budget, now_ms);
+        if (allowed > 0) {
+            budget_sent(&budget, allowed);
+            taken += allowed + BUDGET_HEAD_BYTES;
+        }
+        if (reports) {
+            BudgetReport report = {.acked = allowed > 0, .acked_bytes = allowed, .rtt_ms = 20.0};
+            report.send_ms = report.echo_ms = (u16)now_ms;
+            budget_feedback(&budget, &report, now_ms);
+        }
+    }
+    *rate = budget.silent ? (f64)BUDGET_MIN_BYTES_S : budget.bytes_s;
+    return taken / SECONDS;
+}
+
+/* Whatever is said beside them, states get through: a client that got none had nothing to report,
+ * and without reports stayed at the least rate, which messages alone used up. */
+static void test_messages_leave_room(void **state)
+{
+    PL_UNUSED(state);
+    static const u32 rates[] = {5, 30, 60};
+    for (u32 i = 0; i < 300; i++) {
+        f64 rate, other = 100.0 * exp((f64)random_f32(7, i) * log(3000.0)); /* to 300 kB/s */
+        u32 hz = rates[i % 3];
+        f64 states = beside(other, hz, false, &rate);
+        assert_true(states > 0.2 * BUDGET_MIN_BYTES_S);
+        states = beside(other, hz, true, &rate);
+        assert_true(states > 0.2 * BUDGET_MIN_BYTES_S);
+        /* And they make room for messages, as far as these leave them a quarter. */
+        assert_true(states + fmin(other, 0.75 * rate) < 1.1 * rate + 2 * PACKET);
+    }
+}
+
 static void test_roles(void **state)
 {
     PL_UNUSED(state);
@@ -524,6 +573,7 @@ int main(void)
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_narrow_packets),
         cmocka_unit_test(test_unconfirmed_bytes),
+        cmocka_unit_test(test_messages_leave_room),
         cmocka_unit_test(test_roles),
         cmocka_unit_test(test_rates),
     };

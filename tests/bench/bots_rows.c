@@ -30,7 +30,8 @@ enum {
     RELAYED_SECONDS = 20, /* of play below relays */
     HOP_TICKS = 256,
     CROWD_HZ = 5, /* snapshots a second: what one machine can play for a thousand clients */
-    CROWD_SECONDS = 30
+    CROWD_SECONDS = 30,
+    JOIN_SECONDS = 20, /* at most, for one more client */
 };
 
 typedef struct BotsRun {
@@ -256,18 +257,24 @@ static f64 hop_ms(const Serving *above, const Serving *below)
 {
     Connection *clients[2] = {viewer(above), viewer(below)};
     u64 at_ns[2][HOP_TICKS] = {0}, tick[2][HOP_TICKS] = {0};
-    u64 until_ns = clock_now_ns() + SECONDS * 1000000000ull;
-    while (clock_now_ns() < until_ns) {
+    u64 until_ns = UINT64_MAX, give_up_ns = clock_now_ns() + JOIN_SECONDS * 1000000000ull;
+    while (clock_now_ns() < u64_min(until_ns, give_up_ns)) {
+        bool both = true;
         for (u32 i = 0; i < 2; i++) {
             ConnectionStats stats;
             u64 now_ns = clock_now_ns();
             connection_poll(clients[i], now_ns);
             connection_stats(clients[i], &stats);
+            both = both && stats.tick_last > 0;
             u64 slot = stats.tick_last % HOP_TICKS;
             if (tick[i][slot] != stats.tick_last) {
                 tick[i][slot] = stats.tick_last;
                 at_ns[i][slot] = now_ns;
             }
+        }
+        if (both && until_ns == UINT64_MAX) {
+            until_ns = clock_now_ns() + SECONDS * 1000000000ull;
+            give_up_ns = UINT64_MAX;
         }
         usleep(100);
     }
@@ -281,7 +288,10 @@ static f64 hop_ms(const Serving *above, const Serving *below)
     }
     connection_destroy(clients[0]);
     connection_destroy(clients[1]);
-    return count > 0 ? sum / count : 0.0;
+    if (count == 0) {
+        fail("no tick came by both ways");
+    }
+    return sum / count;
 }
 
 static Serving relay_of(const Serving *above, u32 rate)
@@ -536,6 +546,14 @@ static f64 behind_ms(const Serving *above, const Serving *below)
     return count > 0 ? sum / count * 1000.0 / 60.0 : 0.0;
 }
 
+/* % of a core that a server took, which ends. */
+static f64 end_share(Child *child, u64 began_ns, const char *otherwise)
+{
+    kill(child->process, SIGINT);
+    f64 took_s = end(child, otherwise);
+    return 100.0 * took_s * 1e9 / (f64)(clock_now_ns() - began_ns);
+}
+
 /* `worlds` published to one broker; one of them is followed. */
 static BrokerRun brokered(u32 worlds)
 {
@@ -555,16 +573,12 @@ static BrokerRun brokered(u32 worlds)
     relay = serving(above, 0);
     run.lag_ms = behind_ms(&roots[0], &follower);
     run.relay_ms = behind_ms(&roots[0], &relay);
-    f64 wall_s = (f64)(clock_now_ns() - began_ns) * 1e-9;
-    kill(relay.child.process, SIGINT);
-    (void)end(&relay.child, "a relay did not end well");
-    kill(follower.child.process, SIGINT);
-    run.follower = 100.0 * end(&follower.child, "a follower did not end well") / wall_s;
+    (void)end_share(&relay.child, began_ns, "a relay did not end well");
+    run.follower = end_share(&follower.child, began_ns, "a follower did not end well");
     for (u32 i = 0; i < worlds; i++) {
-        kill(roots[i].child.process, SIGINT);
-        run.root += 100.0 * end(&roots[i].child, "a server did not end well") / wall_s / worlds;
+        run.root += end_share(&roots[i].child, began_ns, "a server did not end well") / worlds;
     }
-    run.broker = 100.0 * broker_end(&b) / wall_s;
+    run.broker = 100.0 * broker_end(&b) * 1e9 / (f64)(clock_now_ns() - began_ns);
     return run;
 }
 

@@ -181,9 +181,9 @@ static void fill_poses(const FilmReel *reel, u32 f, f32 share, ShownPose *out)
         bool same = next[i].generation == now[i].generation && (next[i].flags & POSE_LIVE) != 0;
         if (share > 0.0f && same && (now[i].flags & POSE_LIVE) != 0) {
             Vec3 to = dequantize_position(field, next[i].position);
-            Quat turned = dequantize_rotation(next[i].rotation);
+            Quat rotation = dequantize_rotation(next[i].rotation);
             out[i].position = vec3_lerp(out[i].position, to, share);
-            out[i].orientation = quat_nlerp(out[i].orientation, turned, share);
+            out[i].orientation = quat_nlerp(out[i].orientation, rotation, share);
         }
     }
 }

@@ -13,7 +13,7 @@ typedef struct BillboardInstance {
     f32 radius;
     Vec3 trail;  /* m, velocity times stretch */
     u8 color[4]; /* square roots of RGB, opacity */
-    u8 tile, turn, glow, reserved;
+    u8 tile, rotation, glow, reserved;
 } BillboardInstance;
 
 enum {
@@ -35,7 +35,7 @@ static const char billboard_vertex[] =
     "layout(location = 0) in vec4 i_position;\n" /* w: radius */
     "layout(location = 1) in vec3 i_trail;\n"
     "layout(location = 2) in vec4 i_color;\n"
-    "layout(location = 3) in vec4 i_kind;\n" /* tile, turn, glow */
+    "layout(location = 3) in vec4 i_kind;\n" /* tile, rotation, glow */
     "out vec2 v_uv;\n"
     "out vec4 v_color;\n"
     "flat out vec3 v_depth;\n" /* along the view, radius, glow */
@@ -44,12 +44,12 @@ static const char billboard_vertex[] =
     "    vec3 to_eye = eye.xyz - i_position.xyz, v = normalize(to_eye);\n"
     "    vec3 r = normalize(cross(up.xyz, v)), u = cross(v, r);\n"
     "    vec3 trail = i_trail - v * dot(i_trail, v), p = i_position.xyz;\n"
-    "    float size = i_position.w, extra = length(trail), turn = i_kind.y * 6.2831853;\n"
+    "    float size = i_position.w, extra = length(trail), rotation = i_kind.y * 6.2831853;\n"
     "    if (extra > 0.05 * size) {\n"
     "        vec3 a = trail / extra, b = cross(v, a);\n"
     "        p += a * (corner.y * (size + 0.5 * extra) - 0.5 * extra) + b * (corner.x * size);\n"
     "    } else {\n"
-    "        vec2 c = mat2(cos(turn), sin(turn), -sin(turn), cos(turn)) * corner;\n"
+    "        vec2 c = mat2(cos(rotation), sin(rotation), -sin(rotation), cos(rotation)) * corner;\n"
     "        p += size * (c.x * r + c.y * u);\n"
     "    }\n"
     "    float tile = floor(i_kind.x * 255.0 + 0.5);\n"
@@ -206,16 +206,16 @@ static BillboardInstance billboard_at(const Appearance *appearance, const f32 co
     u32 first, variants;
     billboard_tiles(appearance->image, &first, &variants);
     u64 chance = random_u64(point->generation, slot);
-    /* Flames stand upright; others lie any way round and turn a little. */
-    f32 turn = appearance->image == BILLBOARD_FLAME
-                   ? 0.0f
-                   : (f32)(chance >> 40) / 16777216.0f + (chance & 1 ? 0.2f : -0.2f) * age;
+    /* Flames stand upright; others lie any way round and rotate a little. */
+    f32 rotation = appearance->image == BILLBOARD_FLAME
+                       ? 0.0f
+                       : (f32)(chance >> 40) / 16777216.0f + (chance & 1 ? 0.2f : -0.2f) * age;
     f32 size = appearance->radius * random_point_size(point->generation, slot, appearance->spread);
     BillboardInstance out = {.position = point->position,
                              .radius = f32_max(size * (1.0f + appearance->growth * age), 1e-4f),
                              .trail = vec3_scale(point->velocity, appearance->stretch_s),
                              .tile = (u8)(first + (u32)(chance >> 8 & 0xffff) % variants),
-                             .turn = to_byte(turn - floorf(turn)),
+                             .rotation = to_byte(rotation - floorf(rotation)),
                              .glow = to_byte(appearance->glow)};
     for (u32 k = 0; k < 3; k++) {
         out.color[k] = to_byte(sqrtf(f32_max(color[k] + (color2[k] - color[k]) * age, 0.0f)));

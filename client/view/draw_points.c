@@ -3,8 +3,8 @@
  */
 #include "client/view/draw_points.h"
 
-#include "client/view/crowd.h"
 #include "client/view/liquid_form.h"
+#include "client/view/point_density.h"
 #include "shared/math/random.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct PointInstance {
 struct DrawPoints {
     PointInstance *instances; /* [count] grains, then balls */
     u32 grain_count, count, capacity;
-    Crowd crowd;
+    PointDensity density;
     u8 *shifts; /* [shift_capacity] */
     u32 shift_capacity;
     GLuint vao, lit, grains;
@@ -137,7 +137,7 @@ void draw_points_destroy(DrawPoints *draw)
     glDeleteProgram(draw->grains);
     free(draw->instances);
     free(draw->shifts);
-    crowd_finish(&draw->crowd);
+    point_density_finish(&draw->density);
     free(draw);
 }
 
@@ -182,7 +182,7 @@ static void points_gather_entity(DrawPoints *draw, const Picture *picture, u32 i
     }
     const ShownPoint *points = picture->points[entity->field] + entity->first;
     bool grains = appearance->kind == APPEARANCE_GRAINS;
-    bool thinned =
+    bool decimated =
         (grains || appearance->kind == APPEARANCE_LIQUID) && points_shifts(draw, points, entity);
     f32 color[3], color2[3],
         radius = f32_max(appearance_ball_radius(appearance), grains ? 0.0005f : 0.005f);
@@ -195,7 +195,7 @@ static void points_gather_entity(DrawPoints *draw, const Picture *picture, u32 i
         PointInstance *out = &draw->instances[draw->count++];
         out->position = points[i].position;
         f32 size = random_point_size(points[i].generation, entity->first + i, spread);
-        out->radius = (thinned ? radius * grow[draw->shifts[i]] : radius) * size;
+        out->radius = (decimated ? radius * grow[draw->shifts[i]] : radius) * size;
         f32 t = points[i].scalar;
         if (grains) { /* few are as dark as the second colour */
             t = random_f32(points[i].generation, entity->first + i);
@@ -217,15 +217,16 @@ static void grains_bare(DrawPoints *draw)
         sum += draw->instances[i].radius;
     }
     f32 radius = draw->count > 0 ? sum / (f32)draw->count : 0.0f;
-    if (draw->count == 0 || !crowd_begin(&draw->crowd, draw->count, radius)) {
+    if (draw->count == 0 || !point_density_begin(&draw->density, draw->count, radius)) {
         return;
     }
     for (u32 i = 0; i < draw->count; i++) {
         f32 size = draw->instances[i].radius / radius;
-        crowd_add(&draw->crowd, draw->instances[i].position, vec3_zero(), size * size * size);
+        point_density_add(&draw->density, draw->instances[i].position, vec3_zero(),
+                          size * size * size);
     }
     for (u32 i = 0; i < draw->count; i++) {
-        if (!crowd_hides(&draw->crowd, draw->instances[i].position)) {
+        if (!point_density_hides(&draw->density, draw->instances[i].position)) {
             draw->instances[left++] = draw->instances[i];
         }
     }

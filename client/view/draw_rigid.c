@@ -61,7 +61,7 @@ static const char rigid_inputs[] = "layout(location = 0) in vec3 a_corner;\n"
                                    "layout(location = 6) in vec4 i_color2;\n"
                                    "layout(location = 7) in vec4 i_glow;\n"
                                    "layout(location = 8) in vec3 a_out;\n"
-                                   "vec3 turn(vec4 q, vec3 v) {\n"
+                                   "vec3 rotate(vec4 q, vec3 v) {\n"
                                    "    vec3 t = 2.0 * cross(q.xyz, v);\n"
                                    "    return v + q.w * t + cross(q.xyz, t);\n"
                                    "}\n";
@@ -73,8 +73,8 @@ static const char rigid_vertex[] =
     "void main() {\n"
     "    v_local = a_corner * i_core.xyz + i_position.w * a_normal;\n"
     "    v_local_normal = a_normal;\n"
-    "    v_world = i_position.xyz + turn(i_rotation, v_local);\n"
-    "    v_normal = turn(i_rotation, a_normal);\n"
+    "    v_world = i_position.xyz + rotate(i_rotation, v_local);\n"
+    "    v_normal = rotate(i_rotation, a_normal);\n"
     "    v_color = i_color;\n"
     "    v_color2 = i_color2;\n"
     "    v_glow = i_glow;\n"
@@ -134,7 +134,7 @@ static const char rigid_depth_vertex[] =
     "uniform mat4 to_clip;\n"
     "void main() {\n"
     "    vec3 local = a_corner * i_core.xyz + i_position.w * a_normal;\n"
-    "    gl_Position = to_clip * vec4(i_position.xyz + turn(i_rotation, local), 1.0);\n"
+    "    gl_Position = to_clip * vec4(i_position.xyz + rotate(i_rotation, local), 1.0);\n"
     "}\n";
 
 static const char rigid_depth_fragment[] = "void main() {}\n";
@@ -144,7 +144,7 @@ static const char rigid_outline_vertex[] =
     "void main() {\n"
     "    vec3 local = a_corner * i_core.xyz + i_position.w * a_normal + i_glow.w * a_out;\n"
     "    v_color = i_glow.rgb;\n"
-    "    gl_Position = view_proj * vec4(i_position.xyz + turn(i_rotation, local), 1.0);\n"
+    "    gl_Position = view_proj * vec4(i_position.xyz + rotate(i_rotation, local), 1.0);\n"
     "}\n";
 
 static const char rigid_outline_fragment[] =

@@ -80,7 +80,7 @@ void liquid_form_finish(LiquidForm *form)
     free(form->points);
     free(form->velocities);
     free(form->shifts);
-    crowd_finish(&form->crowd);
+    point_density_finish(&form->density);
     free(form->bodies);
     memset(form, 0, sizeof *form);
 }
@@ -173,7 +173,7 @@ static f32 smooth_step(f32 low, f32 high, f32 x)
 static bool point_foam(LiquidForm *form, u32 i, f32 unit)
 {
     LiquidPoint *point = &form->points[i];
-    CrowdPlace place = crowd_at(&form->crowd, point->position);
+    DensitySample place = point_density_at(&form->density, point->position);
     f32 others = place.points - place.itself * point->volume / unit;
     Vec3 velocity = form->velocities[i];
     f32 spray = 1.0f - smooth_step(SPRAY_MIN, SPRAY_MAX, others);
@@ -183,7 +183,7 @@ static bool point_foam(LiquidForm *form, u32 i, f32 unit)
                 smooth_step(FAST_MIN_M_S, FAST_MAX_M_S, speed);
     point->radius *= 1.0f - SPRAY_SMALLER * spray;
     point->foam = f32_min(white * spray + mixed, 1.0f);
-    return !crowd_hides(&form->crowd, point->position);
+    return !point_density_hides(&form->density, point->position);
 }
 
 /* Sorts a body: points that others hide change places with the last ones. */
@@ -208,15 +208,16 @@ static void body_foam(LiquidForm *form, LiquidBody *body, f32 unit)
 
 void liquid_form_foam(LiquidForm *form, Vec3 eye)
 {
-    if (form->count == 0 || !crowd_begin(&form->crowd, form->count, form->radius)) {
+    if (form->count == 0 || !point_density_begin(&form->density, form->count, form->radius)) {
         return;
     }
     f32 unit = 8.0f * form->radius * form->radius * form->radius;
     for (u32 i = 0; i < form->count; i++) {
         const LiquidPoint *point = &form->points[i];
-        crowd_add(&form->crowd, point->position, form->velocities[i], point->volume / unit);
+        point_density_add(&form->density, point->position, form->velocities[i],
+                          point->volume / unit);
     }
-    form->diving = crowd_at(&form->crowd, eye).points > DIVING_POINTS;
+    form->diving = point_density_at(&form->density, eye).points > DIVING_POINTS;
     for (u32 b = 0; b < form->body_count; b++) {
         body_foam(form, &form->bodies[b], unit);
     }

@@ -4,14 +4,14 @@
  *
  * Foam is where air is mixed in (after Ihmsen, Akinci, Akinci, Teschner 2012, "Unified spray, foam
  * and bubbles for particle-based fluids"): points that have few others around them (spray), and
- * places where points move against each other (crowd.h).
+ * places where points move against each other (point_density.h).
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_LIQUID_FORM_H
 #define PLENUM_CLIENT_VIEW_LIQUID_FORM_H
 
-#include "client/view/crowd.h"
 #include "client/view/picture.h"
+#include "client/view/point_density.h"
 
 enum {
     DECIMATION_MAX = 3 /* one of 2³ points is left */
@@ -46,7 +46,7 @@ typedef struct LiquidForm {
     u8 *shifts;          /* [shift_capacity] of the entity at work */
     LiquidBody *bodies;  /* [body_count] */
     u32 count, capacity, shift_capacity, body_count, body_capacity;
-    Crowd crowd;
+    PointDensity density;
     bool diving; /* the eye is within the liquid: all points may be seen */
     f32 radius;  /* m, half the spacing, grown where decimated: mean of all points; 0 without any */
 } LiquidForm;

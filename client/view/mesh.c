@@ -171,10 +171,10 @@ static int mesh_capsule(Mesh *mesh)
         bool upper = r <= CAPSULE_RINGS;
         f32 polar = quarter / CAPSULE_RINGS * (f32)(upper ? r : r - 1);
         for (u32 s = 0; s < columns; s++) {
-            f32 turn = 4.0f * quarter / CAPSULE_SEGMENTS * (f32)s;
+            f32 angle = 4.0f * quarter / CAPSULE_SEGMENTS * (f32)s;
             MeshVertex *v = &mesh->vertices[mesh->vertex_count++];
             v->corner = vec3(0.0f, upper ? 1.0f : -1.0f, 0.0f);
-            v->normal = vec3(sinf(polar) * cosf(turn), cosf(polar), sinf(polar) * sinf(turn));
+            v->normal = vec3(sinf(polar) * cosf(angle), cosf(polar), sinf(polar) * sinf(angle));
         }
     }
     for (u32 r = 0; r + 1 < rings; r++) {

@@ -37,8 +37,8 @@ void grid_code_scalars(GridCodec *codec, const GridSpan *span, u32 *now, u32 cou
         }
         u32 a = ordered(old[0]), b = ordered(old[1]), e = ordered(old[2]);
         u32 speed = bit_length(size_of((i32)(a - b))),
-            bend = bit_length(size_of((i32)(a - 2 * b + e)));
-        const u32 which[INPUTS] = {speed, bend * 4 + codec->known, last};
+            acceleration = bit_length(size_of((i32)(a - 2 * b + e)));
+        const u32 which[INPUTS] = {speed, acceleration * 4 + codec->known, last};
         take(codec, KIND_SCALAR, which);
         i32 off = code_signed(codec, (i32)(ordered(now[i]) - (2 * a - b)));
         now[i] = unordered(2 * a - b + (u32)off);

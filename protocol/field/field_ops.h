@@ -54,7 +54,7 @@ typedef struct FieldOps {
     u8 codec;             /* FieldCodec */
     u8 coarsening;        /* FieldCoarsening */
     u8 shift_max;         /* maximal number of low bits that a detail can omit */
-    bool thins;           /* may be decimated (detail.h) */
+    bool decimates;       /* may be decimated (detail.h) */
     bool jitters;         /* moves so irregularly that its newest velocity predicts best: codes use
                         baselines close to each other */
     u8 span_chunks;       /* maximal number of chunks of one span */

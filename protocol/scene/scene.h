@@ -57,7 +57,7 @@ typedef struct SceneJoint {
 } SceneJoint;
 
 /* Whether the joint's free motion is a rotation, in degrees, or a translation. */
-static inline bool scene_joint_turns(const SceneJoint *joint)
+static inline bool scene_joint_rotates(const SceneJoint *joint)
 {
     return joint->kind == JOINT_HINGE || joint->kind == JOINT_CONE_TWIST;
 }

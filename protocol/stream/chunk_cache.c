@@ -455,7 +455,8 @@ void chunk_cache_decimate_none(ChunkCache *cache)
 void chunk_cache_decimate(ChunkCache *cache, u32 field, u32 first, u32 count)
 {
     const FieldSet *fields = cache->frame != NULL ? cache->frame->fields : NULL;
-    if (fields == NULL || field >= fields->count || !field_ops(fields->fields[field].kind)->thins ||
+    if (fields == NULL || field >= fields->count ||
+        !field_ops(fields->fields[field].kind)->decimates ||
         first > fields->fields[field].capacity || count > fields->fields[field].capacity - first) {
         return;
     }

@@ -169,12 +169,12 @@ static int add_node(Gltf *gltf, const ExportThing *thing, GltfNode *node)
                        .indices = GLTF_NONE,
                        .base = GLTF_NONE,
                        .move = -1,
-                       .turn = -1,
+                       .rotate = -1,
                        .show = -1};
     bool animated = gltf->world->picture_count > 1;
     if (thing->moves && animated) {
         node->move = spool_track(&gltf->spool, 12);
-        node->turn = spool_track(&gltf->spool, 16);
+        node->rotate = spool_track(&gltf->spool, 16);
     }
     if ((thing->comes || thing->goes) && animated) {
         node->show = spool_track(&gltf->spool, 12);
@@ -308,11 +308,11 @@ static void put_body(Gltf *gltf, GltfNode *node, const ExportState *state)
         }
     }
     /* What is not there yet or any more stays where it was: nobody sees it. */
-    const f32 turn[4] = {node->rotation.x, node->rotation.y, node->rotation.z,
-                         node->placed ? node->rotation.w : 1.0f};
+    const f32 rotate[4] = {node->rotation.x, node->rotation.y, node->rotation.z,
+                           node->placed ? node->rotation.w : 1.0f};
     if (node->move >= 0) {
         spool_put(&gltf->spool, (u32)node->move, &node->position);
-        spool_put(&gltf->spool, (u32)node->turn, turn);
+        spool_put(&gltf->spool, (u32)node->rotate, rotate);
     }
 }
 

@@ -45,13 +45,13 @@ typedef struct GltfMaterial {
 } GltfMaterial;
 
 typedef struct GltfNode {
-    u32 mesh;             /* of a body: index in meshes; GLTF_NONE */
-    u32 material;         /* not of a body */
-    u32 indices;          /* not of a body: accessor, or GLTF_NONE */
-    u32 base;             /* not of a body: accessor of the first shape's positions */
-    u32 first_target;     /* and of the others: accessors in a row */
-    i64 move, turn, show; /* tracks, or −1 */
-    bool placed;          /* the pose below is known */
+    u32 mesh;               /* of a body: index in meshes; GLTF_NONE */
+    u32 material;           /* not of a body */
+    u32 indices;            /* not of a body: accessor, or GLTF_NONE */
+    u32 base;               /* not of a body: accessor of the first shape's positions */
+    u32 first_target;       /* and of the others: accessors in a row */
+    i64 move, rotate, show; /* tracks, or −1 */
+    bool placed;            /* the pose below is known */
     Vec3 position;
     Quat rotation;
 } GltfNode;

@@ -137,12 +137,12 @@ static void print_node(const Gltf *gltf, ExportFile *file, u32 thing, u32 *next_
     }
     if (node->placed) {
         const f32 move[3] = {node->position.x, node->position.y, node->position.z};
-        const f32 turn[4] = {node->rotation.x, node->rotation.y, node->rotation.z,
-                             node->rotation.w};
+        const f32 rotate[4] = {node->rotation.x, node->rotation.y, node->rotation.z,
+                               node->rotation.w};
         export_print(file, ",\"translation\":");
         export_print_numbers(file, move, 3);
         export_print(file, ",\"rotation\":");
-        export_print_numbers(file, turn, 4);
+        export_print_numbers(file, rotate, 4);
     }
     export_write(file, "}", 1);
 }
@@ -180,7 +180,7 @@ static u32 each_channel(const Gltf *gltf, ExportFile *file,
     u32 count = 0, times = gltf->spool_accessor;
     for (u32 i = 0; i < gltf->world->thing_count; i++) {
         const GltfNode *node = &gltf->nodes[i];
-        const i64 tracks[3] = {node->move, node->turn, node->show};
+        const i64 tracks[3] = {node->move, node->rotate, node->show};
         static const char *const paths[3] = {"translation", "rotation", "scale"};
         for (u32 k = 0; k < 3; k++) {
             GltfChannel channel = {i, paths[k], times, gltf->spool_accessor + (u32)tracks[k],

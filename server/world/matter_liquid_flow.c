@@ -17,7 +17,7 @@ enum {
 /* A new particle keeps this distance (spacings) from matter, */
 static const f32 wall_spacings = 0.45f;
 /* and this one from other particles: nearer ones would be driven apart violently. */
-static const f32 crowd_spacings = 0.5f;
+static const f32 apart_spacings = 0.5f;
 /* Layers of a nozzle are irregular by this (spacings): a perfectly symmetric jet stays a needle. */
 static const f32 nozzle_jitter = 0.1f;
 
@@ -184,7 +184,7 @@ static bool emit_point(const Nozzle *nozzle, MatterLiquid *m, Vec3 point, u64 co
     Vec3 off = shaken(nozzle->seed, 2 * counter, 1.0f);
     point = vec3_add_scaled(point, nozzle_jitter * spacing, off);
     if (!inside(liquid_scene(m)->bounds, point) || walls_hold(nozzle->walls, point) ||
-        is_crowded(nozzle, point, crowd_spacings * spacing)) {
+        is_crowded(nozzle, point, apart_spacings * spacing)) {
         return true; /* blocked there */
     }
     Vec3 way = nozzle->source->direction;

@@ -109,7 +109,7 @@ static bool measure_joint(const MatterRigid *m, const SceneProbe *probe, f64 *va
         return true;
     }
     *value = (f64)rigid_joint_value(m->rigid, slot);
-    if (scene_joint_turns(&rigid_scene(m)->joints[probe->joint])) {
+    if (scene_joint_rotates(&rigid_scene(m)->joints[probe->joint])) {
         *value *= degrees_a_radian;
     }
     return true;

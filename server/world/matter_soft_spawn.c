@@ -116,8 +116,8 @@ int matter_soft_spawn(Matter *matter, const ScenePrefab *prefab, const Input *in
     if (result != ERROR_OK) {
         return result;
     }
-    Quat turned = quat_mul(quat_normalize(input->rotation), prefab->soft.orientation);
-    soft_place(m->soft, range->body, input->target, turned, input->vector);
+    Quat orientation = quat_mul(quat_normalize(input->rotation), prefab->soft.orientation);
+    soft_place(m->soft, range->body, input->target, orientation, input->vector);
     m->spares[spare] = (SoftSpare){entity.id, input->user, generation};
     *id = entity.id;
     return ERROR_OK;

@@ -9,7 +9,7 @@
 static const char *probe_unit(const Scene *scene, const SceneProbe *probe)
 {
     if (probe->kind == PROBE_JOINT_VALUE) {
-        return scene_joint_turns(&scene->joints[probe->joint]) ? "deg" : "m";
+        return scene_joint_rotates(&scene->joints[probe->joint]) ? "deg" : "m";
     }
     return probe_kind_unit(probe->kind);
 }

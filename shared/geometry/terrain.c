@@ -215,9 +215,9 @@ static bool side_is_active(const Vec3 corners[3], u32 side, Vec3 other)
 {
     Vec3 n = cross_of(corners[0], corners[1], corners[2]);
     Vec3 m = cross_of(corners[(side + 1) % 3], corners[side], other);
-    f64 turn = (f64)vec3_dot(n, m);
-    if (turn > 0.0 && turn * turn > FLAT_COSINE_SQUARED * (f64)vec3_length_squared(n) *
-                                        (f64)vec3_length_squared(m)) {
+    f64 cosine = (f64)vec3_dot(n, m);
+    if (cosine > 0.0 && cosine * cosine > FLAT_COSINE_SQUARED * (f64)vec3_length_squared(n) *
+                                              (f64)vec3_length_squared(m)) {
         return false;
     }
     return vec3_dot(n, vec3_sub(other, corners[side])) < 0.0f;

@@ -40,7 +40,7 @@ typedef struct GrainBlock {
     Vec3x8 friction;                  /* N s, on a across it */
     Vec3x8 roll;                      /* N s, moment on a over the radius */
     f32x8 light_a, light_b;           /* 1/kg */
-    f32x8 mu, hold, grip;             /* friction: kinetic, static, that of this step */
+    f32x8 mu, mu_static, mu_now;      /* friction: kinetic, static, that of this step */
 } GrainBlock;
 
 /* An impulse of the last step per its length, as a force. */

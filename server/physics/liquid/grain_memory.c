@@ -78,7 +78,7 @@ void grains_remember(Liquid *liquid)
                 Vec3 friction =
                     vec3(block->friction.x[l], block->friction.y[l], block->friction.z[l]);
                 Vec3 roll = vec3(block->roll.x[l], block->roll.y[l], block->roll.z[l]);
-                bool slid = block->grip[l] < block->hold[l];
+                bool slid = block->mu_now[l] < block->mu_static[l];
                 keep(liquid, grains->slot_of[block->a[l]], grains->slot_of[block->b[l]],
                      block->push[l], slid, friction, roll);
             }
@@ -121,7 +121,7 @@ void grains_recall(Liquid *liquid, GrainBlock *block)
             block->roll.x[l] = sign * entry->roll.x;
             block->roll.y[l] = sign * entry->roll.y;
             block->roll.z[l] = sign * entry->roll.z;
-            block->grip[l] = entry->push < 0.0f ? block->mu[l] : block->hold[l];
+            block->mu_now[l] = entry->push < 0.0f ? block->mu[l] : block->mu_static[l];
         }
     }
 }

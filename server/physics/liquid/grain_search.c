@@ -264,7 +264,7 @@ static void load_blocks(void *context, u32 first, u32 end, u32 worker)
     for (u32 k = first; k < end; k++) {
         GrainBlock *block = &grains->blocks[k];
         block->push = block->light_a = block->light_b = zero;
-        block->mu = block->hold = block->grip = zero;
+        block->mu = block->mu_static = block->mu_now = zero;
         block->friction = block->roll = (Vec3x8){zero, zero, zero};
         for (u32 l = 0; l < SIMD_LANES && block->a[l] < liquid->items; l++) {
             u32 p = liquid->phase_of[block->a[l]], q = liquid->phase_of[block->b[l]];
@@ -272,9 +272,9 @@ static void load_blocks(void *context, u32 first, u32 end, u32 worker)
             block->light_a[l] = 1.0f / liquid->factors[p].mass;
             block->light_b[l] = 1.0f / liquid->factors[q].mass;
             block->mu[l] = f32_min(of->friction, other->friction);
-            block->hold[l] = f32_min(rougher(of->friction, of->static_friction),
-                                     rougher(other->friction, other->static_friction));
-            block->grip[l] = block->hold[l];
+            block->mu_static[l] = f32_min(rougher(of->friction, of->static_friction),
+                                          rougher(other->friction, other->static_friction));
+            block->mu_now[l] = block->mu_static[l];
         }
         grains_recall(liquid, block);
     }

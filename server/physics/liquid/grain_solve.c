@@ -140,8 +140,8 @@ SIMD_INLINE void warm_block(Liquid *liquid, GrainBlock *block, f32 scale)
     block->open = f32x8_max(gap, zero) / liquid->h - f32x8_min(deep, f32x8_set(deep_m_s));
 
     f32x8 across = f32x8_sqrt(vec3x8_dot(block->friction, block->friction));
-    i32x8 slid = (across >= slides_from * (block->grip * block->push)) & (across > zero);
-    block->grip = f32x8_select(slid, block->mu, block->hold);
+    i32x8 slid = (across >= slides_from * (block->mu_now * block->push)) & (across > zero);
+    block->mu_now = f32x8_select(slid, block->mu, block->mu_static);
     f32x8 keep = f32x8_and(gap < f32x8_set(forget_gap * d), f32x8_set(scale));
     block->push = block->push * keep;
     block->friction =
@@ -173,7 +173,7 @@ SIMD_INLINE void solve_block(Liquid *liquid, GrainBlock *block)
     f32x8 lack = along + block->open;
     lack = f32x8_select(lack > zero, relief * lack, growth * lack);
     f32x8 push = f32x8_max(block->push - mass * lack, zero);
-    f32x8 most = block->grip * push;
+    f32x8 most = block->mu_now * push;
     Vec3x8 slip = vec3x8_sub_scaled(against, along, normal);
     slip = minus(slip, cross_wide(both, normal));
     Vec3x8 friction = bounded(

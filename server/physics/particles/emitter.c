@@ -84,10 +84,10 @@ static const char *wrong_member(const EmitterDef *def)
     const char *shape = wrong_shape(def);
     f32 unit = vec3_length(def->direction);
     const Quat *q = &def->orientation;
-    f32 turn = q->w * q->w + q->x * q->x + q->y * q->y + q->z * q->z;
+    f32 norm = q->w * q->w + q->x * q->x + q->y * q->y + q->z * q->z;
     return shape != NULL                                          ? shape
            : !within_vector(def->position, WORLD_EXTENT_MAX_M)    ? "position"
-           : !within(turn, 0.999f, 1.001f)                        ? "orientation"
+           : !within(norm, 0.999f, 1.001f)                        ? "orientation"
            : !within_vector(def->velocity, SPEED_MAX_M_S)         ? "velocity"
            : !within(def->rate, 0.0f, rate_max)                   ? "rate"
            : def->rate > 0.0f && def->burst > 0                   ? "burst: not beside a rate"

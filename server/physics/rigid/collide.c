@@ -457,7 +457,7 @@ void contact_renew(Rigid *rigid, const ContactWide *row, u32 lane)
 bool contact_predict(Rigid *rigid, const ContactWide *row, u32 lane, f32 time_s)
 {
     const Contact *contact = &rigid->contacts[row->contact[lane]];
-    u32 capacity = row->turns ? MANIFOLD_POINTS : contact->flags >> CONTACT_COUNT_SHIFT, kept = 0;
+    u32 capacity = row->rotates ? MANIFOLD_POINTS : contact->flags >> CONTACT_COUNT_SHIFT, kept = 0;
     Manifold found[MANIFOLDS_MAX];
     u32 count = ccd_touching(rigid, contact->a, contact->b, time_s, MANIFOLDS_MAX, found);
     for (u32 m = 0; m < count; m++) {

@@ -51,7 +51,7 @@ void island_build(Rigid *rigid)
     for (u32 i = 0; i < rigid->contact_count; i++) {
         const Contact *c = &rigid->contacts[i];
         /* All that would wake each other, near or not: otherwise two would sleep and wake in
-         * turns. */
+         * rotates. */
         if (!(c->flags & CONTACT_SENSOR)) {
             islands_link(rigid, c->a, c->b);
         }

@@ -76,7 +76,7 @@ f32 motion_margin(const Rigid *rigid, u32 slot_a, u32 slot_b)
 }
 
 /* A ball's rotation does not change its contact. */
-bool body_turns(const Rigid *rigid, u32 slot)
+bool body_rotates(const Rigid *rigid, u32 slot)
 {
     const f32 most_rad = 0.04f;
     const Body *body = &rigid->bodies[slot];

@@ -208,7 +208,7 @@ typedef struct ContactWide {
     u32 extra;                                  /* its ExtraWide, ROW_NO_EXTRA: none */
     u32 bounces;                                /* a lane has restitution, or approaches */
     u32 strikes;                                /* bit per lane: two free bodies that collide */
-    u32 turns;                                  /* recomputed in each substep (body_turns) */
+    u32 rotates;                                /* recomputed in each substep (body_rotates) */
     f32x8 bias_rate, mass_scale, impulse_scale; /* soft constraint coefficients of each lane */
     Vec3x8 normal, tangent;
     f32x8 friction, restitution;
@@ -228,7 +228,7 @@ typedef struct ContactWide {
 typedef struct RowPlan {
     u32 order; /* its first contact, in color_order */
     u32 first; /* of its PointWide */
-    u8 lanes, points, turns;
+    u8 lanes, points, rotates;
     u8 began;   /* bit per lane: CONTACT_BEGAN */
     u8 bounces; /* the row may collide within the tick */
 } RowPlan;
@@ -326,7 +326,7 @@ struct Rigid {
     ColorRange colors[COLORS_MAX + 1];
     u32 color_count;
     bool bounces; /* some row has restitution */
-    bool turns;   /* some row is recomputed in each substep */
+    bool rotates; /* some row is recomputed in each substep */
     struct HeavyStore *heavy;
 
     /* For ccd*.c: the number of a body's flight, 0 outside the end of a tick; flights and their
@@ -462,7 +462,7 @@ Bounds motion_rotated(const Rigid *rigid, u32 slot, Bounds now);
  * others. */
 f32 motion_rotating(const Rigid *rigid, u32 slot);
 /* Whether the body rotates so fast that arms and normals of its contacts change within the tick. */
-bool body_turns(const Rigid *rigid, u32 slot);
+bool body_rotates(const Rigid *rigid, u32 slot);
 
 /* broad.c */
 /* Fat bounds for a body with these bounds: fast bodies get more space ahead, so that they stay

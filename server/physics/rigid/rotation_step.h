@@ -65,11 +65,11 @@ SIMD_INLINE Vec3x8 mean_angular_velocity(const Symmetric3x8 *inertia, Vec3x8 w, 
     /* Squared rotations per step above which one more Newton step is needed for full precision:
      * for the angle x the first one leaves an error of x³/4 and each next one the square of
      * that. */
-    static const f32 turns[] = {1e-5f, 1e-2f, 0.3f};
+    static const f32 angles[] = {1e-5f, 1e-2f, 0.3f};
     f32x8 rotation = vec3x8_dot(w, w) * h * h;
     Vec3x8 m = gyroscopic_step(inertia, w, w, h);
-    for (u32 i = 0; i < PL_COUNT(turns); i++) {
-        i32x8 far = rotation >= turns[i];
+    for (u32 i = 0; i < PL_COUNT(angles); i++) {
+        i32x8 far = rotation >= angles[i];
         if (!i32x8_any(far)) {
             break;
         }

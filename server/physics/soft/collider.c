@@ -349,10 +349,11 @@ static bool ray_hits_stick(const FeatureCast *search, Vec3 a, Vec3 b, f32 *dista
                      .radius = search->bodies->soft->bodies[search->body].def.thickness,
                      .half_height = 0.5f * length};
     Vec3 side = vec3_cross(up, axis);
-    Quat turned = {length + axis.y, side.x, side.y, side.z};
-    turned = quat_dot(turned, turned) > tiny * length * length ? quat_normalize(turned)
-                                                               : (Quat){0.0f, 1.0f, 0.0f, 0.0f};
-    return shape_ray(&capsule, vec3_scale(vec3_add(a, b), 0.5f), turned, search->ray,
+    Quat orientation = {length + axis.y, side.x, side.y, side.z};
+    orientation = quat_dot(orientation, orientation) > tiny * length * length
+                      ? quat_normalize(orientation)
+                      : (Quat){0.0f, 1.0f, 0.0f, 0.0f};
+    return shape_ray(&capsule, vec3_scale(vec3_add(a, b), 0.5f), orientation, search->ray,
                      search->nearest, distance, normal);
 }
 
@@ -512,7 +513,7 @@ static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
 }
 
 /* Applies an angular impulse (kg m²/s) to the free corners as if they were one rigid body. */
-static void turn(const SoftCollider *bodies, const ContactPlace *place, Vec3 moment)
+static void add_moment(const SoftCollider *bodies, const ContactPlace *place, Vec3 moment)
 {
     const SoftPoint *points = bodies->soft->points;
     Vec3 at[CONTACT_POINTS_MAX], centre = vec3_zero();
@@ -556,7 +557,7 @@ static void push(void *of, ContactPlace *place, Vec3 impulse_m, const ContactPar
         p->position = vec3_add_scaled(p->position, p->inverse_mass, part[k]);
         moment = vec3_sub(moment, vec3_cross(part[k], p->velocity));
     }
-    turn(bodies, place, moment);
+    add_moment(bodies, place, moment);
     for (u32 k = 0; k < place->count; k++) {
         c[k] = place_of(bodies, place->point[k]);
     }

@@ -103,7 +103,7 @@ static Symmetric3 inertia_of(const RotationSums *s)
                         (f32)(w * p[0] * p[2] - s->xz), (f32)(w * p[1] * p[2] - s->yz)};
 }
 
-static bool turns(const SoftBody *body, const RotationSums *s)
+static bool has_rotation(const SoftBody *body, const RotationSums *s)
 {
     return !s->pinned && !body->fixed && s->mass > 0.0;
 }
@@ -121,7 +121,7 @@ void rotation_begin(Soft *soft, SoftBody *body)
         return;
     }
     RotationSums s = sums_of(soft, soft->batches->order + body->first, body->count, false);
-    body->rotates = turns(body, &s);
+    body->rotates = has_rotation(body, &s);
     body->momentum = body->rotates ? momentum_of(&s) : vec3_zero();
 }
 
@@ -183,7 +183,7 @@ void rotation_begin_cut(Soft *soft, const BatchBody *of)
         return;
     }
     RotationSums s = join_slabs(soft->batches, of);
-    body->rotates = turns(body, &s);
+    body->rotates = has_rotation(body, &s);
     body->momentum = body->rotates ? momentum_of(&s) : vec3_zero();
 }
 

@@ -21,7 +21,7 @@ enum {
 /* Flags of color_bodies. */
 enum {
     BODY_GIVES = 1, /* has mass */
-    BODY_TURNS = 2,
+    BODY_ROTATES = 2,
     BODY_IMPULSES = 4, /* solved by PGS */
     BODY_HANGS = 8     /* a joint holds it */
 };
@@ -45,7 +45,7 @@ static void bodies_range(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         rigid->colors_used[i] = 0;
         rigid->color_bodies[i] = (u8)((rigid->states[i].inverse_mass > 0.0f ? BODY_GIVES : 0) |
-                                      (body_turns(rigid, i) ? BODY_TURNS : 0) |
+                                      (body_rotates(rigid, i) ? BODY_ROTATES : 0) |
                                       (body_is_pgs(rigid, i) ? BODY_IMPULSES : 0));
     }
 }
@@ -79,7 +79,7 @@ static void classes_range(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         const Contact *c = &rigid->contacts[i];
         u32 a = rigid->color_bodies[c->a], b = rigid->color_bodies[c->b];
-        u32 class = (a | b) & BODY_TURNS ? CLASSES : c->flags >> CONTACT_COUNT_SHIFT;
+        u32 class = (a | b) & BODY_ROTATES ? CLASSES : c->flags >> CONTACT_COUNT_SHIFT;
         bool both = a & b & BODY_GIVES;
         class |= both ? CLASS_BOTH : CLASS_ONE;
         if (!contact_is_solved(rigid, i) || ((a | b) & BODY_IMPULSES) || !((a | b) & BODY_GIVES)) {
@@ -144,9 +144,9 @@ static RowPlan *row_begin(Rigid *rigid, u32 order)
     *plan = (RowPlan){.order = order,
                       .first = rigid->point_count,
                       .points = (u8)points,
-                      .turns = class == CLASSES};
+                      .rotates = class == CLASSES};
     rigid->point_count += points;
-    rigid->turns = rigid->turns || plan->turns;
+    rigid->rotates = rigid->rotates || plan->rotates;
     return plan;
 }
 
@@ -164,7 +164,7 @@ void color_row(Rigid *rigid, u32 index)
         row->contact[lane] = contact;
     }
     row->points = plan->points;
-    row->turns = plan->turns;
+    row->rotates = plan->rotates;
     row->first = plan->first;
     row->extra = ROW_NO_EXTRA;
 }
@@ -186,7 +186,7 @@ bool color_reserve(Rigid *rigid, u32 rows)
 void color_contacts(Rigid *rigid)
 {
     rigid->row_count = rigid->point_count = rigid->color_count = 0;
-    rigid->turns = false;
+    rigid->rotates = false;
     jobs_run(rigid->jobs, rigid->slots, BODIES_GRAIN, bodies_range, rigid);
     joints_mark(rigid);
     jobs_run(rigid->jobs, rigid->contact_count, CONTACTS_GRAIN, classes_range, rigid);
@@ -199,7 +199,7 @@ void color_contacts(Rigid *rigid)
         for (u32 k = color * CLASSES; k < (color + 1) * CLASSES; k++) {
             count += starts[k + 1];
         }
-        /* What turns has rows of its own. */
+        /* What rotates has rows of its own. */
         u32 turning = starts[color * CLASSES + 1];
         rows += color == OVERFLOW ? count
                                   : (turning + SIMD_LANES - 1) / SIMD_LANES +
@@ -229,10 +229,10 @@ void color_contacts(Rigid *rigid)
         while (at < ends[color]) {
             /* The first of a row has the most points. */
             RowPlan *plan = row_begin(rigid, at);
-            u32 end = plan->turns ? turning_ends[color] : ends[color];
+            u32 end = plan->rotates ? turning_ends[color] : ends[color];
             plan->lanes = (u8)u32_min(lanes, end - at);
             at += plan->lanes;
-            rigid->colors[color].turning += plan->turns != 0;
+            rigid->colors[color].turning += plan->rotates != 0;
         }
         rigid->colors[color].count = rigid->row_count - rigid->colors[color].first;
         if (rigid->colors[color].count > 0) {

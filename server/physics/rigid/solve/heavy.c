@@ -130,7 +130,7 @@ static bool weigh_lane(Rigid *rigid, const ContactWide *row, u32 lane, f32 lean)
     u32 word = lean > least ? c->b : lean < -least ? c->a : UPPER_NONE;
     bool may_be = false;
     if (inverse_a > 0.0f && inverse_b > 0.0f) {
-        if (!row->turns) {
+        if (!row->rotates) {
             f32 weight = gravity * fabsf(lean) / upper;
             bool heavy = is_heavy(rigid, contact, row->held[lane], weight, &may_be);
             c->flags = heavy ? c->flags | CONTACT_HEAVY : c->flags & ~(u32)CONTACT_HEAVY;
@@ -384,7 +384,7 @@ static bool list_bodies(Rigid *rigid)
 static u32 cluster_of(const Rigid *rigid, const ContactWide *row, u32 lane)
 {
     const HeavyStore *store = rigid->heavy;
-    if (row->turns || row->contact[lane] == ROW_EMPTY) {
+    if (row->rotates || row->contact[lane] == ROW_EMPTY) {
         return HEAVY_FIXED;
     }
     u32 a = row->a[lane], b = row->b[lane], of_a = store->starts[a], of_b = store->starts[b];

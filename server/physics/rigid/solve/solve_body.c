@@ -185,19 +185,19 @@ static void velocity_range(void *context, u32 first, u32 end, u32 worker)
 }
 
 /* Bodies with unequal moments of inertia whose rotation in the step is significant. */
-SIMD_INLINE i32x8 who_turns(const Rigid *rigid, const Eight *eight, Vec3x8 angular_velocity)
+SIMD_INLINE i32x8 who_rotates(const Rigid *rigid, const Eight *eight, Vec3x8 angular_velocity)
 {
-    i32x8 turns = {0};
+    i32x8 rotates = {0};
     for (u32 i = 0; i < SIMD_LANES; i++) {
         const Body *body = &rigid->bodies[eight->slots[i]];
-        turns[i] = body->motion == BODY_DYNAMIC && !(body->flags & BODY_ROUND) ? -1 : 0;
+        rotates[i] = body->motion == BODY_DYNAMIC && !(body->flags & BODY_ROUND) ? -1 : 0;
     }
-    return turns & (vec3x8_dot(angular_velocity, angular_velocity) >= 1e-6f);
+    return rotates & (vec3x8_dot(angular_velocity, angular_velocity) >= 1e-6f);
 }
 
 /* Updates world inertias after the rotation of the step, for joints, grabs and other matter in
  * the next one. */
-SIMD_INLINE void inertias_follow(Rigid *rigid, const Eight *eight, i32x8 turns, Vec3x8 rotation)
+SIMD_INLINE void inertias_follow(Rigid *rigid, const Eight *eight, i32x8 rotates, Vec3x8 rotation)
 {
     f32x8 m[8];
     for (u32 i = 0; i < SIMD_LANES; i++) {
@@ -209,7 +209,7 @@ SIMD_INLINE void inertias_follow(Rigid *rigid, const Eight *eight, i32x8 turns, 
     f32x8 out[8] = {world.xx, world.yy, world.zz, world.xy, world.xz, world.yz, m[6], m[7]};
     f32x8_transpose(out);
     for (u32 i = 0; i < eight->count; i++) {
-        if (turns[i]) {
+        if (rotates[i]) {
             memcpy(&rigid->inertias[eight->slots[i]], &out[i], sizeof(Symmetric3));
         }
     }
@@ -246,13 +246,13 @@ static void position_eight(Rigid *rigid, const Eight *eight, f32 step)
     angular_velocity = speed_limited(angular_velocity, ANGULAR_SPEED_MAX_RAD_S);
     Vec3x8 shift = vec3x8_scale(passed_in_step(rigid, eight, velocity), h), mean = angular_velocity;
     Quatx8 q = {p[3], p[4], p[5], p[6]};
-    i32x8 turns = who_turns(rigid, eight, angular_velocity);
-    if (i32x8_any(turns)) {
+    i32x8 rotates = who_rotates(rigid, eight, angular_velocity);
+    if (i32x8_any(rotates)) {
         Symmetric3x8 inertia = inertias_gather(rigid, eight);
         RotationStep turning = rotation_freely(q, &inertia, angular_velocity, h);
-        mean = vec3x8_select(turns, turning.mean, angular_velocity);
-        angular_velocity = vec3x8_select(turns, turning.after, angular_velocity);
-        inertias_follow(rigid, eight, turns, vec3x8_scale(mean, h));
+        mean = vec3x8_select(rotates, turning.mean, angular_velocity);
+        angular_velocity = vec3x8_select(rotates, turning.after, angular_velocity);
+        inertias_follow(rigid, eight, rotates, vec3x8_scale(mean, h));
     }
     q = quatx8_integrate(q, mean, h);
     f32x8 edge = f32x8_set(WORLD_EXTENT_MAX_M), low[8];

@@ -500,7 +500,7 @@ void contact_warm_start(Rigid *rigid)
 }
 void contact_release(Rigid *rigid)
 {
-    if (rigid->turns) {
+    if (rigid->rotates) {
         run_stage(rigid, STAGE_RELEASE);
     }
 }

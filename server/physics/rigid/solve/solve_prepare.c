@@ -303,7 +303,7 @@ static void prepare_range(void *context, u32 first, u32 end, u32 worker)
         fill_row(rigid, i);
         bounces |= rigid->rows[i].bounces;
         /* Recomputed rows may begin to collide. */
-        rigid->plans[i].bounces = rigid->rows[i].bounces != 0 || rigid->plans[i].turns != 0;
+        rigid->plans[i].bounces = rigid->rows[i].bounces != 0 || rigid->plans[i].rotates != 0;
         heavy |= heavy_weigh(rigid, &rigid->rows[i]);
     }
     if (heavy != 0) {
@@ -388,7 +388,7 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
     PL_UNUSED(worker);
     Rigid *rigid = context;
     for (u32 i = first; i < end; i++) {
-        if (rigid->plans[i].turns != 0) {
+        if (rigid->plans[i].rotates != 0) {
             follow_row(rigid, i);
         }
     }
@@ -396,7 +396,7 @@ static void follow_range(void *context, u32 first, u32 end, u32 worker)
 
 void contact_follow(Rigid *rigid)
 {
-    if (rigid->turns) {
+    if (rigid->rotates) {
         jobs_run(rigid->jobs, rigid->row_count, PREPARE_GRAIN, follow_range, rigid);
     }
 }

@@ -1,54 +1,54 @@
 /*
- * crowd.h: how many points are around a place and how they move on average: a grid of nodes 4 radii
- * apart, found by hash, to which each point adds its volume and momentum with trilinear weights. A
- * place within a liquid or a heap has about eight points around it, one at a surface four. No
- * OpenGL.
+ * point_density.h: how many points are around a place and how they move on average: a grid of
+ * nodes 4 radii apart, found by hash, to which each point adds its volume and momentum with
+ * trilinear weights. A place within a liquid or a heap has about eight points around it, one at a
+ * surface four. No OpenGL.
  * Layer: client/view.
  */
-#ifndef PLENUM_CLIENT_VIEW_CROWD_H
-#define PLENUM_CLIENT_VIEW_CROWD_H
+#ifndef PLENUM_CLIENT_VIEW_POINT_DENSITY_H
+#define PLENUM_CLIENT_VIEW_POINT_DENSITY_H
 
 #include "shared/math/vec.h"
 
-typedef struct CrowdNode {
+typedef struct DensityNode {
     i32 cell[3];
     u32 stamp;       /* of the frame in which it was used last */
     f32 points;      /* at rest */
     f32 momentum[3]; /* points times m/s */
     f32 square;      /* points times speed squared */
-} CrowdNode;
+} DensityNode;
 
 /* The nodes around the cell that was asked for last: neighbours in memory are neighbours. */
-typedef struct CrowdCorners {
+typedef struct DensityCorners {
     i32 low[3];
-    CrowdNode *nodes[8]; /* NULL: nothing there */
-} CrowdCorners;
+    DensityNode *nodes[8]; /* NULL: nothing there */
+} DensityCorners;
 
-typedef struct Crowd {
-    CrowdNode *nodes; /* [node_count], a power of two */
+typedef struct PointDensity {
+    DensityNode *nodes; /* [node_count], a power of two */
     u32 node_count, stamp;
     f32 per_m; /* nodes */
-    CrowdCorners added, asked;
+    DensityCorners added, asked;
     bool any_added, any_asked;
-} Crowd;
+} PointDensity;
 
 /* What is around a place. */
-typedef struct CrowdPlace {
+typedef struct DensitySample {
     f32 points;    /* at rest */
     f32 itself;    /* of which a single point there */
     Vec3 velocity; /* m/s, mean; of nothing: zero */
     f32 spread;    /* m/s, root mean square of the differences from it */
-} CrowdPlace;
+} DensitySample;
 
 /* Forgets all and makes room for `count` points of this radius (m, positive). Zero-initialized
  * structs are valid. False: out of memory. */
-bool crowd_begin(Crowd *crowd, u32 count, f32 radius);
+bool point_density_begin(PointDensity *density, u32 count, f32 radius);
 /* Adds a point that counts for `points`; at most as many as there is room for. */
-void crowd_add(Crowd *crowd, Vec3 position, Vec3 velocity, f32 points);
-CrowdPlace crowd_at(Crowd *crowd, Vec3 position);
+void point_density_add(PointDensity *density, Vec3 position, Vec3 velocity, f32 points);
+DensitySample point_density_at(PointDensity *density, Vec3 position);
 /* True if what is at a place cannot be seen: there are points on all six sides of it, 4 to 8 radii
  * away, however close they lie. */
-bool crowd_hides(Crowd *crowd, Vec3 position);
-void crowd_finish(Crowd *crowd);
+bool point_density_hides(PointDensity *density, Vec3 position);
+void point_density_finish(PointDensity *density);
 
 #endif

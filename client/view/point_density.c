@@ -1,5 +1,5 @@
-/* crowd.c: see crowd.h. */
-#include "client/view/crowd.h"
+/* point_density.c: see point_density.h. */
+#include "client/view/point_density.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,18 +38,18 @@ static f32 corner_weight(const Corners *c, u32 corner)
 
 /* The node of a cell; NULL if nothing was added to it and none is wanted. There are more nodes than
  * can be in use. */
-static CrowdNode *node_of(Crowd *crowd, const i32 cell[3], bool wanted)
+static DensityNode *node_of(PointDensity *density, const i32 cell[3], bool wanted)
 {
     u64 key = (u64)(u32)cell[0] * 0x9E3779B97F4A7C15ull + (u32)cell[1];
     key = key * 0xD1342543DE82EF95ull + (u32)cell[2];
-    u32 mask = crowd->node_count - 1;
+    u32 mask = density->node_count - 1;
     for (u32 at = (u32)(key * 0x9E3779B97F4A7C15ull >> 32) & mask;; at = (at + 1) & mask) {
-        CrowdNode *node = &crowd->nodes[at];
-        if (node->stamp != crowd->stamp) {
+        DensityNode *node = &density->nodes[at];
+        if (node->stamp != density->stamp) {
             if (!wanted) {
                 return NULL;
             }
-            *node = (CrowdNode){.cell = {cell[0], cell[1], cell[2]}, .stamp = crowd->stamp};
+            *node = (DensityNode){.cell = {cell[0], cell[1], cell[2]}, .stamp = density->stamp};
             return node;
         }
         if (node->cell[0] == cell[0] && node->cell[1] == cell[1] && node->cell[2] == cell[2]) {
@@ -58,53 +58,53 @@ static CrowdNode *node_of(Crowd *crowd, const i32 cell[3], bool wanted)
     }
 }
 
-static void corners_find(Crowd *crowd, const Corners *c, bool wanted, CrowdCorners *out)
+static void corners_find(PointDensity *density, const Corners *c, bool wanted, DensityCorners *out)
 {
     memcpy(out->low, c->low, sizeof out->low);
     for (u32 corner = 0; corner < 8; corner++) {
         const i32 cell[3] = {c->low[0] + (i32)(corner & 1), c->low[1] + (i32)(corner >> 1 & 1),
                              c->low[2] + (i32)(corner >> 2)};
-        out->nodes[corner] = node_of(crowd, cell, wanted);
+        out->nodes[corner] = node_of(density, cell, wanted);
     }
 }
 
-bool crowd_begin(Crowd *crowd, u32 count, f32 radius)
+bool point_density_begin(PointDensity *density, u32 count, f32 radius)
 {
     u64 wanted = 1024;
     while (wanted < 9ull * count) {
         wanted *= 2;
     }
-    if (wanted > crowd->node_count) {
-        CrowdNode *nodes = wanted <= 1u << 30 ? calloc(wanted, sizeof *nodes) : NULL;
+    if (wanted > density->node_count) {
+        DensityNode *nodes = wanted <= 1u << 30 ? calloc(wanted, sizeof *nodes) : NULL;
         if (!nodes) {
             return false;
         }
-        free(crowd->nodes);
-        crowd->nodes = nodes;
-        crowd->node_count = (u32)wanted;
-        crowd->stamp = 0;
+        free(density->nodes);
+        density->nodes = nodes;
+        density->node_count = (u32)wanted;
+        density->stamp = 0;
     }
-    if (++crowd->stamp == 0) {
-        memset(crowd->nodes, 0, crowd->node_count * sizeof *crowd->nodes);
-        crowd->stamp = 1;
+    if (++density->stamp == 0) {
+        memset(density->nodes, 0, density->node_count * sizeof *density->nodes);
+        density->stamp = 1;
     }
-    crowd->any_added = crowd->any_asked = false;
-    crowd->per_m = 1.0f / (NODE_RADII * radius);
+    density->any_added = density->any_asked = false;
+    density->per_m = 1.0f / (NODE_RADII * radius);
     return true;
 }
 
-void crowd_add(Crowd *crowd, Vec3 position, Vec3 velocity, f32 points)
+void point_density_add(PointDensity *density, Vec3 position, Vec3 velocity, f32 points)
 {
-    Corners c = corners_of(position, crowd->per_m);
+    Corners c = corners_of(position, density->per_m);
     f32 square = vec3_length_squared(velocity);
-    if (!crowd->any_added || memcmp(crowd->added.low, c.low, sizeof c.low) != 0) {
-        corners_find(crowd, &c, true, &crowd->added);
-        crowd->any_added = true;
-        crowd->any_asked = false; /* there may be more now */
+    if (!density->any_added || memcmp(density->added.low, c.low, sizeof c.low) != 0) {
+        corners_find(density, &c, true, &density->added);
+        density->any_added = true;
+        density->any_asked = false; /* there may be more now */
     }
     for (u32 corner = 0; corner < 8; corner++) {
         f32 weight = points * corner_weight(&c, corner);
-        CrowdNode *node = crowd->added.nodes[corner];
+        DensityNode *node = density->added.nodes[corner];
         node->points += weight;
         node->momentum[0] += weight * velocity.x;
         node->momentum[1] += weight * velocity.y;
@@ -113,18 +113,18 @@ void crowd_add(Crowd *crowd, Vec3 position, Vec3 velocity, f32 points)
     }
 }
 
-CrowdPlace crowd_at(Crowd *crowd, Vec3 position)
+DensitySample point_density_at(PointDensity *density, Vec3 position)
 {
-    CrowdPlace place = {0};
+    DensitySample place = {0};
     f32 square = 0.0f;
-    Corners c = corners_of(position, crowd->per_m);
-    if (!crowd->any_asked || memcmp(crowd->asked.low, c.low, sizeof c.low) != 0) {
-        corners_find(crowd, &c, false, &crowd->asked);
-        crowd->any_asked = true;
+    Corners c = corners_of(position, density->per_m);
+    if (!density->any_asked || memcmp(density->asked.low, c.low, sizeof c.low) != 0) {
+        corners_find(density, &c, false, &density->asked);
+        density->any_asked = true;
     }
     for (u32 corner = 0; corner < 8; corner++) {
         f32 weight = corner_weight(&c, corner);
-        const CrowdNode *node = crowd->asked.nodes[corner];
+        const DensityNode *node = density->asked.nodes[corner];
         place.itself += weight * weight;
         if (node) {
             place.points += weight * node->points;
@@ -142,16 +142,16 @@ CrowdPlace crowd_at(Crowd *crowd, Vec3 position)
     return place;
 }
 
-bool crowd_hides(Crowd *crowd, Vec3 position)
+bool point_density_hides(PointDensity *density, Vec3 position)
 {
     const f32 at[3] = {position.x, position.y, position.z};
     for (u32 side = 0; side < 6; side++) {
         i32 cell[3];
         for (u32 k = 0; k < 3; k++) {
             f32 away = k != side >> 1 ? 0.0f : side & 1 ? HIDING_NODES : -HIDING_NODES;
-            cell[k] = (i32)f32_clamp(floorf(at[k] * crowd->per_m + away + 0.5f), -1e8f, 1e8f);
+            cell[k] = (i32)f32_clamp(floorf(at[k] * density->per_m + away + 0.5f), -1e8f, 1e8f);
         }
-        const CrowdNode *node = node_of(crowd, cell, false);
+        const DensityNode *node = node_of(density, cell, false);
         if (!node || node->points < HIDING_POINTS) {
             return false;
         }
@@ -159,8 +159,8 @@ bool crowd_hides(Crowd *crowd, Vec3 position)
     return true;
 }
 
-void crowd_finish(Crowd *crowd)
+void point_density_finish(PointDensity *density)
 {
-    free(crowd->nodes);
-    memset(crowd, 0, sizeof *crowd);
+    free(density->nodes);
+    memset(density, 0, sizeof *density);
 }

@@ -262,7 +262,7 @@ static bool same(const QPose *a, const QPose *b)
     return same_pose(a, b) && a->flags == b->flags && a->generation == b->generation;
 }
 
-static u32 rough_spin(u32 a, u32 b)
+static u32 rough_rotation(u32 a, u32 b)
 {
     if (a == b) {
         return 0;
@@ -290,7 +290,7 @@ static Known known_of(PoseCodec *codec, const PoseSpan *span, u32 i)
     k.motion = codec->motion[i] & MOTION_ALL;
     if ((k.motion & MOTION_JUST) != 0) {
         k.speed = prediction_distance(at, k.pose[1]->position);
-        k.angular_velocity = rough_spin(k.pose[0]->rotation, k.pose[1]->rotation);
+        k.angular_velocity = rough_rotation(k.pose[0]->rotation, k.pose[1]->rotation);
     }
     /* The slot itself may be among the moving ones. */
     bool moves = (k.motion & MOTION_JUST) != 0;

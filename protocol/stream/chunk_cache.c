@@ -4,7 +4,7 @@
  * frame are determined once here instead of once per client.
  */
 #include "protocol/field/field_ops.h"
-#include "protocol/stream/chunk_cache_state.h"
+#include "protocol/stream/chunk_cache_internal.h"
 #include "shared/base/check.h"
 #include "shared/base/hash.h"
 

@@ -1,7 +1,5 @@
-/*
- * chunk_cache_validate.c: checks the invariants of chunk_cache_state.h. See chunk_cache_validate.
- */
-#include "protocol/stream/chunk_cache_state.h"
+/* chunk_cache_validate.c: checks the invariants of chunk_cache_internal.h. */
+#include "protocol/stream/chunk_cache_internal.h"
 #include "shared/base/check.h"
 
 static u32 known_steps(const ChunkCache *cache)

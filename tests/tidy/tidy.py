@@ -8,7 +8,8 @@ no tabs, trailing blanks, long lines, leftover notes; a comment on top of each f
 past LINES_MAX without a reason (LONG_FILES), no function beyond PARAMETERS_MAX parameters
 (MANY_PARAMETERS); files that comments, Makefile and documents name exist (check_names); no two
 files define a type of one name (check_types); private headers are used at home alone
-(check_private); server/ and protocol/ state what they rely on (check_density).
+(check_private); server/ and protocol/ state what they rely on (check_density); no identifier of a
+program uses a word that the glossary of ARCHITECTURE.md replaced (check_words).
 usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
 """
 import fnmatch
@@ -163,6 +164,13 @@ CALL = re.compile(r"(?<![.>\w])(\w+)\(")
 TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union|class) (\w+) \{|"
                   r"^typedef [^;{}()]*?\(\*(\w+)\)", re.M)
 PRIVATE = re.compile(r"Layer: [\w/]+, private\b")
+# Words that gave way to those of the glossary of ARCHITECTURE.md, as parts of identifiers.
+OLD_WORDS = {
+    "foretell": "predict", "foretold": "predicted", "fresh": "new", "judge": "lag compensation",
+    "permit": "authorize", "sane": "valid", "seams": "constraint batches", "softs": "soft_bodies",
+    "spin": "angular_velocity", "strays": "deep overlap", "trouble": "an error", "wholes": "body constraints",
+}
+SPINS = re.compile(r"spin_pauses|spin_for_done|SPIN_PAUSES")  # of threads that wait
 NOTES = re.compile(r"\b(TODO|FIXME|XXX)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
 # What looks like a file's name: with a folder or without, * and {a,b} as in a shell.
@@ -436,6 +444,17 @@ def check_density(texts):
     return found
 
 
+def check_words(code):
+    """Identifiers with words of OLD_WORDS as (line, text); tests may say what they like."""
+    found = []
+    for m in re.finditer(r"\b[A-Za-z_]\w+\b", code):
+        for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", m.group()):
+            if part.lower() in OLD_WORDS and not SPINS.fullmatch(m.group()):
+                found.append((code.count("\n", 0, m.start()) + 1,
+                              f"{m.group()}: the word is {OLD_WORDS[part.lower()]}"))
+    return found
+
+
 def check_file(path, text):
     """All findings of one file as (line, text)."""
     found = []
@@ -463,6 +482,8 @@ def check_file(path, text):
             found.append((number, f"#include {include.group(1)}: {reason}"))
     code = without_comments(text)
     found += check_parameters(code)
+    if not path.startswith("tests/"):
+        found += check_words(code)
     if path != "shared/base/clock.c":
         for number, line in enumerate(code.split("\n"), 1):
             call = CLOCK.search(line)
@@ -498,6 +519,7 @@ def self_test():
         ("shared/base/log.c", head + "int x;\t\n"),
         ("shared/base/log.c", head + "int x; \n"),
         ("shared/base/log.c", head + "// TO" + "DO: later\n"),
+        ("shared/base/log.c", head + "int is_sane;\n"),
         ("shared/base/log.c", head + "x" * 101 + "\n"),
         ("shared/base/log.c", head + "\n" * LINES_MAX),
         ("shared/base/log.c", "/* x */"),

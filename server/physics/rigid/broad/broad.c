@@ -205,7 +205,7 @@ typedef struct PairSearch {
     _Atomic u32 taken; /* used entries of `found`; beyond the capacity: too little space */
     bool everything;   /* all bodies, not only moved ones */
     bool counts;       /* counts deep overlaps instead of pairs */
-    bool limits;       /* skips pairs rejected by deep_overlap_keeps */
+    bool thins;        /* skips pairs rejected by deep_overlap_keeps */
     /* For search_overlaps: the moving tree against this one. */
     const Tree *tree;
     TreePart parts[TREE_PARTS];
@@ -233,7 +233,7 @@ static void visit_pair(void *context, u32 one, u32 other)
 {
     PairVisit *visit = context;
     Rigid *rigid = visit->search->rigid;
-    if (one == other || (visit->search->limits && !deep_overlap_keeps(rigid, one, other)) ||
+    if (one == other || (visit->search->thins && !deep_overlap_keeps(rigid, one, other)) ||
         !body_filter(rigid, one, other)) {
         return;
     }
@@ -358,12 +358,12 @@ static u32 found_most(const Rigid *rigid)
 }
 
 /* Fills `found` with the pairs of the bodies that moved, or of all; false: out of memory, or
- * (`jammed` is set) so many that deep overlaps should be limited first, unless `limited`. */
-static bool search_pairs(Rigid *rigid, u32 moved, bool everything, bool limited)
+ * (`jammed` is set) so many that deep overlaps should be limited first, unless `thinned`. */
+static bool search_pairs(Rigid *rigid, u32 moved, bool everything, bool thinned)
 {
     for (u32 attempt = 0; attempt < 2; attempt++) {
         PairSearch search = {
-            .rigid = rigid, .everything = everything, .limits = limited && rigid->overlaps_deeply};
+            .rigid = rigid, .everything = everything, .thins = thinned && rigid->overlaps_deeply};
         if (everything || moved > rigid->moving.leaf_count / WALK_PART) {
             search_overlaps(&search);
         } else {
@@ -374,7 +374,7 @@ static bool search_pairs(Rigid *rigid, u32 moved, bool everything, bool limited)
             rigid->found_count = wanted;
             return true;
         }
-        if (wanted > found_most(rigid) && !limited) {
+        if (wanted > found_most(rigid) && !thinned) {
             rigid->overlaps_deeply = true;
             break;
         }

@@ -1,6 +1,6 @@
 /* test_validate.c: deliberate damage to a history, a chunk cache or a list of entities is detected,
  * and the right invariant is named. */
-#include "protocol/stream/chunk_cache_state.h"
+#include "protocol/stream/chunk_cache_internal.h"
 #include "protocol/stream/entity_list.h"
 #include "protocol/stream/snapshot.h"
 #include "tests/support/dies.h"

@@ -1,9 +1,9 @@
 /*
- * chunk_cache_state.h: internals of a chunk cache, for chunk_cache.c and chunk_cache_validate.c.
+ * chunk_cache_internal.h: internals of a chunk cache, for chunk_cache.c and chunk_cache_validate.c.
  * Layer: protocol/stream, private.
  */
-#ifndef PLENUM_PROTOCOL_STREAM_CHUNK_CACHE_STATE_H
-#define PLENUM_PROTOCOL_STREAM_CHUNK_CACHE_STATE_H
+#ifndef PLENUM_PROTOCOL_STREAM_CHUNK_CACHE_INTERNAL_H
+#define PLENUM_PROTOCOL_STREAM_CHUNK_CACHE_INTERNAL_H
 
 #include "protocol/stream/chunk_cache.h"
 

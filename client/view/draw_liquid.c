@@ -1,6 +1,13 @@
 /*
  * draw_liquid.c: buffers and passes of a liquid. All of them are limited to the part of the window
- * where the liquid is.
+ * where the liquid is, and extend a little beyond its edges. In order: depths of balls (those that
+ * others hide on all sides are left out); two rounds of the narrow-range filter; normals; sums over
+ * all balls of absorption, scattered colour and foam, limited by what stands before or in the
+ * liquid; the picture, blended over a copy of the scene with its own depth. The scene behind is
+ * converted back to linear light, refracted and dimmed. A liquid is not highlighted by hands. It
+ * casts a shadow only if 10 cm of it let less than 40 % of light pass. Its colours: that which
+ * `clear_m` of it lets pass, and that which it scatters back: clear water needs a dark second
+ * colour, milk a bright one and a small `clear_m`.
  */
 #include "client/view/draw_liquid.h"
 

@@ -96,6 +96,6 @@ bool dialer_gives_up(Dialer *dialer, bool open, u64 now_ms, u32 *reason)
 
 bool dialer_forgotten(const Dialer *dialer, const Tunnel *tunnel, u64 now_ms)
 {
-    return tunnel->state != TUNNEL_FREE && !dialer->told &&
+    return tunnel->state != TUNNEL_FREE && !dialer->notified &&
            now_ms > tunnel->heard_ms + FORGOTTEN_MS;
 }

@@ -21,7 +21,7 @@ typedef struct Dialer {
     LinkTrust trust;   /* accept NULL: anybody */
     u64 distrusted_ms; /* somebody else answered then; 0: nobody */
     u64 give_up_ms;    /* 0: has not begun */
-    bool told;         /* the server sent a message in the tunnel; set by the caller */
+    bool notified;     /* the server sent a message in the tunnel; set by the caller */
 } Dialer;
 
 /* remotes: [count], 1 .. ENDPOINTS_MAX. trust: NULL for anybody; its context must outlive the

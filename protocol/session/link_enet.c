@@ -431,7 +431,7 @@ static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
         return was;
     }
     case ENET_EVENT_TYPE_RECEIVE:
-        link->dialer.told = true;
+        link->dialer.notified = true;
         link->borrowed = in->packet;
         out->kind = LINK_RECEIVED;
         out->channel = in->channelID;

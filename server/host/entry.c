@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 enum {
-    QUEUE_TELL_MS = 2000
+    QUEUE_NOTIFY_MS = 2000
 };
 
 void entry_open(Host *host, Session *session)
@@ -217,7 +217,7 @@ void entry_queue(Host *host)
             Message message = {.kind = MESSAGE_QUEUE};
             message.queue.position = queue_position(host, session);
             message.queue.waiting = host->stats.waiting;
-            session->queue_ms = host->now_ms + QUEUE_TELL_MS;
+            session->queue_ms = host->now_ms + QUEUE_NOTIFY_MS;
             session_message(host, session, CHANNEL_CONTROL, &message);
         }
     }

@@ -200,7 +200,7 @@ static void audit_end(Host *host, const Saving *saving, const SourceSaved *saved
     audit_write(&host->audit, &line, clock_unix_ms(), host->now_ms);
 }
 
-static void tell_end(Host *host, const Saving *saving, const SourceSaved *saved)
+static void notify_end(Host *host, const Saving *saving, const SourceSaved *saved)
 {
     Session *session = session_of_user(host, saving->user);
     Message message = {.kind = MESSAGE_NOTICE};
@@ -243,7 +243,7 @@ void saves_run(Host *host)
     Saving saving = host->saving;
     host->saving = (Saving){0};
     audit_end(host, &saving, &saved);
-    tell_end(host, &saving, &saved);
+    notify_end(host, &saving, &saved);
     if (saved.error.code == 0 && saving.kind == SAVE_LOAD) {
         note_load(host, &saving, saved.tick);
     } else if (saved.error.code == 0) {

@@ -168,7 +168,8 @@ PRIVATE = re.compile(r"Layer: [\w/]+, private\b")
 OLD_WORDS = {
     "foretell": "predict", "foretold": "predicted", "fresh": "new", "judge": "lag compensation",
     "permit": "authorize", "sane": "valid", "seams": "constraint batches", "softs": "soft_bodies",
-    "spin": "angular_velocity", "strays": "deep overlap", "trouble": "an error", "wholes": "body constraints",
+    "spin": "angular_velocity", "strays": "deep overlap", "tell": "notify", "tells": "notifies", "told": "notified", "trouble": "an error",
+    "wholes": "body constraints",
 }
 SPINS = re.compile(r"spin_pauses|spin_for_done|SPIN_PAUSES")  # of threads that wait
 NOTES = re.compile(r"\b(TODO|FIXME|XXX)\b")

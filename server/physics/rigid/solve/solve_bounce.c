@@ -318,8 +318,8 @@ static f32 touch_time(const Rigid *rigid, const ContactWide *row, const Impact *
                                                                 lane_of(impact->angular_a, lane)));
     Vec3 rate = vec3_cross(v, impulse);
     f32 rate2 = vec3_length_squared(rate);
-    bool tells = rate2 > 0.01f * vec3_length_squared(v) * vec3_length_squared(impulse);
-    return tells ? -vec3_dot(change, rate) / rate2 : otherwise;
+    bool is_clear = rate2 > 0.01f * vec3_length_squared(v) * vec3_length_squared(impulse);
+    return is_clear ? -vec3_dot(change, rate) / rate2 : otherwise;
 }
 
 /* An impact happens at the time of touch, after a part of the substep with unchanged motion:

@@ -260,8 +260,15 @@ static void hud_error(Hud *hud, Connection *connection)
         snprintf(hud->error_text, sizeof hud->error_text, "waiting for the network");
         hud->error_color = COLOR_BAD;
     } else if (hud->status.slowed) {
-        snprintf(hud->error_text, sizeof hud->error_text,
-                 "the server cannot keep up: %.1f ms per tick", (f64)hud->status.tick_ms);
+        f32 due_ms =
+            1000.0f / (f32)u32_max(hud->tick_rate, 1); /* a tick that keeps up is shorter */
+        bool held_up = hud->status.tick_ms * fmaxf(hud->status.speed, 1.0f) < 0.9f * due_ms;
+        if (held_up) {
+            snprintf(hud->error_text, sizeof hud->error_text, "the server was held up");
+        } else {
+            snprintf(hud->error_text, sizeof hud->error_text,
+                     "the server cannot keep up: %.1f ms per tick", (f64)hud->status.tick_ms);
+        }
         hud->error_color = COLOR_WARN;
     } else if (hud->status.speed > 0.0f && fabsf(hud->status.speed - 1.0f) > 0.01f) {
         snprintf(hud->error_text, sizeof hud->error_text, "speed x%.2g", (f64)hud->status.speed);

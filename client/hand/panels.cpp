@@ -181,7 +181,8 @@ static const ImGuiWindowFlags plain_flags =
     ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoMove |
     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoInputs;
 
-static void draw_numbers(const Hud *hud)
+/* Returns its lower right corner. */
+static ImVec2 draw_numbers(const Hud *hud)
 {
     ImGui::SetNextWindowPos(ImVec2(10.0f, 10.0f));
     ImGui::Begin("numbers", nullptr, plain_flags);
@@ -221,7 +222,9 @@ static void draw_numbers(const Hud *hud)
     if (hud->user_count > 12) {
         ImGui::TextDisabled("and %u more", hud->user_count - 12);
     }
+    ImVec2 at = ImGui::GetWindowPos(), extent = ImGui::GetWindowSize();
     ImGui::End();
+    return ImVec2(at.x + extent.x, at.y + extent.y);
 }
 
 static bool has_side(const Hud *hud)
@@ -237,13 +240,32 @@ static f32 middle(const Hud *hud, ImVec2 size)
     return 0.5f * (1.0f - hud->side) * size.x;
 }
 
-static void draw_banner(const Hud *hud, ImVec2 size)
+/* Where a line of text goes at height *y: in the middle, or beside the numbers (whose lower right
+ * corner is `beside`), or in a narrow window below them. */
+static ImVec2 line_place(const Hud *hud, ImVec2 size, ImVec2 beside, const char *text, f32 scale,
+                         f32 *y)
+{
+    f32 half = 0.5f * scale * ImGui::CalcTextSize(text).x + ImGui::GetStyle().WindowPadding.x;
+    f32 x = middle(hud, size), right = (1.0f - hud->side) * size.x;
+    if (*y < beside.y && x - half < beside.x + 8.0f) {
+        x = beside.x + 8.0f + half;
+        if (x + half > right) {
+            x = half + 10.0f;
+            *y = beside.y + 8.0f;
+        }
+    }
+    return ImVec2(x, *y);
+}
+
+static void draw_banner(const Hud *hud, ImVec2 size, ImVec2 beside)
 {
     f32 y = 12.0f;
     if (hud->error_text[0]) {
-        ImGui::SetNextWindowPos(ImVec2(middle(hud, size), y), 0, ImVec2(0.5f, 0.0f));
+        f32 scale = hud->live ? 1.0f : 1.35f;
+        ImGui::SetNextWindowPos(line_place(hud, size, beside, hud->error_text, scale, &y), 0,
+                                ImVec2(0.5f, 0.0f));
         ImGui::Begin("banner", nullptr, plain_flags);
-        ImGui::SetWindowFontScale(hud->live ? 1.0f : 1.35f);
+        ImGui::SetWindowFontScale(scale);
         ImGui::TextColored(color_of(hud->error_color), "%s", hud->error_text);
         ImGui::End();
         y += 42.0f;
@@ -254,7 +276,8 @@ static void draw_banner(const Hud *hud, ImVec2 size)
         snprintf(name, sizeof name, "toast %u", i);
         f32 alpha = f32(fmin(1.0, (toast->until_s - hud->now_s) * 2.0));
         ImGui::PushStyleVar(ImGuiStyleVar_Alpha, f32_clamp(alpha, 0.05f, 1.0f));
-        ImGui::SetNextWindowPos(ImVec2(middle(hud, size), y), 0, ImVec2(0.5f, 0.0f));
+        ImGui::SetNextWindowPos(line_place(hud, size, beside, toast->text, 1.0f, &y), 0,
+                                ImVec2(0.5f, 0.0f));
         ImGui::Begin(name, nullptr, plain_flags);
         ImGui::TextColored(color_of(toast->color), "%s", toast->text);
         ImGui::End();
@@ -700,11 +723,12 @@ void panels_draw(Panels *panels, Hud *hud, PanelsActions *actions)
     ImVec2 size = ImGui::GetIO().DisplaySize;
     hud->side = has_side(hud) ? fminf((SIDE_PX + 20.0f) / fmaxf(size.x, 1.0f), 0.5f) : 0.0f;
     draw_labels(hud);
+    ImVec2 beside(0.0f, 0.0f);
     if (hud->live) {
-        draw_numbers(hud);
+        beside = draw_numbers(hud);
     }
     timeline_bar_draw(&panels->bar, hud, actions, size, &panels->areas[2]);
-    draw_banner(hud, size);
+    draw_banner(hud, size, beside);
     size.y -= timeline_bar_height(hud); /* what it leaves */
     draw_side(panels, hud, actions, size);
     draw_foot(hud, size);

@@ -154,6 +154,12 @@ bool Builder::prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab *out)
     if (ways != 1) {
         return fail(at, "body", "give one of body, soft and matter");
     }
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/prefab.def"
+    if (!good) {
+        return false;
+    }
     if (in->matter() != nullptr) {
         out->kind = PREFAB_MATTER;
         return name(at, "matter", in->matter(), out->matter);
@@ -179,8 +185,7 @@ bool Builder::soft_prefab(const JsonPath &at, const fb::Prefab *in, ScenePrefab 
 {
     JsonPath soft_at = {&at, "soft", -1};
     out->kind = PREFAB_SOFT;
-    if (!integer(at, "spares", in->spares(), 1, SOFT_SPARES_MAX, &out->spares) ||
-        !soft_alone(soft_at, in->soft(), &out->soft)) {
+    if (!soft_alone(soft_at, in->soft(), &out->soft)) {
         return false;
     }
     if (in->soft()->repeat() != nullptr) {
@@ -289,8 +294,13 @@ bool Builder::ray_probe(const JsonPath &at, const fb::Probe *in, SceneProbe *out
     }
     Vec3 way;
     if (!vector(at, "from", in->from(), vec3_zero(), WORLD_EXTENT_MAX_M, &out->ray.origin) ||
-        !vector(at, "direction", in->direction(), vec3_zero(), 1e6f, &way) ||
-        !number(at, "length", in->length(), 0.01f, 2.0f * WORLD_EXTENT_MAX_M, &out->length_m)) {
+        !vector(at, "direction", in->direction(), vec3_zero(), 1e6f, &way)) {
+        return false;
+    }
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/probe_option.def"
+    if (!good) {
         return false;
     }
     if (!(vec3_length(way) > 1e-3f)) {

@@ -202,9 +202,10 @@ typedef enum PrefabKind {
 typedef struct ScenePrefab {
     char name[NAME_BYTES_MAX];
     PrefabKind kind;
-    SceneBody body;              /* PREFAB_BODY */
-    SceneSoft soft;              /* PREFAB_SOFT: at the origin, without pins */
-    u32 spares;                  /* PREFAB_SOFT: how many can exist at once */
+    SceneBody body; /* PREFAB_BODY */
+    SceneSoft soft; /* PREFAB_SOFT: at the origin, without pins */
+#define MEMBER(type, name) type name;
+#include "shared/rows/prefab.def"
     char matter[NAME_BYTES_MAX]; /* PREFAB_MATTER: name of the kind of matter */
 } ScenePrefab;
 
@@ -224,7 +225,8 @@ typedef struct SceneProbe {
     i32 joint;               /* index in joints, or −1 */
     i32 liquid;              /* index in liquids, or −1 */
     Ray ray;                 /* of PROBE_RANGE, its origin of PROBE_MATTER too, */
-    f32 length_m;
+#define MEMBER(type, name) type name;
+#include "shared/rows/probe_option.def"
     /* Of PROBE_MATTER: names of the kind of matter and of what it measures. */
     char matter[NAME_BYTES_MAX], quantity[NAME_BYTES_MAX];
 } SceneProbe;

@@ -34,7 +34,6 @@ enum {
     SCENE_DEPTH_MAX = 16,
     CLOTH_EDGE_MAX = 1024,
     PINS_MAX = 65536,
-    SOFT_SPARES_MAX = 64, // of one prefab
     ROPE_POINTS_MAX = 65536,
     STICKS_MAX = 1 << 18,
     // Total size of the lattices for tetrahedral fills of a scene.
@@ -102,6 +101,12 @@ struct Copies {
 struct Copy {
     u32 index;
     Vec3 offset; // m
+};
+
+// The options of shared/rows/ragdoll.def.
+struct RagdollOptions {
+#define MEMBER(type, name) type name;
+#include "shared/rows/ragdoll.def"
 };
 
 // How many numbers there must be, and between what.
@@ -188,6 +193,7 @@ class Builder
     bool repeat(const JsonPath &at, const fb::Body *in, const SceneBody &first);
     bool body_count(const JsonPath &at, const fb::Scene *in);
     bool bodies(const JsonPath &at, const fb::Scene *in);
+    bool ragdoll_options(const JsonPath &at, const fb::Ragdoll *in, RagdollOptions *out);
     bool ragdoll(const JsonPath &at, const fb::Ragdoll *in);
     bool ragdoll_copy(const JsonPath &at, const fb::Ragdoll *in, const SceneBody &part,
                       const char *name, Vec3 position);

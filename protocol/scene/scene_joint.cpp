@@ -510,26 +510,33 @@ bool Builder::ragdoll_copy(const JsonPath &at, const fb::Ragdoll *in, const Scen
     return true;
 }
 
+// Each option alone, by its row.
+bool Builder::ragdoll_options(const JsonPath &at, const fb::Ragdoll *in, RagdollOptions *out)
+{
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/ragdoll.def"
+    return good;
+}
+
 bool Builder::ragdoll(const JsonPath &at, const fb::Ragdoll *in)
 {
     SceneBody part = body_default();
     // Muscles and joints of a limp body still dissipate some of its motion.
     part.angular_damping = 4.0f;
     const fb::Material *surface = nullptr;
-    f32 checked;
+    RagdollOptions options;
     if (!name(at, "name", in->name(), part.name) || !material(at, in->material(), &surface) ||
-        !vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &part.position) ||
-        !orientation(at, in->orientation(), in->rotation(), &part.orientation) ||
-        !vector(at, "velocity", in->velocity(), vec3_zero(), SPEED_MAX_M_S, &part.velocity) ||
-        !vector(at, "angular_velocity", in->angular_velocity(), vec3_zero(),
-                ANGULAR_SPEED_MAX_RAD_S, &part.angular_velocity) ||
-        !number(at, "size", in->size(), 0.1f, 100.0f, &checked) ||
-        !number(at, "mass", in->mass(), 0.01f, 1e6f, &checked)) {
+        !ragdoll_options(at, in, &options) ||
+        !orientation(at, in->orientation(), in->rotation(), &part.orientation)) {
         return false;
     }
+    part.position = options.position;
+    part.velocity = options.velocity;
+    part.angular_velocity = options.angular_velocity;
     take_material(surface, &part);
     // Flesh deforms: without rolling resistance a head rolls to and fro for ten seconds.
-    part.rolling = std::max(part.rolling, 0.005f * in->size());
+    part.rolling = std::max(part.rolling, 0.005f * options.size);
     if (!appearance(at, in->color(), surface, &part.appearance)) {
         return false;
     }

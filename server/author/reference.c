@@ -168,6 +168,18 @@ static const ReferenceRow scene_rows[] = {
 #include "server/author/reference_rows.h"
 #include "shared/rows/scene.def"
 };
+static const ReferenceRow ragdoll_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/ragdoll.def"
+};
+static const ReferenceRow prefab_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/prefab.def"
+};
+static const ReferenceRow probe_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/probe_option.def"
+};
 static const ReferenceRow sky_rows[] = {
 #include "server/author/reference_rows.h"
 #include "shared/rows/sky.def"
@@ -187,6 +199,8 @@ static const ReferenceTable tables[] = {
      PL_COUNT(body_rows), false, NULL, NULL},
     {"Joint", "joints", "{\"name\":\"x\",\"kind\":\"ball\",\"a\":\"a\"", joint_rows,
      PL_COUNT(joint_rows), false, NULL, NULL},
+    {"Ragdoll", "ragdolls", "{\"name\":\"x\"", ragdoll_rows, PL_COUNT(ragdoll_rows), false, NULL,
+     NULL},
     {"Soft", "soft_bodies",
      "{\"name\":\"x\",\"shape\":{\"kind\":\"box\",\"size\":[1,1,1],\"cells\":[1,1,1],"
      "\"solid\":true}",
@@ -223,6 +237,12 @@ static const ReferenceTable tables[] = {
     {"Shape", "shape", "{\"kind\":\"sphere\"", shape_rows, PL_COUNT(shape_rows), true, NULL, NULL},
     {"Material", "materials", "{\"name\":\"x\"", material_rows, PL_COUNT(material_rows), false,
      NULL, NULL},
+    {"Prefab", "prefabs",
+     "{\"name\":\"x\",\"body\":{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}}",
+     prefab_rows, PL_COUNT(prefab_rows), false, NULL, NULL},
+    {"Probe", "probes",
+     "{\"name\":\"x\",\"kind\":\"range\",\"from\":[0,0,0],\"direction\":[0,-1,0]", probe_rows,
+     PL_COUNT(probe_rows), false, NULL, NULL},
     {"Camera", "camera", "{", camera_rows, PL_COUNT(camera_rows), true, NULL, NULL},
     {"Sky", "sky", "{", sky_rows, PL_COUNT(sky_rows), true, NULL, NULL},
     {"Hands", "hands", "{", hands_rows, PL_COUNT(hands_rows), true, NULL, NULL},
@@ -392,7 +412,7 @@ static void print_probes(FILE *out)
         {"LIQUID", "a liquid or grains"},
         {"FILLED", "a closed soft body, a ring, a liquid or grains"},
         {"RAY", "a ray: `from`, `direction`, `length`"}};
-    fputs("\n### probes\n\n| kind | unit | of | |\n| --- | --- | --- | --- |\n", out);
+    fputs("\n### kinds of probes\n\n| kind | unit | of | |\n| --- | --- | --- | --- |\n", out);
     for (u32 i = 0; i < PL_COUNT(probes); i++) {
         const char *of = "";
         for (u32 k = 0; k < PL_COUNT(names); k++) {

@@ -11,7 +11,7 @@
 
 enum {
     IMAGE_MAGIC = 0x47494c50,
-    IMAGE_VERSION = 15
+    IMAGE_VERSION = 16
 }; /* "PLIG" */
 
 typedef struct ImageHead {

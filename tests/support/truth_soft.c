@@ -1,183 +1,8 @@
 /* truth_soft.c: laws of soft bodies in contact; see truth.h. */
-#include "server/physics/rigid/collider.h"
-#include "server/physics/soft/soft.h"
 #include "shared/soft/soft_figures.h"
-#include "tests/support/truth.h"
+#include "tests/support/truth_closed.h"
 
 #include <math.h>
-
-enum {
-    BODIES_MAX = 4
-};
-
-static const f32 gravity_m_s2 = 9.81f;
-
-/* A closed world of a rigid solver and a particle store. */
-typedef struct Closed {
-    Rigid *rigid;
-    RigidCollider bodies_met; /* by the soft bodies */
-    Soft *soft;
-    f32 tick_s, gravity;
-    u32 substeps;
-    BodyId bodies[BODIES_MAX];
-    u32 body_count;
-} Closed;
-
-/* Energy and momenta about the origin. */
-typedef struct Sums {
-    f64 kinetic, potential, momentum[3], angular[3];
-    f64 fastest; /* m/s */
-} Sums;
-
-/* The particle steps are at most `step_s` if 16 per substep suffice. */
-static Closed closed_make(TruthCase *c, f32 gravity, f32 step_s)
-{
-    static const f32 rates[] = {30.0f, 60.0f, 60.0f, 120.0f, 240.0f};
-    static const u32 substeps[] = {2, 4, 8, 8, 16};
-    f32 rate = rates[truth_pick(c, PL_COUNT(rates))];
-    Closed of = {.soft = soft_create(),
-                 .tick_s = 1.0f / rate,
-                 .gravity = gravity,
-                 .substeps = substeps[truth_pick(c, PL_COUNT(substeps))]};
-    RigidDef def = {.body_capacity = 16,
-                    .tick_s = of.tick_s,
-                    .substeps = of.substeps,
-                    .gravity = vec3(0.0f, -gravity, 0.0f),
-                    .joint_capacity = 4};
-    u32 steps = 1 + truth_pick(c, 6);
-    while (of.tick_s / (f32)(of.substeps * steps) > step_s && steps < SOFT_STEPS_MAX) {
-        steps++;
-    }
-    of.rigid = rigid_create(&def);
-    soft_set_gravity(of.soft, def.gravity);
-    soft_set_wind(of.soft, vec3_zero(), 0.0f);
-    soft_set_steps(of.soft, steps);
-    truth_say(c, "%g Hz %u×%u", (f64)rate, of.substeps, steps);
-    return of;
-}
-
-static void closed_finish(Closed *of)
-{
-    rigid_destroy(of->rigid);
-    rigid_collider_finish(&of->bodies_met);
-    soft_destroy(of->soft);
-}
-
-static Collider closed_collider(Closed *of)
-{
-    of->bodies_met.rigid = of->rigid;
-    return rigid_collider(&of->bodies_met);
-}
-
-static void closed_tick(Closed *of)
-{
-    Collider bodies = closed_collider(of);
-    rigid_collide(of->rigid, NULL);
-    soft_begin(of->soft, (SoftOthers){&bodies, 1}, NULL, of->tick_s);
-    rigid_prepare(of->rigid);
-    for (u32 s = 0; s < of->substeps; s++) {
-        rigid_substep(of->rigid);
-        soft_substep(of->soft, of->tick_s / (f32)of->substeps);
-    }
-    rigid_finish(of->rigid);
-}
-
-static void add_turning(f64 sum[3], f64 m, Vec3 x, Vec3 v)
-{
-    sum[0] += m * ((f64)x.y * (f64)v.z - (f64)x.z * (f64)v.y);
-    sum[1] += m * ((f64)x.z * (f64)v.x - (f64)x.x * (f64)v.z);
-    sum[2] += m * ((f64)x.x * (f64)v.y - (f64)x.y * (f64)v.x);
-}
-
-static void add_matter(const Closed *of, Sums *s, f64 m, Vec3 x, Vec3 v)
-{
-    s->kinetic += 0.5 * m * (f64)vec3_dot(v, v);
-    s->potential += m * (f64)of->gravity * (f64)x.y;
-    s->momentum[0] += m * (f64)v.x;
-    s->momentum[1] += m * (f64)v.y;
-    s->momentum[2] += m * (f64)v.z;
-    s->fastest = fmax(s->fastest, (f64)vec3_length(v));
-    add_turning(s->angular, m, x, v);
-}
-
-static Sums closed_sums(const Closed *of)
-{
-    Sums s = {0};
-    for (u32 i = 0; i < of->body_count; i++) {
-        u32 slot = of->bodies[i].slot;
-        add_matter(of, &s, (f64)rigid_mass(of->rigid, slot), rigid_centre(of->rigid, slot),
-                   rigid_velocity(of->rigid, slot));
-        Quat rotation = rigid_orientation(of->rigid, slot);
-        Vec3 angular_velocity =
-            quat_rotate_inverse(rotation, rigid_angular_velocity(of->rigid, slot));
-        Symmetric3 inertia = rigid_inertia(of->rigid, slot);
-        Vec3 momentum = symmetric_mul(&inertia, angular_velocity);
-        s.kinetic += 0.5 * (f64)vec3_dot(momentum, angular_velocity);
-        momentum = quat_rotate(rotation, momentum);
-        s.angular[0] += (f64)momentum.x;
-        s.angular[1] += (f64)momentum.y;
-        s.angular[2] += (f64)momentum.z;
-    }
-    for (u32 i = 0; i < soft_particles(of->soft); i++) {
-        f32 w = soft_inverse_mass(of->soft, i);
-        if (w > 0.0f) {
-            add_matter(of, &s, 1.0 / (f64)w, soft_position(of->soft, i),
-                       soft_velocity(of->soft, i));
-        }
-    }
-    return s;
-}
-
-static Shape random_shape(TruthCase *c, f32 size)
-{
-    switch (truth_pick(c, 3)) {
-    case 0:
-        truth_say(c, " ball %.2f", (f64)size);
-        return (Shape){.kind = SHAPE_SPHERE, .radius = size};
-    case 1: {
-        Vec3 half = vec3(size, size * truth_range(c, 0.3f, 1.0f), size);
-        truth_say(c, " box %.2f %.2f", (f64)half.x, (f64)half.y);
-        return (Shape){.kind = SHAPE_BOX, .half = half};
-    }
-    default:
-        truth_say(c, " capsule %.2f", (f64)size);
-        return (Shape){.kind = SHAPE_CAPSULE, .radius = 0.5f * size, .half_height = 0.5f * size};
-    }
-}
-
-static BodyId closed_add_body(Closed *of, Shape shape, f32 mass, Vec3 at, Quat rotation,
-                              Vec3 velocity)
-{
-    BodyDef def = body_def_default();
-    def.shape = shape;
-    def.mass_kg = mass;
-    def.position = at;
-    def.orientation = rotation;
-    def.velocity = velocity;
-    def.restitution = 0.0f;
-    def.family = 1; /* only with soft bodies */
-    of->bodies[of->body_count] = rigid_add(of->rigid, &def);
-    return of->bodies[of->body_count++];
-}
-
-static void add_floor(Closed *of)
-{
-    BodyDef def = body_def_default();
-    def.shape = (Shape){.kind = SHAPE_PLANE};
-    def.motion = BODY_STATIC;
-    def.friction = 0.6f;
-    rigid_add(of->rigid, &def);
-}
-
-static bool closed_add_soft(Closed *of, SoftDef *def, SoftMesh *mesh, SoftRange *range)
-{
-    ErrorText error;
-    def->mesh = mesh;
-    Collider bodies = closed_collider(of);
-    bool added = soft_add(of->soft, &bodies, def, range, &error) == 0;
-    soft_mesh_finish(mesh);
-    return added;
-}
 
 /* ---- bodies on what is held ---- */
 
@@ -250,7 +75,7 @@ static void settle(Closed *of, f32 seconds)
 /* Largest rise of the total energy, as a fraction of the body's potential energy of the fall. */
 static f64 held_energy(TruthCase *c)
 {
-    Closed of = closed_make(c, gravity_m_s2, 1.0f);
+    Closed of = closed_make(c, CLOSED_GRAVITY, 1.0f);
     Hold hold = (Hold)truth_pick(c, 4);
     f32 size = truth_range(c, 1.0f, 4.0f), h = truth_range(c, 0.2f, 2.0f);
     f64 risen = NAN;
@@ -260,23 +85,23 @@ static f64 held_energy(TruthCase *c)
     }
     settle(&of, 2.0f);
     f32 radius = size * truth_range(c, 0.04f, 0.15f), mass = truth_log_range(c, 0.1f, 40.0f);
-    Shape shape = random_shape(c, radius);
+    Shape shape = closed_shape(c, radius);
     Vec3 across = vec3(truth_range(c, 0.25f, 0.75f) * size, h, 0.0f), v = vec3_zero();
     across.z = hold == HOLD_BRIDGE ? 0.0f : -truth_range(c, 0.25f, 0.75f) * size;
     if (hold == HOLD_HANGING) {
-        v.z = sqrtf(2.0f * gravity_m_s2 * h);
+        v.z = sqrtf(2.0f * CLOSED_GRAVITY * h);
         across = vec3(across.x, truth_range(c, 0.3f, 0.8f) * size, -1.8f * radius);
     } else {
         across.y += 1.8f * radius;
     }
     truth_say(c, " %.2f kg h %.2f", (f64)mass, (f64)h);
     closed_add_body(&of, shape, mass, across, truth_rotation(c), v);
-    Sums start = closed_sums(&of);
-    f64 e0 = start.kinetic + start.potential, scale = (f64)(mass * gravity_m_s2 * h);
+    ClosedSums start = closed_sums(&of);
+    f64 e0 = start.kinetic + start.potential, scale = (f64)(mass * CLOSED_GRAVITY * h);
     risen = 0.0;
     for (f32 t = 0.0f; t < 4.0f; t += of.tick_s) {
         closed_tick(&of);
-        Sums s = closed_sums(&of);
+        ClosedSums s = closed_sums(&of);
         risen = fmax(risen, (s.kinetic + s.potential - e0) / scale);
         if (!isfinite(s.kinetic + s.potential)) {
             risen = NAN;
@@ -297,7 +122,7 @@ typedef struct Pinned {
 /* From the hanging state, rotated by `tilt`. */
 static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping, f32 tilt, bool meets)
 {
-    Closed of = closed_make(c, gravity_m_s2, 1.5e-3f);
+    Closed of = closed_make(c, CLOSED_GRAVITY, 1.5e-3f);
     f32 length = truth_range(c, 0.5f, 3.0f), rope = truth_log_range(c, 0.05f, 5.0f);
     u32 points = 6 + truth_pick(c, 25);
     SoftMesh mesh;
@@ -305,7 +130,7 @@ static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping, f32 tilt, bool 
     SoftDef def = soft_def_default();
     SoftRange range;
     Pinned result = {NAN, NAN};
-    Shape shape = random_shape(c, 0.1f);
+    Shape shape = closed_shape(c, 0.1f);
     f32 off = truth_range(c, 0.0f, 0.1f);
     Quat rotation = {cosf(0.5f * tilt), 0.0f, 0.0f, sinf(0.5f * tilt)};
     Vec3 at = quat_rotate(rotation, vec3(0.0f, -length - off, 0.0f));
@@ -324,12 +149,12 @@ static Pinned hang_on_rope(TruthCase *c, f32 ratio, f32 damping, f32 tilt, bool 
               points, (f64)ratio, (f64)tilt);
     if (soft_mesh_rope(&mesh, points, length, &error) == 0 &&
         closed_add_soft(&of, &def, &mesh, &range) && soft_build(of.soft) == 0) {
-        Sums start = closed_sums(&of);
-        f64 scale = (f64)((1.0f + ratio) * rope * gravity_m_s2 * length);
+        ClosedSums start = closed_sums(&of);
+        f64 scale = (f64)((1.0f + ratio) * rope * CLOSED_GRAVITY * length);
         result = (Pinned){0.0, 0.0};
         for (f32 t = 0.0f; t < 8.0f; t += of.tick_s) {
             closed_tick(&of);
-            Sums s = closed_sums(&of);
+            ClosedSums s = closed_sums(&of);
             f64 rise = s.kinetic + s.potential - start.kinetic - start.potential;
             result.risen = fmax(result.risen, rise / scale);
             result.fastest = t > 4.0f ? fmax(result.fastest, s.fastest) : 0.0;
@@ -414,7 +239,7 @@ static f64 speed_at_end(Closed *of)
     f64 fastest = 0.0;
     for (f32 t = 0.0f; t < 10.0f; t += of->tick_s) {
         closed_tick(of);
-        Sums s = closed_sums(of);
+        ClosedSums s = closed_sums(of);
         fastest = t > 9.5f ? fmax(fastest, s.fastest) : 0.0;
         if (!isfinite(s.fastest) || !isfinite(s.kinetic)) {
             return NAN;
@@ -426,11 +251,11 @@ static f64 speed_at_end(Closed *of)
 /* A plate with a given mass ratio to the body below it. */
 static f64 lay_plate(TruthCase *c, f32 lightest, f32 heaviest)
 {
-    Closed of = closed_make(c, gravity_m_s2, 1.5e-3f);
+    Closed of = closed_make(c, CLOSED_GRAVITY, 1.5e-3f);
     f32 size = truth_range(c, 0.3f, 0.6f);
     bool balloon = truth_pick(c, 2) != 0;
     SoftRange range;
-    add_floor(&of);
+    closed_add_floor(&of);
     bool made =
         balloon ? add_balloon(&of, c, vec3(0.0f, 0.5f * size + 0.02f, 0.0f), 0.5f * size, &range)
                 : add_jelly(&of, c, vec3(0.0f, 0.5f * size + 0.02f, 0.0f), size, &range);
@@ -458,10 +283,10 @@ static f64 plate_rocks(TruthCase *c)
 
 static f64 heap_rests(TruthCase *c)
 {
-    Closed of = closed_make(c, gravity_m_s2, 1.5e-3f);
+    Closed of = closed_make(c, CLOSED_GRAVITY, 1.5e-3f);
     bool made = true;
     u32 count = 2 + truth_pick(c, 3);
-    add_floor(&of);
+    closed_add_floor(&of);
     for (u32 i = 0; i < count; i++) {
         f32 size = truth_range(c, 0.25f, 0.4f);
         SoftRange range;
@@ -515,7 +340,7 @@ static void collide_free(TruthCase *c, f64 *linear, f64 *angular)
     closed_add_body(&of, ball, mass,
                     vec3(truth_range(c, -0.2f, 0.2f), truth_range(c, -0.2f, 0.2f), -0.6f),
                     quat_identity(), vec3(truth_range(c, -0.2f, 0.2f) * v, 0.0f, v));
-    Sums before = closed_sums(&of), after = before;
+    ClosedSums before = closed_sums(&of), after = before;
     f64 scale = (f64)(mass * v), all = (f64)mass + (made ? (f64)range.mass_kg : 0.0);
     for (f32 t = 0.0f; made && t < 1.0f; t += of.tick_s) {
         closed_tick(&of);
@@ -587,7 +412,7 @@ static f64 spin_lost_by(TruthCase *c, u32 kinds, u32 first, f32 seconds)
             closed_tick(&of);
         }
         for (u32 i = 0; i < 2; i++) {
-            Sums s = closed_sums(&of);
+            ClosedSums s = closed_sums(&of);
             f64 l = sqrt(s.angular[0] * s.angular[0] + s.angular[1] * s.angular[1] +
                          s.angular[2] * s.angular[2]);
             /* A large sheet keeps oscillating, and that energy would count as well. */
@@ -617,14 +442,14 @@ static f64 spin_lost_cut(TruthCase *c)
 /* A block without damping thrown at a floor: energy gain relative to the initial energy. */
 static f64 thrown_energy(TruthCase *c)
 {
-    Closed of = closed_make(c, gravity_m_s2, 1.0f);
+    Closed of = closed_make(c, CLOSED_GRAVITY, 1.0f);
     SoftMesh mesh;
     ErrorText error;
     SoftRange range;
     SoftDef def = soft_def_default();
     u32 n = 2 + truth_pick(c, 4), cells[3] = {n, 2 + truth_pick(c, 4), n};
     f32 size = truth_log_range(c, 0.1f, 1.0f);
-    add_floor(&of);
+    closed_add_floor(&of);
     def.young = truth_log_range(c, 1e4f, 1e7f);
     def.poisson = truth_range(c, 0.1f, 0.45f);
     def.mass_kg = truth_log_range(c, 100.0f, 3000.0f) * size * size * size;
@@ -642,7 +467,7 @@ static f64 thrown_energy(TruthCase *c)
     f64 risen = NAN;
     if (soft_mesh_box(&mesh, vec3(size, size, size), cells, true, &error) == 0 &&
         closed_add_soft(&of, &def, &mesh, &range) && soft_build(of.soft) == 0) {
-        Sums s = closed_sums(&of);
+        ClosedSums s = closed_sums(&of);
         f64 start = s.kinetic + s.potential;
         risen = 0.0;
         for (f32 t = 0.0f; t < 3.0f && !isnan(risen); t += of.tick_s) {

@@ -7,9 +7,15 @@
  * impulse they receive beyond their own mass is passed to the body at their position. The same
  * holds for a rope that winds about the body that hangs on it: solved alone, it would straighten
  * through the body, be pushed out again, and so be lengthened and pull the body by that in a step.
+ * A corner that is free is stretched at no cost; when a body of ten thousand times its mass then
+ * comes to press on it, the stretch pulls at that mass, and would throw it. So cloth that the world
+ * holds counts what it takes from the bodies that press on it, and gives back no more.
+ * Method: mass splitting; the count is that of a passivity observer and controller (Hannaford, Ryu,
+ * "Time-domain passivity control of haptic interfaces", 2002).
  */
 #include "server/physics/soft/batches.h"
 
+#include "server/physics/state.h"
 #include "shared/base/error.h"
 
 #include <stdlib.h>
@@ -27,6 +33,9 @@ static const f32 weight_least = 0.05f;
  * beside the body does not turn with it. */
 static const f32 weight_least_rope = 0.25f;
 
+/* s: what a body has taken up it may give back for about so long. */
+static const f32 credit_s = 1.0f;
+
 /* A particle in this step. */
 typedef struct Load {
     u32 particle;
@@ -34,20 +43,28 @@ typedef struct Load {
     SoftBearing *bearing; /* of the body */
     f32 part;             /* Σ of the corner's barycentric weights */
     f32 weight;           /* 1/kg, of particle and body together */
-    Vec3 speed;           /* m/s, of the body there */
+    Vec3 local;           /* m, where the body presses: Σ in its frame, by these weights */
+    Vec3 moving, speed;   /* m/s, of the body there; of both together */
+    f32 share;            /* 1/kg, inverse of its share of the body's mass */
     f32 own_weight;
     Vec3 own_velocity; /* m/s, without the constraints */
     Vec3 impulse;      /* N s, for the body */
     Vec3 normal, pull; /* of a rope: out of the body; sum of the directions of its segments */
     bool rope;         /* of what the body hangs on */
+    bool held;         /* the world holds its soft body */
 } Load;
 
 struct Loads {
     Load *loads; /* [count] */
     u32 *order;  /* [count] by group */
     u32 count, capacity, order_capacity;
-    u32 *of;    /* [particles] index of load, or SOFT_NONE */
-    u32 *first; /* [groups + 1] into order */
+    u32 *of;        /* [particles] index of load, or SOFT_NONE */
+    u32 *first;     /* [groups + 1] into order */
+    Vec3 *velocity; /* [particles] m/s, before the constraints, of bodies that are loaded */
+    u32 *on;        /* [bodies] loads on it */
+    /* Constraints of lengths at each particle but those of bending: [particles + 1] into ties. */
+    u32 *first_tie, *ties;
+    u32 tie_capacity;
 };
 
 void loads_destroy(Loads *loads)
@@ -57,6 +74,10 @@ void loads_destroy(Loads *loads)
         free(loads->order);
         free(loads->of);
         free(loads->first);
+        free(loads->velocity);
+        free(loads->on);
+        free(loads->first_tie);
+        free(loads->ties);
         free(loads);
     }
 }
@@ -67,7 +88,41 @@ u64 loads_memory(const Soft *soft)
     return loads == NULL
                ? 0
                : sizeof *loads + loads->capacity * sizeof *loads->loads +
-                     loads->order_capacity * sizeof *loads->order + soft->count * sizeof *loads->of;
+                     loads->order_capacity * sizeof *loads->order +
+                     (u64)soft->count * (2 * sizeof *loads->of + sizeof *loads->velocity) +
+                     loads->tie_capacity * sizeof *loads->ties;
+}
+
+static bool is_tie(const SoftConstraint *c)
+{
+    return c->kind == CONSTRAINT_DISTANCE && c->role != ROLE_BEND;
+}
+
+static bool list_ties(Soft *soft)
+{
+    Loads *loads = soft->loads;
+    u32 *first = loads->first_tie, count = 0;
+    for (u32 i = 0; i < soft->constraint_count; i++) {
+        const SoftConstraint *c = &soft->constraints[i];
+        for (u32 k = 0; k < 2 && is_tie(c); k++) {
+            first[c->point[k]]++;
+            count++;
+        }
+    }
+    if (!memory_grow((void **)&loads->ties, &loads->tie_capacity, count + 1, sizeof(u32))) {
+        return false;
+    }
+    for (u32 i = 0, sum = 0; i <= soft->count; i++) {
+        sum += first[i];
+        first[i] = sum;
+    }
+    for (u32 i = soft->constraint_count; i-- > 0;) {
+        const SoftConstraint *c = &soft->constraints[i];
+        for (u32 k = 0; k < 2 && is_tie(c); k++) {
+            loads->ties[--first[c->point[k]]] = i;
+        }
+    }
+    return true;
 }
 
 int loads_create(Soft *soft)
@@ -80,7 +135,11 @@ int loads_create(Soft *soft)
     }
     loads->of = malloc(((size_t)soft->count + 1) * sizeof *loads->of);
     loads->first = calloc((size_t)soft->batches->group_count + 1, sizeof *loads->first);
-    if (loads->of == NULL || loads->first == NULL ||
+    loads->first_tie = calloc((size_t)soft->count + 1, sizeof *loads->first_tie);
+    loads->velocity = calloc((size_t)soft->count + 1, sizeof *loads->velocity);
+    loads->on = calloc((size_t)soft->body_count + 1, sizeof *loads->on);
+    if (loads->of == NULL || loads->first == NULL || loads->first_tie == NULL ||
+        loads->velocity == NULL || loads->on == NULL || !list_ties(soft) ||
         !memory_grow((void **)&loads->loads, &loads->capacity, capacity, sizeof *loads->loads) ||
         !memory_grow((void **)&loads->order, &loads->order_capacity, capacity,
                      sizeof *loads->order)) {
@@ -104,34 +163,41 @@ static bool is_own_rope(const Soft *soft, const SoftFace *face)
            face->point[1] == face->point[2];
 }
 
-/* Does the body press on the triangle, and is an edge of it overlong? What it hangs on may be taut
- * at its length. `late`: s by which the
- * particles lag. */
+/* Is something that the particle hangs on overlong? */
+static bool is_taut(const Soft *soft, u32 particle, f32 late)
+{
+    const Loads *loads = soft->loads;
+    f32 slack = stretch_least * soft->bodies[soft->matter[particle].body].cell;
+    bool found = false;
+    for (u32 i = loads->first_tie[particle]; i < loads->first_tie[particle + 1] && !found; i++) {
+        const SoftConstraint *c = &soft->constraints[loads->ties[i]];
+        f32 length = vec3_distance(place_now(&soft->points[c->point[0]], late),
+                                   place_now(&soft->points[c->point[1]], late));
+        found = length > c->high + slack;
+    }
+    return found;
+}
+
+/* Does the body press on the triangle, and is it taut? What it hangs on may be taut at its length.
+ * A triangle may keep its size while what holds it stretches: it is the body that does. `late`: s
+ * by which the particles lag. */
 static bool is_loaded(const Soft *soft, const SoftFace *face, f32 h, f32 late)
 {
     const SoftBody *body = &soft->bodies[face->body];
-    Vec3 c[3], at = vec3_zero(), moving = vec3_zero();
-    bool stretched = is_own_rope(soft, face);
+    Vec3 at = vec3_zero(), moving = vec3_zero();
     for (u32 k = 0; k < 3; k++) {
         const SoftPoint *p = &soft->points[face->point[k]];
-        c[k] = place_now(p, late);
-        at = vec3_add_scaled(at, face->weight[k], c[k]);
+        at = vec3_add_scaled(at, face->weight[k], place_now(p, late));
         moving = vec3_add_scaled(moving, face->weight[k], p->velocity);
-    }
-    for (u32 k = 0; k < 3; k++) {
-        u32 next = k < 2 ? k + 1 : 0;
-        f32 rest = vec3_distance(soft->rest[face->point[k]], soft->rest[face->point[next]]);
-        stretched = stretched || vec3_distance(c[k], c[next]) > rest + stretch_least * body->cell;
-    }
-    if (!stretched) {
-        return false;
     }
     ContactMotion motion = soft_motion_of(soft, face->other, face->thing);
     Vec3 arm = vec3_sub(at, motion.centre), from = quat_rotate(motion.orientation, face->local);
     Vec3 against = vec3_add(contact_motion_at(&motion, arm), motion.bias);
     f32 gap = vec3_dot(vec3_sub(arm, from), face->normal) - body->def.thickness;
     f32 apart = vec3_dot(vec3_sub(moving, against), face->normal);
-    return f32_min(gap, gap + h * apart) < slack_part * body->def.thickness;
+    bool presses = f32_min(gap, gap + h * apart) < slack_part * body->def.thickness;
+    return presses && (is_own_rope(soft, face) || is_taut(soft, face->point[0], late) ||
+                       is_taut(soft, face->point[1], late) || is_taut(soft, face->point[2], late));
 }
 
 /* Attached particles are already solved with their body (coupled_mass.c). */
@@ -148,6 +214,7 @@ static bool is_attached(const Soft *soft, const SoftFace *face, u32 particle)
 static void add_corner(Soft *soft, const SoftFace *face, u32 k)
 {
     Loads *loads = soft->loads;
+    const SoftBody *body = &soft->bodies[face->body];
     u32 particle = face->point[k], index = loads->of[particle];
     f32 part = face->weight[k];
     f32 least = is_own_rope(soft, face) ? weight_least_rope : weight_least;
@@ -164,8 +231,10 @@ static void add_corner(Soft *soft, const SoftFace *face, u32 k)
     Load *load = &loads->loads[index];
     if (soft_thing_is(load->by, face->other, face->thing)) { /* the first body in contact */
         load->part += part;
+        load->local = vec3_add_scaled(load->local, part, face->local);
         load->normal = vec3_add_scaled(load->normal, part, face->normal);
         load->rope = is_own_rope(soft, face);
+        load->held = body->pin_count > body->attachment_count;
     }
 }
 
@@ -196,6 +265,7 @@ static void clear(Soft *soft)
         loads->of[loads->loads[i].particle] = SOFT_NONE;
     }
     loads->count = 0;
+    memset(loads->on, 0, soft->body_count * sizeof *loads->on);
     for (u32 o = 0; o < soft->other_count; o++) {
         for (u32 i = 0; i < soft->others[o].bearing_count; i++) {
             soft->others[o].bearings[i] = (SoftBearing){0};
@@ -267,6 +337,16 @@ static void keep_pressed(Soft *soft, f32 late)
     loads->count = kept;
 }
 
+/* From the body's centre: where it presses. A corner may be far from there, beside a body that is
+ * smaller than a cell; there, a turning body would move otherwise than the cloth, and what the
+ * cloth does to it would be another work than what it does to the cloth. */
+static Vec3 arm_of(const Load *load, const ContactMotion *motion, Vec3 particle)
+{
+    return load->rope || !load->held
+               ? vec3_sub(particle, motion->centre)
+               : quat_rotate(motion->orientation, vec3_scale(load->local, 1.0f / load->part));
+}
+
 void loads_begin(Soft *soft, f32 h, bool moves)
 {
     Loads *loads = soft->loads;
@@ -286,13 +366,16 @@ void loads_begin(Soft *soft, f32 h, bool moves)
         const SoftPoint *p = &soft->points[load->particle];
         const Collider *collider = soft_collider_of(soft, load->by.other);
         ContactMotion motion = soft_motion_of(soft, load->by.other, load->by.thing);
-        Vec3 arm = vec3_sub(place_now(p, late), motion.centre);
+        Vec3 arm = arm_of(load, &motion, place_now(p, late));
         Symmetric3 response = collider->ops->bodies->response(collider->of, load->by.thing, arm);
         f32 body = (response.xx + response.yy + response.zz) / 3.0f;
         body *= mean_to_any * (load->bearing->loaded + (f32)load->bearing->held) / load->part;
         load->weight = p->inverse_mass * body / (p->inverse_mass + body);
-        load->speed = vec3_add(contact_motion_at(&motion, arm), motion.bias);
+        load->share = body;
+        load->moving = contact_motion_at(&motion, arm);
+        load->speed = vec3_add(load->moving, motion.bias);
         load->impulse = vec3_zero();
+        loads->on[soft->matter[load->particle].body]++;
     }
     sort_loads(soft);
 }
@@ -331,15 +414,104 @@ void loads_give(Soft *soft, u32 group)
     }
 }
 
+/* ---- what they may give ---- */
+
+static bool is_grabbed(const Soft *soft, u32 body)
+{
+    bool found = false;
+    for (u32 i = 0; i < soft->grab_end && !found; i++) {
+        found = soft->grabs[i].live && soft->matter[soft->grabs[i].particle].body == body;
+    }
+    return found;
+}
+
+/* Only the world holds it: nothing but what presses on it has given it energy, so it cannot give
+ * more back; and the world takes what momentum it keeps. */
+static bool is_passive(const Soft *soft, u32 body)
+{
+    const SoftBody *of = &soft->bodies[body];
+    return soft->loads->on[body] != 0 && of->attachment_count == 0 && of->pin_count != 0 &&
+           !is_grabbed(soft, body);
+}
+
+/* Energy that the impulses of a body's loads give, if they act by the part s: along s + square s²,
+ * J. The second is an upper bound, as shares of the bodies answer more than these. */
+typedef struct Given {
+    f32 along, square;
+    f32 lost; /* J, by the particles: what they had is theirs to give */
+} Given;
+
+static Given given_of(const Soft *soft, const SoftBody *body)
+{
+    const Loads *loads = soft->loads;
+    Given sum = {0.0f, 0.0f, 0.0f};
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        const SoftPoint *p = &soft->points[i];
+        if (p->inverse_mass > 0.0f) {
+            f32 before = vec3_length_squared(loads->velocity[i]);
+            sum.lost += 0.5f * (before - vec3_length_squared(p->velocity)) / p->inverse_mass;
+        }
+        if (loads->of[i] != SOFT_NONE) {
+            const Load *load = &loads->loads[loads->of[i]];
+            sum.along += vec3_dot(load->moving, load->impulse);
+            sum.square += 0.5f * load->share * vec3_dot(load->impulse, load->impulse);
+        }
+    }
+    return sum;
+}
+
+/* The part of the impulses that gives no more than the credit; they give more as a whole. */
+static f32 part_of(Given given, f32 credit)
+{
+    f32 root = sqrtf(given.along * given.along + 4.0f * given.square * credit);
+    f32 part = given.square > 0.0f ? (root - given.along) / (2.0f * given.square) : 0.0f;
+    return f32_clamp(part, 0.0f, 1.0f);
+}
+
+void loads_store(Soft *soft, const u32 *order, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        if (soft->loads->on[soft->matter[order[i]].body] != 0) {
+            soft->loads->velocity[order[i]] = soft->points[order[i]].velocity;
+        }
+    }
+}
+
+void loads_count(Soft *soft, u32 index, f32 h)
+{
+    Loads *loads = soft->loads;
+    if (!is_passive(soft, index)) {
+        return;
+    }
+    const SoftBody *body = &soft->bodies[index];
+    SoftRestState *state = &soft->rests[index].state;
+    Given given = given_of(soft, body);
+    f32 credit = state->credit_j * (1.0f - f32_min(h / credit_s, 1.0f));
+    f32 sum = given.along + given.square;
+    f32 own = f32_max(given.lost, 0.0f);
+    if (sum <= credit + own) {
+        state->credit_j = f32_clamp(credit - sum, 0.0f, STATE_VALUE_MAX);
+        return;
+    }
+    f32 part = part_of(given, credit + own);
+    state->credit_j = 0.0f;
+    for (u32 i = body->first; i < body->first + body->count; i++) {
+        if (loads->of[i] != SOFT_NONE) {
+            Load *load = &loads->loads[loads->of[i]];
+            load->impulse = vec3_scale(load->impulse, part);
+        }
+    }
+}
+
 void loads_pass(const Soft *soft)
 {
     const Loads *loads = soft->loads;
     for (u32 i = 0; i < loads->count; i++) {
         const Load *load = &loads->loads[i];
         const Collider *collider = soft_collider_of(soft, load->by.other);
-        Vec3 centre = soft_motion_of(soft, load->by.other, load->by.thing).centre;
+        ContactMotion motion = soft_motion_of(soft, load->by.other, load->by.thing);
         ContactPlace place = {.thing = load->by.thing,
-                              .arm = vec3_sub(soft->points[load->particle].position, centre)};
+                              .arm = arm_of(load, &motion, soft->points[load->particle].position)};
         collider->ops->impulse(collider->of, &place, load->impulse);
     }
 }

@@ -504,7 +504,8 @@ static bool rest_is_valid(const Soft *soft)
     for (u32 b = 0; b < soft->rest_count; b++) {
         const SoftRestState *state = &soft->rests[b].state;
         if (state->asleep > (soft->bodies[b].spare ? REST_ABSENT : REST_ASLEEP) ||
-            !(state->rest_s >= 0.0f && state->rest_s < 1e3f)) {
+            !(state->rest_s >= 0.0f && state->rest_s < 1e3f) ||
+            !(state->credit_j >= 0.0f && state->credit_j <= STATE_VALUE_MAX)) {
             return false;
         }
     }

@@ -159,8 +159,9 @@ enum {
 
 /* Serialized part of a SoftRest. */
 typedef struct SoftRestState {
-    u32 asleep; /* REST_ */
-    f32 rest_s; /* time at rest */
+    u32 asleep;   /* REST_ */
+    f32 rest_s;   /* time at rest */
+    f32 credit_j; /* energy that it has taken from bodies that press on it, see load.c */
 } SoftRestState;
 
 /* Rest data of a body: see rest.c. */
@@ -325,6 +326,11 @@ void loads_begin(Soft *soft, f32 h, bool moves);
 /* Before and after the constraints of a group. */
 void loads_take(Soft *soft, u32 group);
 void loads_give(Soft *soft, u32 group);
+/* Stores the velocities of some particles before the constraints. */
+void loads_store(Soft *soft, const u32 *order, u32 count);
+/* After the constraints of all of a body: limits the impulses meant for what presses on it to what
+ * it has taken. */
+void loads_count(Soft *soft, u32 body, f32 h);
 /* After all groups: applies the impulses meant for the bodies. */
 void loads_pass(const Soft *soft);
 

@@ -159,6 +159,7 @@ static void validate_rests(const Soft *soft)
         const SoftRest *rest = &soft->rests[b];
         CHECK_ITEM(b, rest->state.asleep <= (soft->bodies[b].spare ? REST_ABSENT : REST_ASLEEP));
         CHECK_ITEM(b, rest->state.rest_s >= 0.0f);
+        CHECK_ITEM(b, rest->state.credit_j >= 0.0f);
         CHECK_ITEM(b, rest->first_mark >= marks && rest->first_mark < soft->mark_count);
         marks = rest->first_mark;
         asleep += rest->state.asleep != REST_AWAKE;

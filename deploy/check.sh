@@ -15,6 +15,9 @@ for unit in plenum-server@a.service plenum-server@a.socket plenum-lobby.service;
     said=$(systemd-analyze verify --man=no "$work/$unit" 2>&1)
     [ -z "$said" ] || { echo "$said"; exit 1; }
 done
+# Two worlds at once, in one transaction.
+said=$(systemd-analyze verify --man=no "$work/plenum-server@a.service" "$work/plenum-server@b.service" 2>&1)
+[ -z "$said" ] || { echo "$said"; exit 1; }
 for unit in plenum-server@.service plenum-lobby.service; do
     systemd-analyze security --no-pager --offline=true --threshold=15 "$work/$unit" | tail -n 1
 done

@@ -144,6 +144,128 @@ static void test_resume(void **state)
     free(log);
 }
 
+/* One instance of the unit template, by the command that stands there, with its folders here. */
+static void instance_start(Process *server, const char *name, const char *notify)
+{
+    char script[8192];
+    const char *at = test_folder();
+    snprintf(script, sizeof script,
+             "name=%s; at='%s'; scene=$(realpath '%s'); unit=$(realpath '%s'); program=$(realpath "
+             "'%s')\n"
+             "mkdir -p $at/etc $at/run/$name $at/state/$name; cd $at/state/$name\n"
+             "printf 'scene = %%s\\nlisten = 127.0.0.1:0\\n' $scene > $at/etc/$name.conf\n"
+             "command=$(sed -e ':a' -e '/\\\\$/N' -e 's/\\\\\\n//' -e 'ta' $unit | sed -n "
+             "-e \"s/%%i/$name/g\" -e \"s,/usr/bin/plenum-server,$program,\" "
+             "-e \"s,/etc/plenum,$at/etc,g\" -e \"s,/run/plenum,$at/run,g\" "
+             "-e 's/^ExecStart=//p')\n"
+             "NOTIFY_SOCKET='%s' STATE_DIRECTORY=$at/state/$name exec $command",
+             name, at, source_path(SCENE), source_path("deploy/systemd/plenum-server@.service"),
+             program_path("plenum-server"), notify);
+    process_start(server, "sh", "-euc", script, NULL);
+}
+
+/* Port and key of a server; its line is "ready PORT", the one before "key KEY". */
+static u32 instance_ready(Process *server, char *key, size_t bytes)
+{
+    char line[128];
+    if (!process_line(server, "key ", key, bytes, 30.0)) {
+        char *said = file_text(server->err);
+        fail_msg("no key: %s", said != NULL ? said : "");
+    }
+    assert_true(process_line(server, "ready ", line, sizeof line, 30.0));
+    return (u32)strtoul(line + 6, NULL, 10);
+}
+
+static void instance_played(u32 port)
+{
+    Process client;
+    process_start(&client, "plenum-client", "--headless", "--duration", "1", server_address(port),
+                  NULL);
+    assert_int_equal(process_wait(&client, 30.0), 0);
+}
+
+static void instance_has(const char *name, const char *file)
+{
+    char path[PATH_BYTES_MAX];
+    snprintf(path, sizeof path, "%s/state/%s/%s", test_folder(), name, file);
+    if (access(path, F_OK) != 0) {
+        fail_msg("%s is missing", path);
+    }
+}
+
+/* Two worlds under the unit template at once: each with its own port, key, console, audit log and
+ * checkpoint. One is killed: the other goes on, and the first comes back as what it was. */
+static void test_two_instances(void **state)
+{
+    PL_UNUSED(state);
+    Process town, pool, console;
+    char notify[PATH_BYTES_MAX], town_key[128], pool_key[128], again[128], path[PATH_BYTES_MAX];
+    int manager = manager_open(notify);
+    instance_start(&town, "town", notify);
+    instance_start(&pool, "pool", notify);
+    u32 town_port = instance_ready(&town, town_key, sizeof town_key);
+    u32 pool_port = instance_ready(&pool, pool_key, sizeof pool_key);
+    assert_int_equal(reports(manager, "READY=1", 2, 30.0), 2);
+    assert_true(town_port != pool_port);
+    assert_string_not_equal(town_key, pool_key);
+    instance_played(town_port);
+    instance_played(pool_port);
+    static const char *const names[] = {"town", "pool"};
+    for (u32 i = 0; i < PL_COUNT(names); i++) {
+        snprintf(path, sizeof path, "%s/run/%s/console", test_folder(), names[i]);
+        process_start(&console, "plenum-tool", "admin", path, "users", NULL);
+        assert_int_equal(process_wait(&console, 30.0), 0);
+        instance_has(names[i], "server.key");
+        instance_has(names[i], "audit.log");
+    }
+    process_signal(&town, SIGKILL);
+    (void)process_wait(&town, 30.0);
+    instance_played(pool_port);
+    instance_start(&town, "town", notify);
+    town_port = instance_ready(&town, again, sizeof again);
+    assert_string_equal(again, town_key);
+    instance_played(town_port);
+    instance_played(pool_port);
+    assert_int_equal(process_stop(&town), 0);
+    assert_int_equal(process_stop(&pool), 0);
+    instance_has("town", "checkpoints/checkpoint.plworld");
+    instance_has("pool", "checkpoints/checkpoint.plworld");
+    close(manager);
+}
+
+/* Whatever the unit lets a world write to, or names for it, is that world's alone. */
+static void test_template(void **state)
+{
+    PL_UNUSED(state);
+    char line[512];
+    FILE *unit = fopen(source_path("deploy/systemd/plenum-server@.service"), "r");
+    assert_non_null(unit);
+    u32 seen = 0;
+    while (fgets(line, sizeof line, unit) != NULL) {
+        static const char *const keys[] = {
+            "StateDirectory=", "RuntimeDirectory=", "WorkingDirectory=",
+            "Environment=",    "ExecStart=",        "    --checkpoint"};
+        for (u32 i = 0; i < PL_COUNT(keys); i++) {
+            if (strncmp(line, keys[i], strlen(keys[i])) != 0) {
+                continue;
+            }
+            seen++;
+            /* Each word that is a path below a folder that worlds share. */
+            for (char *word = strtok(line, " =\n"); word != NULL; word = strtok(NULL, " =\n")) {
+                bool shared =
+                    strncmp(word, "plenum/", 7) == 0 || strncmp(word, "/var/lib/plenum", 15) == 0 ||
+                    strncmp(word, "/run/plenum", 11) == 0 || strncmp(word, "/etc/plenum", 11) == 0;
+                if (shared && strstr(word, "%i") == NULL) {
+                    fail_msg("all worlds would share %s", word);
+                }
+            }
+            break;
+        }
+    }
+    assert_int_equal(seen, 6);
+    fclose(unit);
+}
+
 /* A stand-in of the sidecar: keeps what it is asked, and refuses the first READY. */
 static const char sidecar[] =
     "import http.server, sys\n"
@@ -217,8 +339,9 @@ static void test_agones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reports), cmocka_unit_test(test_paused),
-        cmocka_unit_test(test_socket),  cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_reports),       cmocka_unit_test(test_paused),
+        cmocka_unit_test(test_socket),        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_two_instances), cmocka_unit_test(test_template),
         cmocka_unit_test(test_agones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,6 +150,7 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
     memset(out, 0, sizeof *out);
     out->clients_max = options->clients_max;
     out->snapshot_rate = options->snapshot_rate;
+    out->encoder = true;
     out->memory_max_bytes = (u64)options->memory_mib << 20;
     out->http = options->http;
     out->open_role = -1;

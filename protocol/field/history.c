@@ -92,6 +92,20 @@ void history_push(History *history, Frame *frame)
     history->newest = frame;
 }
 
+void history_copy(History *to, const History *from)
+{
+    history_finish(to);
+    *to = *from;
+    for (u32 i = 0; i < HISTORY_FRAMES; i++) {
+        if (to->ring[i] != NULL) {
+            frame_acquire(to->ring[i]);
+        }
+    }
+    for (u32 i = 0; i < to->kept_count; i++) {
+        frame_acquire(to->kept[(to->kept_first + i) % HISTORY_KEPT]);
+    }
+}
+
 void history_mark(History *history)
 {
     if (history->newest != NULL) {

@@ -36,6 +36,8 @@ void history_finish(History *history);
 void history_push(History *history, Frame *frame);
 /* Marks the newest frame as sent: it is kept when it leaves the last HISTORY_FRAMES ticks. */
 void history_mark(History *history);
+/* Makes `to` hold the same frames, for a reader on another thread; `to` was initialized. */
+void history_copy(History *to, const History *from);
 /* The frame of exactly that tick, or NULL. Borrowed. */
 Frame *history_get(const History *history, u64 tick);
 /* Aborts (check.h) if these invariants are violated. */

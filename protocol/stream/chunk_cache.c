@@ -164,6 +164,16 @@ static bool cache_shape(ChunkCache *cache, const FieldSet *fields)
     return true;
 }
 
+/* Codes made so far are no longer served. */
+static void codes_drop(ChunkCache *cache)
+{
+    cache->stamp++;
+    cache->block = cache->blocks;
+    if (cache->block != NULL) {
+        cache->block->used = 0;
+    }
+}
+
 bool chunk_cache_begin(ChunkCache *cache, History *history)
 {
     Frame *frame = history->newest, *old = cache->frame;
@@ -181,11 +191,7 @@ bool chunk_cache_begin(ChunkCache *cache, History *history)
         return false;
     }
     bool onward = same_fields && frame->tick > old->tick;
-    cache->stamp++;
-    cache->block = cache->blocks;
-    if (cache->block != NULL) {
-        cache->block->used = 0;
-    }
+    codes_drop(cache);
     if (!onward) {
         cache->step = 0;
     }
@@ -213,6 +219,30 @@ bool chunk_cache_begin(ChunkCache *cache, History *history)
     }
     cache->frame = frame_acquire(frame);
     frame_release(old);
+    return true;
+}
+
+bool chunk_cache_copy(ChunkCache *to, const ChunkCache *from, const History *history)
+{
+    const Frame *old = to->frame;
+    CHECK(to != from);
+    if (from->frame == NULL ||
+        ((old == NULL || !field_set_equal(old->fields, from->frame->fields)) &&
+         !cache_shape(to, from->frame->fields))) {
+        return false;
+    }
+    CHECK(to->chunk_total == from->chunk_total);
+    codes_drop(to);
+    to->history = history;
+    to->step = from->step;
+    memcpy(to->steps, from->steps, sizeof to->steps);
+    memcpy(to->chunks, from->chunks, from->chunk_total * sizeof *to->chunks);
+    for (u32 i = 0; i < to->chunk_total; i++) {
+        to->chunks[i].stamp = 0; /* its codes are those of `from` */
+        to->chunks[i].codes = NULL;
+    }
+    frame_release(to->frame);
+    to->frame = frame_acquire(from->frame);
     return true;
 }
 

@@ -378,6 +378,8 @@ Host *host_create(const HostOptions *options, Link *link, Source *source, ErrorT
         return NULL;
     }
     keep_restore(host);
+    host->encoder =
+        host->options.encoder ? encoder_create(host->peer_capacity, host_wake, host) : NULL;
     if (source->ops->start(source, host_wake, host, error) != 0) {
         host_destroy(host);
         return NULL;
@@ -389,6 +391,13 @@ int host_run(Host *host)
 {
     uv_run(&host->loop->loop, UV_RUN_DEFAULT);
     return host->loop->exit_code;
+}
+
+void host_settle(Host *host)
+{
+    if (host->encoder != NULL) {
+        encoder_wait(host->encoder);
+    }
 }
 
 void host_stop(Host *host)
@@ -409,7 +418,13 @@ void host_destroy(Host *host)
     if (host == NULL) {
         return;
     }
-    /* First: its thread may still wake the loop. */
+    for (u32 i = 0; i < host->session_capacity && host->sessions != NULL; i++) {
+        session_sender_end(&host->sessions[i]);
+    }
+    host_settle(host);
+    snapshots_take(host); /* senders that it had end */
+    encoder_destroy(host->encoder);
+    /* Before the loop: its thread may still wake it. */
     for (u32 i = 0; host->owns != NULL && i < host->options.own_times; i++) {
         stream_finish(&host->owns[i]); /* they borrow from the common source */
     }
@@ -427,7 +442,6 @@ void host_destroy(Host *host)
         lan_destroy(host->lan);
     }
     for (u32 i = 0; i < host->session_capacity && host->sessions != NULL; i++) {
-        snapshot_sender_destroy(host->sessions[i].sender);
         transfer_end(&host->sessions[i]);
     }
     host->link->ops->destroy(host->link);

@@ -46,6 +46,7 @@ typedef struct HostOptions {
     u32 client_bytes_s;         /* maximal rate per client; 0: default */
     u64 memory_max_bytes;       /* above it joins and spawns are refused; 0: no limit */
     struct Trace *trace;        /* trace.h, borrowed; NULL none */
+    bool encoder;               /* first snapshots of clients are built on a thread of their own */
     u32 own_times;              /* of a recording: how many may leave the common time; 0: none */
     const char *saves; /* folder of the worlds that operators save by name; NULL: they cannot */
     const char *record, *checkpoint; /* what the source writes, to report the room there; or NULL */
@@ -75,6 +76,8 @@ int host_run(Host *host);
 /* Runs one iteration of the loop at the caller's time, for tests with virtual time; now_ns is
  * monotonic and not before the host's creation (clock_now_ns). Not to be combined with host_run. */
 void host_iterate(Host *host, u64 now_ns);
+/* Waits until what was left to other threads is done, for tests with virtual time. */
+void host_settle(Host *host);
 /* Thread-safe: makes host_run drain and return. */
 void host_stop(Host *host);
 /* Destroys the source (which closes its recording) and the link. NULL is fine. */

@@ -274,6 +274,12 @@ static void write_stream(Page *page, Host *host)
     const HostStats *s = &host->stats;
     u64 encoded = 0, served = 0;
     chunk_cache_stats(host->common.cache, &encoded, &served);
+    if (host->encoder != NULL) {
+        u64 more, also;
+        encoder_stats(host->encoder, &more, &also);
+        encoded += more;
+        served += also;
+    }
     const Single rows[] = {
         {"plenum_sent_bytes_total", "counter", "Bytes of payloads sent.", (f64)s->bytes_out},
         {"plenum_snapshots_total", "counter", "Snapshots sent.", (f64)s->snapshots},

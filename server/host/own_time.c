@@ -48,8 +48,7 @@ static Session *session_with(Host *host, const Stream *stream)
 /* The session's next states are of another stream. */
 static void stream_change(Host *host, Session *session, Stream *own)
 {
-    snapshot_sender_destroy(session->sender);
-    session->sender = NULL;
+    session_sender_end(session);
     session->world_sent = session->world_here = false;
     session->own = own;
     session->presence_ms = 0;

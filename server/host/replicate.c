@@ -5,9 +5,7 @@
  */
 #include "server/host/session.h"
 
-#include "server/host/trace.h"
 #include "shared/base/check.h"
-#include "shared/base/clock.h"
 #include "shared/base/log.h"
 
 #include <math.h>
@@ -76,8 +74,7 @@ static void epoch_begin(Host *host, Stream *stream, const Frame *frame)
         if (stream_of(host, session) != stream) {
             continue;
         }
-        snapshot_sender_destroy(session->sender);
-        session->sender = NULL;
+        session_sender_end(session);
         session->world_sent = false;
     }
 }
@@ -250,25 +247,13 @@ static void worlds_send(Host *host, Stream *stream)
 
 /* ---- snapshots ---- */
 
-typedef struct Emit {
-    Host *host;
-    Session *session;
-    u64 send_ns; /* spent on sending */
-} Emit;
-
-static void packet_emit(void *context, const u8 *packet, u32 bytes)
-{
-    Emit *emit = context;
-    u64 began_ns = clock_now_ns();
-    (void)session_send(emit->host, emit->session, CHANNEL_STATE, packet, bytes);
-    emit->send_ns += clock_now_ns() - began_ns;
-    budget_sent(&emit->session->budget, bytes);
-    emit->session->early_bytes += emit->session->world_here ? 0 : bytes + BUDGET_HEAD_BYTES;
-}
-
 static void snapshot_send(Host *host, Stream *stream, Session *session)
 {
     const MessageStatus *status = &stream->status.status;
+    if (session->encoding ||
+        (snapshot_elsewhere(host, stream, session) && snapshot_can_wait(host))) {
+        return;
+    }
     u32 allowed = budget_take(&session->budget, host->now_ms);
     if (allowed == 0) {
         return;
@@ -292,25 +277,8 @@ static void snapshot_send(Host *host, Stream *stream, Session *session)
         u64 held_ms = u64_min(host->now_ms - session->echo_at_ms, 30000);
         header.echo_ms = (u16)(session->echo_ms + held_ms);
     }
-    Emit emit = {host, session, 0};
-    u64 began_ns = clock_now_ns();
     u32 rtt_ms = session->rtt_ms > 0.0 ? (u32)session->rtt_ms : 100;
-    snapshot_sender_build(session->sender, stream->cache, &session->view, &header,
-                          (SnapshotLine){allowed, host->now_ms, rtt_ms}, packet_emit, &emit);
-    u64 cost_ns = clock_now_ns() - began_ns;
-    TRACE_PROBE3(snapshot, session->user, stream->history.newest->tick, cost_ns);
-    trace_span(host->options.trace,
-               &(TraceSpan){"snapshot", TRACE_HOST, began_ns, began_ns + cost_ns, session->user});
-    buckets_add(&host->measures.encode, &BOUNDS_SECONDS, (f64)(cost_ns - emit.send_ns) * 1e-9);
-    buckets_add(&host->measures.send, &BOUNDS_SECONDS, (f64)emit.send_ns * 1e-9);
-    SnapshotSenderStats stats;
-    snapshot_sender_stats(session->sender, &stats);
-    session->limited = stats.limited;
-    if (stats.limited) {
-        budget_limited(&session->budget);
-        host->measures.limited++;
-    }
-    host->stats.snapshots++;
+    snapshot_build(host, stream, session, &header, (SnapshotLine){allowed, host->now_ms, rtt_ms});
 }
 
 /* A client without a world cannot acknowledge. Its first states are sent right after the blocks
@@ -318,7 +286,7 @@ static void snapshot_send(Host *host, Stream *stream, Session *session)
  * blocks on a narrow link. */
 static bool states_wanted(Host *host, Session *session)
 {
-    if (session->state != SESSION_LIVE || !session->world_sent) {
+    if (session->state != SESSION_LIVE || !session->world_sent || session->encoding) {
         return false;
     }
     if (!session->world_here && transfer_world_arrived(session)) {
@@ -368,6 +336,7 @@ static void snapshots_send(Host *host, Stream *stream)
         return;
     }
     if (!stream->cache_begun || stream->cache_tick != stream->history.newest->tick) {
+        snapshots_cache_free(host);
         bool anew = !stream->cache_begun || stream->decimate_version != stream->entities.version;
         if (chunk_cache_begin(stream->cache, &stream->history) && anew) {
             points_decimate(stream);
@@ -383,6 +352,7 @@ static void snapshots_send(Host *host, Stream *stream)
             snapshot_send(host, stream, session);
         }
     }
+    snapshots_hand_over(host, stream);
     host->link->ops->flush(host->link);
 }
 
@@ -415,6 +385,7 @@ static void snapshots_due(Host *host, Stream *stream)
 
 void replicate_frames(Host *host)
 {
+    snapshots_take(host);
     bool any = frames_take(host, &host->common);
     for (u32 i = 0; i < host->options.own_times; i++) {
         Stream *own = &host->owns[i];

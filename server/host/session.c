@@ -306,23 +306,9 @@ static bool input_packet_receive(Host *host, Session *session, const u8 *data, u
         session->cursor_visible = packet.cursor_visible != 0;
     }
     if (session->sender != NULL && packet.ack.valid) {
-        u32 lost = 0;
-        SnapshotSenderStats before, after;
-        snapshot_sender_stats(session->sender, &before);
-        u32 acked = snapshot_sender_ack(session->sender, packet.ack, &lost);
-        snapshot_sender_stats(session->sender, &after);
-        u16 sample_ms = (u16)((u16)host->now_ms - packet.echo_ms);
-        f64 rtt_ms = sample_ms < 5000 ? (f64)u32_max(sample_ms, 1) : 0.0;
-        if (rtt_ms > 0.0) {
-            session->rtt_ms += (session->rtt_ms > 0.0 ? 0.1 : 1.0) * (rtt_ms - session->rtt_ms);
-        }
-        BudgetReport report = {.acked = acked,
-                               .lost = lost,
-                               .acked_bytes = (u32)(after.acked_bytes - before.acked_bytes),
-                               .send_ms = packet.send_ms,
-                               .echo_ms = packet.echo_ms,
-                               .rtt_ms = rtt_ms};
-        budget_feedback(&session->budget, &report, host->now_ms);
+        session_acknowledge(
+            host, session,
+            &(Acknowledgement){packet.ack, packet.send_ms, packet.echo_ms, host->now_ms});
     }
     for (u32 i = 0; i < packet.count; i++) {
         input_receive(host, session, &packet.inputs[i]);

@@ -14,6 +14,7 @@
 #include "server/host/audit.h"
 #include "server/host/authorize.h"
 #include "server/host/budget.h"
+#include "server/host/encoder.h"
 #include "server/host/host.h"
 #include "server/host/metrics.h"
 #include "server/host/moderate.h"
@@ -43,6 +44,13 @@ enum {
 enum {
     WELCOME_BYTES_MAX = 256,
 };
+
+/* What a client tells of the state packets that it got. */
+typedef struct Acknowledgement {
+    SnapshotAck ack;
+    u16 send_ms, echo_ms; /* of the packet that told it */
+    u64 at_ms;            /* when that arrived */
+} Acknowledgement;
 
 typedef enum SessionState {
     SESSION_FREE,
@@ -96,6 +104,8 @@ typedef struct Session {
     TokenBucket refusals; /* limits answers to refused inputs */
     Budget budget;
     SnapshotSender *sender; /* NULL until the world was sent */
+    bool encoding;          /* it is with the encoder: not to be touched */
+    Acknowledgement held;   /* the newest that came meanwhile; not valid: none */
     Stream *own;            /* the stream that it has for itself; NULL: it watches the common one */
     u64 here_ms;            /* when the world of its stream was there */
     u64 opened_ms, heard_ms;
@@ -199,12 +209,13 @@ struct Host {
     bool descriptors_short;
     int spare_fd; /* kept for /healthz; −1: none */
 
-    Stream common;  /* what all watch together */
-    Stream *owns;   /* [options.own_times]; those without a source are free */
-    u32 own_count;  /* sessions that have one */
-    u32 own_next;   /* varies their epochs */
-    u32 debug_mask; /* union of all subscriptions */
-    Scene *scene;   /* own copy, for the shapes of entities */
+    struct Encoder *encoder; /* NULL: all snapshots are built here */
+    Stream common;           /* what all watch together */
+    Stream *owns;            /* [options.own_times]; those without a source are free */
+    u32 own_count;           /* sessions that have one */
+    u32 own_next;            /* varies their epochs */
+    u32 debug_mask;          /* union of all subscriptions */
+    Scene *scene;            /* own copy, for the shapes of entities */
     u32 tick_rate;
     u32 survey_version;  /* sent to all clients */
     u64 above_notify_ms; /* when to compare what was told above */
@@ -516,6 +527,26 @@ int own_time_return(Host *host, Session *session, ErrorText *error);
 void own_time_end(Host *host, Session *session);
 /* Ends streams that nobody watches, and brings back those whose stream failed. */
 void own_times_check(Host *host);
+
+/* ---- snapshot_build.c ---- */
+
+/* True if the session's snapshots are built on the encoder's thread now. */
+bool snapshot_elsewhere(const Host *host, const Stream *stream, const Session *session);
+/* True if the encoder cannot be given any now: they wait for the next time. */
+bool snapshot_can_wait(const Host *host);
+/* Builds a snapshot of the stream's cache and sends it, or leaves that to the encoder. */
+void snapshot_build(Host *host, Stream *stream, Session *session, const SnapshotHeader *header,
+                    SnapshotLine line);
+/* Hands what is left to the encoder over to it. */
+void snapshots_hand_over(Host *host, const Stream *stream);
+/* Waits until the encoder no longer reads the cache of the common stream, which is to change. */
+void snapshots_cache_free(Host *host);
+/* Sends what the encoder has built. */
+void snapshots_take(Host *host);
+/* The session's sender ends. */
+void session_sender_end(Session *session);
+/* Takes an acknowledgement; the session has a sender. */
+void session_acknowledge(Host *host, Session *session, const Acknowledgement *a);
 
 /* ---- replicate.c ---- */
 

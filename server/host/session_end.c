@@ -87,8 +87,7 @@ void session_end(Host *host, Session *session)
     }
     place_leave(host, session);
     own_time_end(host, session);
-    snapshot_sender_destroy(session->sender);
-    session->sender = NULL;
+    session_sender_end(session);
     transfer_end(session);
     session->welcomed = false;
 }

@@ -47,6 +47,7 @@ static void validate_live(Host *host, u32 item, const Session *session)
     CHECK_ITEM(item, memchr(session->name, 0, sizeof session->name) != NULL);
     CHECK_ITEM(item, (session->debug_mask & ~host->debug_mask) == 0);
     CHECK_ITEM(item, session->world_sent == (session->sender != NULL));
+    CHECK_ITEM(item, !session->encoding || (host->encoder != NULL && session->sender != NULL));
     CHECK_ITEM(item, !session->world_here || session->world_sent);
     const Stream *own = session->own;
     CHECK_ITEM(item, own == NULL || (own->source != NULL && !own->abandoned));

@@ -316,7 +316,8 @@ static void join_cpu(Bench *bench, const char *scene_name)
     while (bench_again(bench)) {
         Connection *clients[JOINERS];
         JoinRig rig;
-        join_rig_start(&rig, scene, NULL, 0);
+        const HostOptions options = {.open_role = ROLE_OPERATOR, .relays = true, .encoder = true};
+        join_rig_start_options(&rig, join_rig_source(&rig, scene), &options);
         for (u32 i = 0; i < JOINERS; i++) {
             clients[i] = join_rig_connect(&rig, &line, &line);
             f64 joined_ms = host_ms(&rig, clients, i + 1, JOIN_MS);

@@ -6,6 +6,7 @@
 #include "protocol/stream/bulk.h"
 #include "server/author/scene_load.h"
 #include "shared/base/clock.h"
+#include "shared/math/random.h"
 #include "tests/support/join_rig.h"
 #include "tests/support/link_memory.h"
 #include "tests/support/process.h"
@@ -225,6 +226,60 @@ static void test_narrow(void **state)
         assert_true(joining.picture_ms <= rows[i > 0].picture_ms);
         connection_destroy(client);
         join_rig_stop(&rig);
+    }
+    scene_destroy(scene);
+}
+
+/* First snapshots are built on a thread of their own, and this does not wait for it: clients come
+ * and go, and the world begins anew, while it has their senders. Who stays has the whole picture.
+ */
+static void test_storm(void **state)
+{
+    PL_UNUSED(state);
+    enum {
+        CLIENTS = 16,
+        STORM_MS = 6000
+    };
+    Connection *clients[CLIENTS];
+    JoinRig rig;
+    Scene *scene = scene_of("everything");
+    NetsimOptions line = {.seed = 3, .delay_ms = 15.0, .loss = 0.02};
+    Input reset = {.kind = INPUT_RESET, .user = 9, .rotation = quat_identity()};
+    join_rig_start(&rig, scene, NULL, 0);
+    rig.unsettled = true;
+    for (u32 i = 0; i < CLIENTS; i++) {
+        clients[i] = join_rig_connect(&rig, &line, &line);
+    }
+    for (u32 ms = 0; ms < STORM_MS; ms++) {
+        u32 i = (u32)(random_u64(7, ms) % CLIENTS);
+        if (ms % 13 == 0) {
+            connection_destroy(clients[i]);
+            clients[i] = join_rig_connect(&rig, &line, &line);
+        }
+        if (ms % 700 == 500) {
+            join_rig_input(&rig, &reset);
+        }
+        join_rig_step(&rig, clients, CLIENTS);
+    }
+    for (u32 ms = 0; ms < 8000; ms++) {
+        join_rig_step(&rig, clients, CLIENTS);
+        if (ms % 8 == 0) {
+            clock_sleep_until_ns(clock_now_ns() + 1000000); /* the other thread is not starved */
+        }
+    }
+    for (u32 i = 0; i < CLIENTS; i++) {
+        ConnectionStats stats;
+        connection_stats(clients[i], &stats);
+        assert_true(join_picture_whole(clients[i]));
+        assert_int_equal(stats.desyncs, 0);
+        assert_int_equal(stats.malformed, 0);
+        if (i % 2 == 0) {
+            connection_destroy(clients[i]); /* the others are there when the host ends */
+        }
+    }
+    join_rig_stop(&rig);
+    for (u32 i = 1; i < CLIENTS; i += 2) {
+        connection_destroy(clients[i]);
     }
     scene_destroy(scene);
 }
@@ -610,17 +665,12 @@ static void test_welcome_repeated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_packed_in_parts),
-        cmocka_unit_test(test_first_picture),
-        cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_events_wait),
-        cmocka_unit_test(test_epochs),
-        cmocka_unit_test(test_crowd),
-        cmocka_unit_test(test_sockets),
-        cmocka_unit_test(test_endless),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_welcome_repeated),
+        cmocka_unit_test(test_large),         cmocka_unit_test(test_packed_in_parts),
+        cmocka_unit_test(test_first_picture), cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_events_wait),   cmocka_unit_test(test_epochs),
+        cmocka_unit_test(test_crowd),         cmocka_unit_test(test_storm),
+        cmocka_unit_test(test_sockets),       cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_welcome_repeated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,13 +50,13 @@ static Frame *join_take(Source *source)
     if (s->rig->now_ns == 0 || s->ticks >= due) {
         return NULL;
     }
-    u64 began_ns = clock_now_ns();
+    u64 began_ns = clock_thread_ns();
     if (s->ticks++ > 0) {
         world_tick(s->world, s->inputs, s->input_count);
         s->input_count = 0;
     }
     Frame *frame = world_frame(s->world);
-    s->rig->world_ns += clock_now_ns() - began_ns;
+    s->rig->world_ns += clock_thread_ns() - began_ns;
     return frame;
 }
 
@@ -142,7 +142,7 @@ void join_rig_start_kinds(JoinRig *rig, const Scene *scene, const MatterList *ki
 
 void join_rig_start_with(JoinRig *rig, Source *source)
 {
-    HostOptions options = {.open_role = ROLE_OPERATOR, .relays = true};
+    HostOptions options = {.open_role = ROLE_OPERATOR, .relays = true, .encoder = true};
     join_rig_start_options(rig, source, &options);
 }
 
@@ -189,9 +189,12 @@ f64 join_rig_ms(const JoinRig *rig)
 void join_rig_step(JoinRig *rig, Connection **clients, u32 count)
 {
     rig->now_ns += MS;
-    u64 began_ns = clock_now_ns();
+    u64 began_ns = clock_thread_ns();
     host_iterate(rig->host, rig->now_ns);
-    rig->host_ns += clock_now_ns() - began_ns;
+    rig->host_ns += clock_thread_ns() - began_ns;
+    if (!rig->unsettled) {
+        host_settle(rig->host);
+    }
     for (u32 i = 0; i < count; i++) {
         if (((rig->now_ns - rig->start_ns) / MS + i) % rig->poll_ms == 0) {
             connection_poll(clients[i], rig->now_ns);

@@ -18,9 +18,10 @@ typedef struct JoinRig {
     Link *link;     /* the host's */
     Source *source; /* the host's */
     u64 start_ns, now_ns;
-    u64 poll_ms;  /* interval at which clients poll; 16: once per frame */
-    u64 host_ns;  /* real time used by the host, including its world's ticks */
-    u64 world_ns; /* by these */
+    u64 poll_ms;    /* interval at which clients poll; 16: once per frame */
+    u64 host_ns;    /* time of a processor used by the host's thread, including its world's ticks */
+    u64 world_ns;   /* by these */
+    bool unsettled; /* steps do not wait for what the host leaves to other threads */
 } JoinRig;
 
 /* A world of `scene` (borrowed) at 60 ticks and 30 snapshots per second of virtual time. Its

@@ -1,0 +1,53 @@
+/*
+ * encoder.h: snapshots built on a thread of their own, for clients that have just come: all that
+ * they get at first is a key, or coded from states that nobody else has, so that no code is shared
+ * and a join would cost those who play some milliseconds of the host's thread. The host hands over
+ * a batch: senders, and copies of what is known of the newest frame; when it is done, it sends what
+ * was built. Meanwhile the senders are the thread's.
+ * Layer: server/host, private.
+ */
+#ifndef PLENUM_SERVER_HOST_ENCODER_H
+#define PLENUM_SERVER_HOST_ENCODER_H
+
+#include "protocol/stream/snapshot.h"
+
+/* A snapshot to build, and what came of it. */
+typedef struct EncoderJob {
+    SnapshotSender *sender; /* the thread's until the batch is taken */
+    u32 session;            /* the caller's */
+    SnapshotView view;
+    SnapshotHeader header;
+    SnapshotLine line;
+    /* ---- results ---- */
+    u8 *packets; /* [bytes]: each a u16 of its size, and its bytes */
+    u32 bytes, capacity;
+    bool failed; /* out of memory: packets are missing, as if they were lost */
+    u64 began_ns, cost_ns;
+} EncoderJob;
+
+typedef struct Encoder Encoder;
+/* wake is called by the thread when a batch is done. NULL: out of memory, or no thread. */
+Encoder *encoder_create(u32 jobs_max, void (*wake)(void *context), void *context);
+/* Waits for the batch under way; what it has is lost. NULL is fine. */
+void encoder_destroy(Encoder *encoder);
+/* True if jobs can be added: no batch is under way or waits to be taken. */
+bool encoder_is_free(Encoder *encoder);
+/* Adds a job to the next batch; there is room for one of each of `jobs_max` sessions. */
+void encoder_add(Encoder *encoder, const EncoderJob *job);
+/* Begins the batch, if there is one. The thread reads the cache at first: it must not change until
+ * encoder_wait_copied. Without memory for a copy nothing is built, as if it were lost. */
+void encoder_start(Encoder *encoder, const ChunkCache *cache, const History *history);
+/* Waits until the thread no longer reads the cache: a tenth of a millisecond after the start. */
+void encoder_wait_copied(Encoder *encoder);
+/* The jobs of a batch that is done, until encoder_taken; NULL: none is. */
+EncoderJob *encoder_take(Encoder *encoder, u32 *count);
+void encoder_taken(Encoder *encoder);
+/* Waits until no batch is under way: for tests, and before senders are destroyed. */
+void encoder_wait(Encoder *encoder);
+/* Chunks encoded and served, as of the last batch taken. */
+void encoder_stats(const Encoder *encoder, u64 *encoded, u64 *served);
+
+/* The next packet of a job; `at` begins with 0. NULL: no more. */
+const u8 *encoder_packet(const EncoderJob *job, u32 *at, u32 *bytes);
+
+#endif

@@ -15,7 +15,7 @@
 /* ---- how long, how many ---- */
 
 enum {
-    SECOND_MS = 1000,                /* a window of losses; a silence; an epoch with few delays */
+    SECOND_MS = 1000,                /* a window of losses; a silence */
     BASE_WINDOW_MS = 20 * SECOND_MS, /* a minute of minima: clocks drift by ms, routes change */
     RIVALS_MS = 3 * SECOND_MS,       /* a queue that stays so long is that of others */
     PACKETS = 15,   /* their losses say something if they are a flood, twice as many in any case */
@@ -35,7 +35,7 @@ static const f64 packet_bytes = 1200.0;
 static const f64 packet_s = 0.05;
 static const f64 packet_bytes_min = 350.0;
 
-/* ---- rise: shares of the budget a second, at least a packet ---- */
+/* ---- rise: shares of the budget a second, or of the least one if that is more ---- */
 
 static const f64 rise_far_s = 1.0;      /* doubles, as slow start in spirit */
 static const f64 rise_near_s = 0.15;    /* near the knee: past it in a second (BBR probes 1.25) */
@@ -194,7 +194,7 @@ static f64 rise_of(const Budget *budget)
         share = near_s + (rise_far_s - near_s) * beyond;
     }
     share = budget->queue_ms > 0.5 * BUDGET_QUEUE_MS ? rise_careful_s : share;
-    return fmax(budget->bytes_s * share, packet_bytes);
+    return fmax(budget->bytes_s * share, 0.25 * BUDGET_MIN_BYTES_S);
 }
 
 static void calm(Budget *budget, f64 seconds)
@@ -355,7 +355,7 @@ static bool epoch_is_over(const Budget *budget, u64 now_ms)
 {
     u64 long_ms = now_ms - budget->epoch_ms;
     bool sure = budget->loss_recent < loss_few || budget->delays >= DELAYS_MIN;
-    return long_ms >= BUDGET_EPOCH_MS && (sure || long_ms >= SECOND_MS);
+    return long_ms >= BUDGET_EPOCH_MS && (sure || long_ms >= 4 * BUDGET_EPOCH_MS);
 }
 
 /* After a silence, losses and delays during it carry no information about the link. */

@@ -470,7 +470,7 @@ static f32 part_of(Given given, f32 credit)
 
 void loads_store(Soft *soft, const u32 *order, u32 count)
 {
-    for (u32 i = 0; i < count; i++) {
+    for (u32 i = 0; i < count && soft->loads->count != 0; i++) {
         if (soft->loads->on[soft->matter[order[i]].body] != 0) {
             soft->loads->velocity[order[i]] = soft->points[order[i]].velocity;
         }

@@ -20,7 +20,19 @@ typedef enum SmokeQuantity {
     SMOKE_WIND_X, /* at a place */
     SMOKE_WIND_Y,
     SMOKE_WIND_Z,
-    SMOKE_FORCE_X, /* of a body; so are all after it */
+    SMOKE_MOMENTUM_X,
+    SMOKE_MOMENTUM_Y,
+    SMOKE_MOMENTUM_Z,
+    SMOKE_LOW_X, /* in the order of sides */
+    SMOKE_HIGH_X,
+    SMOKE_LOW_Y,
+    SMOKE_HIGH_Y,
+    SMOKE_LOW_Z,
+    SMOKE_HIGH_Z,
+    SMOKE_FLOW_X,
+    SMOKE_FLOW_Y,
+    SMOKE_FLOW_Z,
+    SMOKE_FORCE_X, /* of a body, or closed sides; so are all after it */
     SMOKE_FORCE_Y,
     SMOKE_FORCE_Z,
     SMOKE_QUANTITIES
@@ -41,6 +53,18 @@ static const struct {
     [SMOKE_WIND_X] = {"velocity_x", "m/s"},
     [SMOKE_WIND_Y] = {"velocity_y", "m/s"},
     [SMOKE_WIND_Z] = {"velocity_z", "m/s"},
+    [SMOKE_MOMENTUM_X] = {"momentum_x", "kg m/s"},
+    [SMOKE_MOMENTUM_Y] = {"momentum_y", "kg m/s"},
+    [SMOKE_MOMENTUM_Z] = {"momentum_z", "kg m/s"},
+    [SMOKE_LOW_X] = {"low_x", "N"},
+    [SMOKE_HIGH_X] = {"high_x", "N"},
+    [SMOKE_LOW_Y] = {"low_y", "N"},
+    [SMOKE_HIGH_Y] = {"high_y", "N"},
+    [SMOKE_LOW_Z] = {"low_z", "N"},
+    [SMOKE_HIGH_Z] = {"high_z", "N"},
+    [SMOKE_FLOW_X] = {"flow_x", "N"},
+    [SMOKE_FLOW_Y] = {"flow_y", "N"},
+    [SMOKE_FLOW_Z] = {"flow_z", "N"},
     [SMOKE_FORCE_X] = {"force_x", "N"},
     [SMOKE_FORCE_Y] = {"force_y", "N"},
     [SMOKE_FORCE_Z] = {"force_z", "N"},
@@ -96,8 +120,8 @@ i32 matter_smoke_find_probe(const Matter *matter, const SceneProbe *probe, const
     }
     if (own.quantity >= SMOKE_FORCE_X) {
         own.body = body_named(scene, probe->of);
-        if (own.body < 0) {
-            return error_set(error, ERROR_NOT_FOUND, "of: no body \"%s\"", probe->of);
+        if (own.body < 0 && own.grid == m->list.count) {
+            return error_set(error, ERROR_NOT_FOUND, "of: no body or smoke \"%s\"", probe->of);
         }
     } else if (own.grid == m->list.count) {
         return error_set(error, ERROR_NOT_FOUND, "of: no smoke \"%s\"", probe->of);
@@ -129,6 +153,24 @@ static f64 force_on(const MatterSmoke *m, i32 body, u32 axis)
     return impulse / (f64)world_tick_s(m->base.world);
 }
 
+/* N, in the last tick: on a closed side along its axis, on all of them, or by what flows out. */
+static f64 force_of_air(const MatterSmoke *m, const SmokeProbe *own)
+{
+    SmokeTaken taken = smoke_taken(m->grids[own->grid]);
+    f64 impulse = 0.0;
+    if (own->quantity >= SMOKE_FORCE_X) {
+        for (u32 s = 0; s < SMOKE_SIDES; s++) {
+            impulse += taken.sides[s][own->quantity - SMOKE_FORCE_X];
+        }
+    } else if (own->quantity >= SMOKE_FLOW_X) {
+        impulse = taken.flow[own->quantity - SMOKE_FLOW_X];
+    } else {
+        u32 side = own->quantity - SMOKE_LOW_X;
+        impulse = taken.sides[side][side / 2];
+    }
+    return impulse / (f64)world_tick_s(m->base.world);
+}
+
 f64 matter_smoke_measure(const Matter *matter, u32 probe)
 {
     const MatterSmoke *m = smoke_of_const(matter);
@@ -137,6 +179,9 @@ f64 matter_smoke_measure(const Matter *matter, u32 probe)
         Vec3 wind = smoke_velocity_at(m->grids[own->grid], own->place);
         u32 axis = own->quantity - SMOKE_WIND_X;
         return (f64)(axis == 0 ? wind.x : axis == 1 ? wind.y : wind.z);
+    }
+    if (own->quantity >= SMOKE_LOW_X && own->body < 0) {
+        return force_of_air(m, own);
     }
     if (own->quantity >= SMOKE_FORCE_X) {
         return force_on(m, own->body, own->quantity - SMOKE_FORCE_X);
@@ -156,7 +201,10 @@ f64 matter_smoke_measure(const Matter *matter, u32 probe)
                           [SMOKE_ENERGY] = sums.kinetic,
                           [SMOKE_DIVERGENCE] = sums.divergence,
                           [SMOKE_HEIGHT] = sums.smoke_height,
-                          [SMOKE_SPEED] = sums.speed};
+                          [SMOKE_SPEED] = sums.speed,
+                          [SMOKE_MOMENTUM_X] = sums.momentum[0],
+                          [SMOKE_MOMENTUM_Y] = sums.momentum[1],
+                          [SMOKE_MOMENTUM_Z] = sums.momentum[2]};
     return values[own->quantity];
 }
 

@@ -277,6 +277,64 @@ bool air_is_awake(const AirGrid *grid, i32 x, i32 y, i32 z)
     return grid->awake[(brick[2] * grid->bricks[1] + brick[1]) * grid->bricks[0] + brick[0]] != 0;
 }
 
+/* ---- rims ---- */
+
+bool air_rim_next(const AirGrid *grid, AirRim *rim)
+{
+    i32 *at = rim->now;
+    for (; at[2] < rim->high[2]; at[2]++) {
+        for (; at[1] < rim->high[1]; at[1]++) {
+            while (at[0] < rim->high[0]) {
+                i32 x = at[0], end = i32_min(x - x % AIR_BRICK + AIR_BRICK, rim->high[0]);
+                at[0] = end;
+                if (!air_is_awake(grid, x, at[1], at[2])) {
+                    rim->at = air_at(grid, x, at[1], at[2]);
+                    rim->floats = end - x;
+                    return true;
+                }
+            }
+            at[0] = rim->low[0];
+        }
+        at[1] = rim->low[1];
+    }
+    return false;
+}
+
+bool air_rim_first(const AirGrid *grid, const AirSpan *span, u32 axis, AirRim *rim)
+{
+    *rim = (AirRim){.low = {span->x0, span->y0, span->z0},
+                    .high = {i32_min(span->x1, grid->n[0]), span->y1, span->z1}};
+    const i32 top[3] = {span->x1, span->y1, span->z1};
+    i32 face = top[axis];
+    if (face >= grid->n[axis]) {
+        if (grid->sides[2 * axis] != AIR_PERIODIC) {
+            return false;
+        }
+        face = 0;
+    }
+    rim->low[axis] = face;
+    rim->high[axis] = face + 1;
+    for (u32 a = 0; a < 3; a++) {
+        rim->now[a] = rim->low[a];
+    }
+    return air_rim_next(grid, rim);
+}
+
+void air_rim_copy(const AirGrid *grid, u32 axis, const f32 *from, f32 *to)
+{
+    for (u32 s = 0; s < grid->span_count; s++) {
+        AirRim rim;
+        for (bool more = air_rim_first(grid, &grid->spans[s], axis, &rim); more;
+             more = air_rim_next(grid, &rim)) {
+            if (from != NULL) {
+                memcpy(to + rim.at, from + rim.at, (size_t)rim.floats * sizeof *to);
+            } else {
+                memset(to + rim.at, 0, (size_t)rim.floats * sizeof *to);
+            }
+        }
+    }
+}
+
 /* ---- loops ---- */
 
 typedef struct Each {

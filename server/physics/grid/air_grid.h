@@ -92,6 +92,16 @@ void air_ghosts(const AirGrid *grid, f32 *cells, AirBeyond beyond);
 void air_wrap(const AirGrid *grid, f32 *cells);
 /* Zeros all ghosts. */
 void air_ghosts_clear(const AirGrid *grid, f32 *cells);
+/* Low faces of an axis that belong to sleeping bricks above a span, around a periodic side too. */
+typedef struct AirRim {
+    i32 at, floats;              /* so many along x */
+    i32 low[3], high[3], now[3]; /* cells, and the place within */
+} AirRim;
+/* False: there is none, or no other. */
+bool air_rim_first(const AirGrid *grid, const AirSpan *span, u32 axis, AirRim *rim);
+bool air_rim_next(const AirGrid *grid, AirRim *rim);
+/* Copies those of all spans; from NULL: zeros. */
+void air_rim_copy(const AirGrid *grid, u32 axis, const f32 *from, f32 *to);
 /* Whether a cell's brick is awake; beyond the grid it is, or where periodic that around. */
 bool air_is_awake(const AirGrid *grid, i32 x, i32 y, i32 z);
 bool air_is_periodic(const AirGrid *grid);

@@ -150,6 +150,9 @@ static u64 lay_out(Smoke *smoke, u8 *at)
     smoke->touch_capacity = TOUCHES_A_BRICK * bricks + SMOKE_DRAGS_MAX;
     smoke->touches = (SmokeTouch *)(void *)take(
         at, &used, (u64)smoke->touch_capacity * sizeof(SmokeTouch) / sizeof(f32));
+    u64 tallies = (u64)grid->bricks[1] * (u64)grid->bricks[2] * (u64)((grid->bricks[0] + 1) / 2);
+    smoke->tallies =
+        (SmokeTally *)(void *)take(at, &used, tallies * sizeof(SmokeTally) / sizeof(f32));
     used += air_pressure_place(&smoke->pressure, grid, at != NULL ? at + used : NULL);
     smoke->pressed = smoke->pressure.solution;
     return (used + ALIGN - 1) / ALIGN * ALIGN;
@@ -214,6 +217,8 @@ void smoke_clear(Smoke *smoke)
     memset(smoke->grid.awake, smoke->def.awake, air_grid_bricks(&smoke->grid));
     smoke->last_s = smoke->speed = smoke->residual = 0.0f;
     smoke->touch_count = smoke->drag_count = smoke->iterations = 0;
+    memset(&smoke->account, 0, sizeof smoke->account);
+    memset(&smoke->taken, 0, sizeof smoke->taken);
     smoke->burns = false;
     air_grid_spans(&smoke->grid);
     air_pressure_spans(&smoke->pressure, &smoke->grid);

@@ -136,6 +136,18 @@ typedef struct SmokeSums {
 } SmokeSums;
 SmokeSums smoke_sums(const Smoke *smoke);
 
+/* Momentum that the air lost in the last tick, N s, by who took it: what it has and all that was
+ * taken so far is constant, to rounding. */
+typedef struct SmokeTaken {
+    f64 sides[SMOKE_SIDES][3]; /* closed sides, by pressure and friction */
+    f64 obstacles[3];          /* things that do not move by it, or sleep */
+    f64 matter[3];             /* things that have it now; surfaces and particles in the wind */
+    f64 forces[3];             /* gravity: less buoyancy, the weight of smoke; vorticity */
+    f64 sources[3];            /* less what sources and pushes gave */
+    f64 flow[3];               /* through open sides, to still air, and what transport lost */
+} SmokeTaken;
+SmokeTaken smoke_taken(const Smoke *smoke);
+
 typedef struct SmokeStats {
     u32 cells, bricks, awake; /* awake: bricks */
     u32 iterations;           /* of pressure in the last tick */

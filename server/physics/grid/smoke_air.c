@@ -113,10 +113,11 @@ static Vec3 impulse(void *of, Vec3 place, Vec3 impulse)
         for (u32 k = 0; k < faces.count; k++) {
             if (parts[c] != 0.0f && faces.weight[k] > 0.0f) {
                 smoke_wake_brick(smoke, faces.brick[k]);
-                f32 *v = &smoke->velocity[c][faces.at[k]];
+                f32 *v = &smoke->velocity[c][faces.at[k]], before = *v;
                 f32 wanted = *v + faces.weight[k] * parts[c] / mass;
                 *v = f32_clamp(wanted, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
                 taken[c] -= (wanted - *v) * mass;
+                smoke->account.matter[c] += (f64)*v - (f64)before;
                 smoke->speed = f32_max(smoke->speed, *v < 0.0f ? -*v : *v);
             }
         }

@@ -38,15 +38,6 @@ typedef struct Balance {
     f32 part; /* of each cell's change that is added, −1..1 */
 } Balance;
 
-SIMD_INLINE f64 sum_wide(f32x8 v)
-{
-    f64 sum = 0.0;
-    for (u32 l = 0; l < SIMD_LANES; l++) {
-        sum += (f64)v[l];
-    }
-    return sum;
-}
-
 /* Sum of the change, or of its size. */
 static f64 change_of(Smoke *smoke, const AirSpan *span, u32 c, bool size)
 {
@@ -58,7 +49,7 @@ static f64 change_of(Smoke *smoke, const AirSpan *span, u32 c, bool size)
                 i32 at = air_at(grid, x, y, z);
                 f32x8 change =
                     f32x8_load(smoke->next[c] + at) - f32x8_load(smoke->velocity[c] + at);
-                sum += sum_wide(size ? f32x8_abs(change) : change);
+                sum += smoke_sum_wide(size ? f32x8_abs(change) : change);
             }
         }
     }
@@ -131,6 +122,22 @@ static void keep_momentum(Smoke *smoke, u32 c)
     }
 }
 
+void smoke_clear_rims(const Smoke *smoke, f32 *cells)
+{
+    for (u32 axis = 0; axis < smoke->grid.dims && smoke->pressure.sparse; axis++) {
+        air_rim_copy(&smoke->grid, axis, NULL, cells);
+    }
+}
+
+void smoke_carry_rims(Smoke *smoke, u32 c)
+{
+    smoke_clear_rims(smoke, smoke->ahead);
+    if (smoke->pressure.sparse) {
+        air_rim_copy(&smoke->grid, c, smoke->velocity[c], smoke->next[c]);
+        air_rim_copy(&smoke->grid, c, smoke->velocity[c], smoke->ahead);
+    }
+}
+
 void smoke_carry_velocity(Smoke *smoke)
 {
     bool corrected = smoke->def.options.advection == SMOKE_MACCORMACK;
@@ -141,6 +148,7 @@ void smoke_carry_velocity(Smoke *smoke)
         advect.count = 1;
         advect.from[0] = smoke->velocity[c];
         advect.to[0] = corrected ? smoke->ahead : smoke->next[c];
+        smoke_carry_rims(smoke, c);
         advect_back(&advect, smoke->jobs);
         if (corrected) {
             smoke_sides(smoke, c, smoke->ahead, (SmokeSides)(SMOKE_SIDES_FREE | SMOKE_SIDES_STILL));
@@ -188,6 +196,9 @@ static void drift(Smoke *smoke, u32 first, u32 count)
     Advect advect = advect_of(smoke, ADVECT_CELLS);
     advect.count = count;
     advect.full = is_slow(smoke) ? full_of(smoke, first, count) : NULL;
+    for (u32 k = 0; k < PL_COUNT(scratch); k++) {
+        smoke_clear_rims(smoke, *scratch[k]);
+    }
     for (u32 f = 0; f < count; f++) {
         smoke_field_ghosts(smoke, smoke->field[first + f]);
         advect.from[f] = smoke->field[first + f];

@@ -50,7 +50,9 @@ void smoke_set_velocity(Smoke *smoke, u32 axis, u32 x, u32 y, u32 z, f32 value)
     if (axis < smoke->grid.dims && is_cell(smoke, x, y, z) &&
         is_within(value, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX)) {
         smoke_wake_brick(smoke, smoke_brick(&smoke->grid, (i32)x, (i32)y, (i32)z));
-        smoke->velocity[axis][cell(smoke, x, y, z)] = value;
+        f32 *v = &smoke->velocity[axis][cell(smoke, x, y, z)];
+        smoke->account.given[axis] += (f64)value - (f64)*v;
+        *v = value;
         smoke->speed = f32_max(smoke->speed, fabsf(value));
     }
 }

@@ -20,7 +20,6 @@ typedef struct Force {
 
 static void force_span(void *context, const AirSpan *span, u32 index)
 {
-    PL_UNUSED(index);
     const Force *force = (const Force *)context;
     Smoke *smoke = force->smoke;
     const AirGrid *grid = &smoke->grid;
@@ -32,16 +31,19 @@ static void force_span(void *context, const AirSpan *span, u32 index)
     f32x8 confinement = f32x8_set(0.5f * force->confinement);
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
+            f32x8 row = f32x8_set(0.0f);
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
                 i32 at = air_at(grid, x, y, z);
-                f32x8 v = f32x8_load(velocity + at);
+                f32x8 v = f32x8_load(velocity + at), before = v;
                 v += lift * (f32x8_load(warm + at) + air_load(warm + at - step));
                 v += weight * (f32x8_load(dust + at) + air_load(dust + at - step));
                 if (force->confinement > 0.0f) {
                     v += confinement * (f32x8_load(twist + at) + air_load(twist + at - step));
                 }
                 f32x8_store(velocity + at, v);
+                row += smoke_inner(grid, force->axis, x, v - before);
             }
+            smoke_tally_row(grid, force->axis, y, z, row, smoke->tallies[index].force);
         }
     }
 }
@@ -126,6 +128,7 @@ static void confine_span(void *context, const AirSpan *span, u32 index)
 
 static void confine(Smoke *smoke)
 {
+    smoke_clear_rims(smoke, smoke->ahead);
     air_each(&smoke->grid, smoke->jobs, curl_span, smoke);
     smoke_field_ghosts(smoke, smoke->ahead);
     air_each(&smoke->grid, smoke->jobs, confine_span, smoke);
@@ -199,6 +202,10 @@ void smoke_viscosity(Smoke *smoke)
     for (u32 c = 0; c < smoke->grid.dims && amount > 1e-7f; c++) {
         f32 *from = smoke->velocity[c], *to = smoke->next[c], *other = smoke->ahead;
         smoke_sides(smoke, c, from, SMOKE_SIDES_KEPT);
+        smoke_carry_rims(smoke, c);
+        if (!implicit) {
+            smoke_tally_friction(smoke, c, from, amount);
+        }
         for (u32 k = 0; k < sweeps; k++) {
             Smear smear = {smoke,
                            smoke->velocity[c],
@@ -212,6 +219,9 @@ void smoke_viscosity(Smoke *smoke)
             from = to;
             to = other;
             other = from;
+        }
+        if (implicit) {
+            smoke_tally_friction(smoke, c, from, amount);
         }
         if (from == smoke->ahead) {
             smoke_swap(&smoke->ahead, &smoke->velocity[c]);

@@ -9,6 +9,7 @@
  *   smoke_obstacle.c   other matter
  *   smoke_air.c        what blows through surfaces and particles
  *   smoke_measure.c    sums, statistics, serialization
+ *   smoke_tally.c      who takes the air's momentum
  * Velocities are those of low faces, m/s. "Pressed" is pressure × dt / (density × spacing), m/s:
  * its differences between cells are changes of velocity.
  * Layer: server/physics/grid, private.
@@ -39,6 +40,22 @@ typedef struct SmokeTouch {
     f32 weight;        /* and Σ |J| */
 } SmokeTouch;
 
+/* Of a span in a tick: sums of velocities, m/s, of faces that are not at sides. */
+typedef struct SmokeTally {
+    f64 within[3];                /* before pressure */
+    f64 force[3];                 /* what forces added */
+    f64 friction[SMOKE_SIDES][3]; /* what sides took by viscosity */
+    f64 pressed[SMOKE_SIDES];     /* sums of pressure along sides, as a change of velocity */
+    f64 faces[SMOKE_SIDES];       /* of faces at sides, through them */
+} SmokeTally;
+
+/* The same after a tick, kept for the next; only of f64. */
+typedef struct SmokeAccount {
+    f64 within[3], faces[SMOKE_SIDES];
+    f64 given[3];  /* since then: by sources and pushes, */
+    f64 matter[3]; /* and by what drags the air */
+} SmokeAccount;
+
 struct Smoke {
     SmokeDef def;
     AirGrid grid;
@@ -60,7 +77,11 @@ struct Smoke {
     u32 touch_count, touch_capacity;
     SmokeDrag drags[SMOKE_DRAGS_MAX];
     u32 drag_count;
+    SmokeTally *tallies; /* [spans] */
+    SmokeAccount account;
+    SmokeTaken taken;
     /* of the tick */
+    f64 held[3], passed[3]; /* N s, on things, and what of that they took */
     f32 tick_s;
     Vec3 gravity;
     Jobs *jobs;
@@ -117,12 +138,51 @@ void smoke_project(Smoke *smoke);
 /* smoke_carry.c */
 void smoke_carry_velocity(Smoke *smoke);
 void smoke_carry_fields(Smoke *smoke);
+/* Faces of sleeping bricks above awake ones, which pressure alone moves: of component c the scratch
+ * arrays that take its place get them too. */
+void smoke_carry_rims(Smoke *smoke, u32 c);
+/* Zeros there, in an array that had another use. */
+void smoke_clear_rims(const Smoke *smoke, f32 *cells);
 void smoke_burn(Smoke *smoke);
 /* smoke_obstacle.c */
 void smoke_find_touches(Smoke *smoke);
 void smoke_obstacles(Smoke *smoke);
 /* smoke_air.c */
 void smoke_uncouple(Smoke *smoke);
+/* smoke_tally.c: begins and ends a tick's; `cells` are those of component c with what is beyond
+ * sides, of which viscosity smears `amount`. */
+void smoke_tally_begin(Smoke *smoke);
+void smoke_tally_friction(Smoke *smoke, u32 c, const f32 *cells, f32 amount);
+void smoke_tally_end(Smoke *smoke);
+bool smoke_account_is_sound(const Smoke *smoke);
+SIMD_INLINE f64 smoke_sum_wide(f32x8 v)
+{
+    f64 sum = 0.0;
+    for (u32 l = 0; l < SIMD_LANES; l++) {
+        sum += (f64)v[l];
+    }
+    return sum;
+}
+/* Lanes of a vector of component c at x that are faces between two cells along x, others 0. */
+SIMD_INLINE f32x8 smoke_inner(const AirGrid *grid, u32 c, i32 x, f32x8 v)
+{
+    static const i32x8 numbers = {0, 1, 2, 3, 4, 5, 6, 7};
+    i32 first = c == 0 && x == 0 && grid->sides[0] != AIR_PERIODIC, left = grid->n[0] - x;
+    if (PL_UNLIKELY(first > 0 || left < SIMD_LANES)) {
+        i32x8 from = {first, first, first, first, first, first, first, first};
+        i32x8 end = {left, left, left, left, left, left, left, left};
+        v = f32x8_and((numbers >= from) & (numbers < end), v);
+    }
+    return v;
+}
+/* Adds a row of such to component c, unless the row is one of faces at a side. */
+SIMD_INLINE void smoke_tally_row(const AirGrid *grid, u32 c, i32 y, i32 z, f32x8 row, f64 sums[3])
+{
+    bool side = (c == 1 && y == 0) || (c == 2 && z == 0);
+    if (!side || grid->sides[2 * c] == AIR_PERIODIC) {
+        sums[c] += smoke_sum_wide(row);
+    }
+}
 /* smoke_step.c */
 void smoke_wake_brick(Smoke *smoke, u32 brick);
 

@@ -18,9 +18,12 @@ static void add_faces(const Smoke *smoke, u32 c, SmokeSums *sums)
     for (i32 z = 0; z < end[2]; z++) {
         for (i32 y = 0; y < end[1]; y++) {
             for (i32 x = 0; x < end[0]; x++) {
-                const i32 at[3] = {x, y, z};
-                f64 v = (f64)smoke->velocity[c][air_at(grid, x, y, z)];
-                f64 part = !wraps && (at[c] == 0 || at[c] == grid->n[c]) ? 0.5 : 1.0;
+                i32 at[3] = {x, y, z};
+                f64 v = (f64)smoke->velocity[c][air_at(grid, x, y, z)], part = 1.0;
+                if (!wraps && (at[c] == 0 || at[c] == grid->n[c])) {
+                    at[c] -= at[c] > 0; /* the cell within; that of a sleeping brick is at rest */
+                    part = air_is_awake(grid, at[0], at[1], at[2]) ? 0.5 : 0.0;
+                }
                 sums->kinetic += 0.5 * part * mass * v * v;
                 sums->momentum[c] += part * mass * v;
                 sums->speed = fmax(sums->speed, fabs(v));
@@ -117,8 +120,9 @@ Vec3 smoke_push(Smoke *smoke, Vec3 place, f32 radius, Vec3 impulse)
             for (i32 x = low[0]; x < high[0]; x++) {
                 smoke_wake_brick(smoke, smoke_brick(grid, x, y, z));
                 for (u32 c = 0; c < grid->dims; c++) {
-                    f32 *v = &smoke->velocity[c][air_at(grid, x, y, z)];
+                    f32 *v = &smoke->velocity[c][air_at(grid, x, y, z)], before = *v;
                     *v = f32_clamp(*v + gains[c], -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
+                    smoke->account.given[c] += (f64)*v - (f64)before;
                     smoke->speed = f32_max(smoke->speed, fabsf(*v));
                 }
             }

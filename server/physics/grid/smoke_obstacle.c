@@ -340,6 +340,13 @@ static void wake_dragged(Smoke *smoke)
     }
 }
 
+static void add_impulse(f64 sum[3], Vec3 impulse)
+{
+    sum[0] += (f64)impulse.x;
+    sum[1] += (f64)impulse.y;
+    sum[2] += (f64)impulse.z;
+}
+
 void smoke_obstacles(Smoke *smoke)
 {
     find_grips(smoke);
@@ -353,11 +360,17 @@ void smoke_obstacles(Smoke *smoke)
         const Collider *collider = &smoke->colliders[touch->collider];
         touch->takes = touch->takes && !is_asleep(collider, touch->thing);
         ContactPlace place;
+        bool passed = false;
         if (touch->weight > 0.0f && touch->takes) {
             Vec3 at = vec3_scale(touch->moment, 1.0f / touch->weight);
-            if (place_touch(smoke, touch, at, &place)) {
+            passed = place_touch(smoke, touch, at, &place);
+            if (passed) {
                 collider->ops->impulse(collider->of, &place, touch->impulse);
             }
+        }
+        add_impulse(smoke->held, touch->impulse);
+        if (passed) {
+            add_impulse(smoke->passed, touch->impulse);
         }
     }
     for (u32 c = 0; c < smoke->grid.dims && smoke->touch_count > 0; c++) {

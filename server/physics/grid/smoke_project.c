@@ -8,41 +8,32 @@
 static const f64 divergence_rounding = 2e-7;
 
 /* Faces towards sleeping bricks above belong to these. */
-static void subtract_rim(Smoke *smoke, const AirSpan *span)
+static void subtract_rim(Smoke *smoke, const AirSpan *span, SmokeTally *tally)
 {
     const f32 *pressed = smoke->pressed;
     const AirGrid *grid = &smoke->grid;
-    const i32 top[3] = {span->x1, span->y1, span->z1};
     for (u32 c = 0; c < grid->dims; c++) {
-        if (top[c] >= grid->n[c]) {
-            continue;
-        }
-        i32 low[3] = {span->x0, span->y0, span->z0};
-        i32 high[3] = {i32_min(span->x1, grid->n[0]), span->y1, span->z1};
-        low[c] = top[c];
-        high[c] = top[c] + 1;
         i32 step = smoke_stride(grid, c);
-        for (i32 z = low[2]; z < high[2]; z++) {
-            for (i32 y = low[1]; y < high[1]; y++) {
-                for (i32 x = low[0]; x < high[0]; x++) {
-                    if (x % AIR_BRICK == 0 && air_is_awake(grid, x, y, z)) {
-                        x += AIR_BRICK - 1;
-                        continue;
-                    }
-                    i32 at = air_at(grid, x, y, z);
-                    f32 value = smoke->velocity[c][at] - (pressed[at] - pressed[at - step]);
-                    smoke->velocity[c][at] = f32_clamp(value, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
-                }
+        AirRim rim;
+        for (bool more = air_rim_first(grid, span, c, &rim); more;
+             more = air_rim_next(grid, &rim)) {
+            for (i32 i = 0; i < rim.floats; i++) {
+                i32 at = rim.at + i;
+                f32 before = smoke->velocity[c][at];
+                f32 value = before - (pressed[at] - pressed[at - step]);
+                smoke->velocity[c][at] = f32_clamp(value, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
+                tally->within[c] += (f64)before;
             }
         }
     }
 }
 
-static void subtract_span(void *context, const AirSpan *span, u32 index)
+/* Returns the greatest speed. */
+SIMD_INLINE f32 subtract_rows(Smoke *smoke, const AirSpan *span, bool deep)
 {
-    Smoke *smoke = (Smoke *)context;
     const AirGrid *grid = &smoke->grid;
     const f32x8 limit = f32x8_set(SMOKE_SPEED_MAX);
+    const u32 dims = deep ? 3 : 2;
     f32x8 most = f32x8_set(0.0f);
     i32x8 numbers = {0, 1, 2, 3, 4, 5, 6, 7};
     for (i32 z = span->z0; z < span->z1; z++) {
@@ -52,7 +43,7 @@ static void subtract_span(void *context, const AirSpan *span, u32 index)
                 const f32 *p = smoke->pressed + at;
                 f32x8 here = f32x8_load(p);
                 i32x8 inside = numbers < (i32x8){left, left, left, left, left, left, left, left};
-                for (u32 c = 0; c < grid->dims; c++) {
+                for (u32 c = 0; c < dims; c++) {
                     f32 *v = smoke->velocity[c] + at;
                     f32x8 value = f32x8_load(v) - (here - air_load(p - smoke_stride(grid, c)));
                     value = f32x8_max(f32x8_min(value, limit), -limit);
@@ -62,12 +53,20 @@ static void subtract_span(void *context, const AirSpan *span, u32 index)
             }
         }
     }
-    subtract_rim(smoke, span);
     f32 greatest = 0.0f;
     for (u32 l = 0; l < SIMD_LANES; l++) {
         greatest = f32_max(greatest, most[l]);
     }
-    smoke->most[index] = greatest;
+    return greatest;
+}
+
+static void subtract_span(void *context, const AirSpan *span, u32 index)
+{
+    Smoke *smoke = (Smoke *)context;
+    bool deep = smoke->grid.dims == 3;
+    smoke->most[index] =
+        deep ? subtract_rows(smoke, span, true) : subtract_rows(smoke, span, false);
+    subtract_rim(smoke, span, &smoke->tallies[index]);
 }
 
 /* The high faces of an axis lie beyond its cells. */
@@ -108,40 +107,56 @@ static void subtract(Smoke *smoke)
     }
 }
 
-/* b = growth − divergence, less what the pressure of the last tick takes of it already;
- * pressure.sums: the square of it with that. */
-static void source_span(void *context, const AirSpan *span, u32 index)
+/* The rows of a span; `deep` by constant, so that loops over components are unrolled. */
+SIMD_INLINE void source_rows(Smoke *smoke, const AirSpan *span, u32 index, bool deep)
 {
-    Smoke *smoke = (Smoke *)context;
     const AirGrid *grid = &smoke->grid;
     const PressureLevel *top = &smoke->pressure.level[0];
-    const f32x8 zero = f32x8_set(0.0f);
+    const f32x8 zero = f32x8_set(0.0f), most = f32x8_set(deep ? 6.0f : 4.0f);
+    const u32 dims = deep ? 3 : 2;
     f32x8 sum = zero;
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
             const f32 *diagonal = top->diagonal[air_pressure_row(grid, y, z)];
+            f32x8 rows[3] = {zero, zero, zero};
             for (i32 x = span->x0; x < span->x1; x += SIMD_LANES) {
                 i32 at = air_at(grid, x, y, z);
                 f32x8 b = zero;
-                for (u32 c = 0; c < grid->dims; c++) {
+                for (u32 c = 0; c < dims; c++) {
                     const f32 *v = smoke->velocity[c] + at;
-                    b += f32x8_load(v) - air_load(v + smoke_stride(grid, c));
+                    f32x8 here = f32x8_load(v);
+                    rows[c] += smoke_inner(grid, c, x, here);
+                    b += here - air_load(v + smoke_stride(grid, c));
                 }
                 if (smoke->burns) {
                     b += f32x8_load(smoke->growth + at);
                 }
                 f32x8 d = f32x8_load(diagonal + x), kept = f32x8_load(smoke->pressed + at);
                 const f32 *p = smoke->pressed + at;
-                f32x8 near = air_pressure_near(p, grid->row, grid->slab, grid->dims == 3);
-                f32x8 most = f32x8_set(2.0f * (f32)grid->dims);
+                f32x8 near = air_pressure_near(p, grid->row, grid->slab, deep);
                 b = f32x8_and(d > zero, b);
                 sum += b * b;
                 b -= f32x8_and(d > zero, most * kept - near);
                 f32x8_store(top->b + at, b);
             }
+            for (u32 c = 0; c < dims; c++) {
+                smoke_tally_row(grid, c, y, z, rows[c], smoke->tallies[index].within);
+            }
         }
     }
     smoke->pressure.sums[index] = (f64)air_sum8(sum);
+}
+
+/* b = growth − divergence, less what the pressure of the last tick takes of it already;
+ * pressure.sums: the square of it with that. Tallies velocities before pressure. */
+static void source_span(void *context, const AirSpan *span, u32 index)
+{
+    Smoke *smoke = (Smoke *)context;
+    if (smoke->grid.dims == 3) {
+        source_rows(smoke, span, index, true);
+    } else {
+        source_rows(smoke, span, index, false);
+    }
 }
 
 void smoke_project(Smoke *smoke)

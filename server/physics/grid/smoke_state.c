@@ -108,11 +108,13 @@ void smoke_serialize(Smoke *smoke, State *state)
         }
     }
     serialize_drags(smoke, state);
+    state_bytes(state, &smoke->account, sizeof smoke->account);
+    state_bytes(state, &smoke->taken, sizeof smoke->taken);
     if (state->mode != STATE_LOAD) {
         return;
     }
     bool good = are_within(numbers, 2, 4.0f * SMOKE_SPEED_MAX) && numbers[0] >= 0.0f && burns <= 1;
-    state->failed = state->failed || !good;
+    state->failed = state->failed || !good || !smoke_account_is_sound(smoke);
     if (state->failed) {
         smoke_clear(smoke);
         return;

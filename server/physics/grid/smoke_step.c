@@ -53,8 +53,9 @@ static void feed_cell(Smoke *smoke, const SmokeSource *source, i32 x, i32 y, i32
         *warm = f32_min(*warm + source->heat * s, source->warmest);
     }
     for (u32 c = 0; c < grid->dims && share > 0.0f; c++) {
-        f32 *v = &smoke->velocity[c][at];
+        f32 *v = &smoke->velocity[c][at], before = *v;
         *v += share * (wind[c] - *v);
+        smoke->account.given[c] += (f64)*v - (f64)before;
     }
 }
 
@@ -139,25 +140,61 @@ static void wake_sides(Smoke *smoke)
     }
 }
 
-/* What falls asleep is emptied: what there was is below the limits of quiet. */
+static void clear_cells(const AirGrid *grid, f32 *cells, const i32 low[3], const i32 high[3])
+{
+    for (i32 z = low[2]; z < high[2]; z++) {
+        for (i32 y = low[1]; y < high[1]; y++) {
+            memset(cells + air_at(grid, low[0], y, z), 0, (size_t)(high[0] - low[0]) * sizeof(f32));
+        }
+    }
+}
+
+/* Cells of a brick; along x all lanes of its vectors. */
+static void brick_cells(const AirGrid *grid, const i32 brick[3], i32 low[3], i32 high[3])
+{
+    for (u32 a = 0; a < 3; a++) {
+        low[a] = brick[a] * AIR_BRICK;
+        high[a] = a == 0 ? low[a] + AIR_BRICK : i32_min(low[a] + AIR_BRICK, grid->n[a]);
+    }
+}
+
+/* The next brick along an axis, around a periodic side: 0: none, 1: asleep, 2: awake. */
+static u32 next_brick(const AirGrid *grid, const i32 brick[3], u32 axis, i32 by)
+{
+    i32 at[3] = {brick[0], brick[1], brick[2]}, n = grid->bricks[axis];
+    at[axis] += by;
+    if (at[axis] < 0 || at[axis] >= n) {
+        if (grid->sides[2 * axis] != AIR_PERIODIC) {
+            return 0;
+        }
+        at[axis] = (at[axis] + n) % n;
+    }
+    return 1 + grid->awake[(at[2] * grid->bricks[1] + at[1]) * grid->bricks[0] + at[0]];
+}
+
+/* What falls asleep is emptied: what there was is below the limits of quiet. Faces towards awake
+ * bricks below stay: pressure there goes on to move them. */
 static void empty_brick(Smoke *smoke, const i32 brick[3])
 {
     const AirGrid *grid = &smoke->grid;
-    f32 *all[SMOKE_FIELDS + 5] = {smoke->pressed, smoke->growth};
-    u32 count = 2;
+    i32 low[3], high[3];
+    brick_cells(grid, brick, low, high);
+    clear_cells(grid, smoke->pressed, low, high);
+    clear_cells(grid, smoke->growth, low, high);
     for (u32 f = 0; f < SMOKE_FIELDS; f++) {
-        all[count++] = smoke->field[f];
+        clear_cells(grid, smoke->field[f], low, high);
     }
     for (u32 c = 0; c < grid->dims; c++) {
-        all[count++] = smoke->velocity[c];
-    }
-    for (i32 z = brick[2] * AIR_BRICK; z < i32_min((brick[2] + 1) * AIR_BRICK, grid->n[2]); z++) {
-        for (i32 y = brick[1] * AIR_BRICK; y < i32_min((brick[1] + 1) * AIR_BRICK, grid->n[1]);
-             y++) {
-            for (u32 k = 0; k < count; k++) {
-                memset(all[k] + air_at(grid, brick[0] * AIR_BRICK, y, z), 0,
-                       AIR_BRICK * sizeof(f32));
-            }
+        i32 from[3] = {low[0], low[1], low[2]}, end[3] = {high[0], high[1], high[2]};
+        from[c] += next_brick(grid, brick, c, -1) == 2;
+        clear_cells(grid, smoke->velocity[c], from, end);
+        u32 above = next_brick(grid, brick, c, 1);
+        if (above < 2) { /* faces above, which are nobody else's now */
+            from[c] =
+                above == 1 && brick[c] + 1 == grid->bricks[c] ? 0 : i32_min(end[c], grid->n[c]);
+            end[c] = from[c] + 1;
+            clear_cells(grid, smoke->velocity[c], from, end);
+            clear_cells(grid, smoke->next[c], from, end);
         }
     }
 }
@@ -172,13 +209,24 @@ static void empty_scratch(Smoke *smoke, const i32 brick[3])
     for (u32 c = 0; c < grid->dims; c++) {
         all[count++] = smoke->next[c];
     }
-    for (i32 z = brick[2] * AIR_BRICK; z < i32_min((brick[2] + 1) * AIR_BRICK, grid->n[2]); z++) {
-        for (i32 y = brick[1] * AIR_BRICK; y < i32_min((brick[1] + 1) * AIR_BRICK, grid->n[1]);
-             y++) {
-            for (u32 k = 0; k < count; k++) {
-                memset(all[k] + air_at(grid, brick[0] * AIR_BRICK, y, z), 0,
-                       AIR_BRICK * sizeof(f32));
-            }
+    i32 low[3], high[3];
+    brick_cells(grid, brick, low, high);
+    for (u32 k = 0; k < count; k++) {
+        clear_cells(grid, all[k], low, high);
+    }
+}
+
+/* Of all bricks: 1: woke, 2: fell asleep. */
+static void empty_changed(Smoke *smoke, const u8 *changes)
+{
+    const i32 *n = smoke->grid.bricks;
+    for (i32 b = 0; b < n[0] * n[1] * n[2]; b++) {
+        const i32 at[3] = {b % n[0], b / n[0] % n[1], b / n[0] / n[1]};
+        if (changes[b] != 0) {
+            empty_scratch(smoke, at);
+        }
+        if (changes[b] == 2) {
+            empty_brick(smoke, at);
         }
     }
 }
@@ -211,22 +259,15 @@ static void settle(Smoke *smoke)
     }
     air_bricks_spread(grid, smoke->busy);
     bool changed = false, fell = false;
-    const u8 *busy = smoke->busy;
-    u8 *awake = grid->awake;
-    for (i32 z = 0; z < grid->bricks[2]; z++) {
-        for (i32 y = 0; y < grid->bricks[1]; y++) {
-            for (i32 x = 0; x < grid->bricks[0]; x++, awake++) {
-                const i32 at[3] = {x, y, z};
-                u8 now = *busy++ != 0;
-                if (now != *awake) {
-                    changed = true;
-                    fell = fell || !now;
-                    empty_brick(smoke, at);
-                    empty_scratch(smoke, at);
-                    *awake = now;
-                }
-            }
-        }
+    for (u32 b = 0; b < air_grid_bricks(grid); b++) {
+        u8 now = smoke->busy[b] != 0, before = grid->awake[b];
+        grid->awake[b] = now;
+        smoke->busy[b] = now == before ? 0 : now ? 1 : 2;
+        changed = changed || now != before;
+        fell = fell || now < before;
+    }
+    if (changed) {
+        empty_changed(smoke, smoke->busy);
     }
     /* What fell asleep leaves ghosts behind, and fast air comes from far away. */
     air_grid_fill_all(&smoke->grid, fell || is_fast(smoke));
@@ -267,9 +308,12 @@ void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u3
         smoke->speed = smoke->residual = 0.0f;
         smoke->iterations = smoke->drag_count = 0;
         smoke->last_s = s;
+        smoke_tally_begin(smoke);
+        smoke_tally_end(smoke);
         return;
     }
     rescale(smoke);
+    smoke_tally_begin(smoke);
     for (u32 i = 0; i < smoke->source_count; i++) {
         feed(smoke, &smoke->sources[i]);
     }
@@ -289,6 +333,7 @@ void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u3
     }
     smoke_obstacles(smoke);
     smoke_project(smoke);
+    smoke_tally_end(smoke);
     smoke_carry_fields(smoke);
     smoke->colliders = NULL;
     smoke->collider_count = 0;

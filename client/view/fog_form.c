@@ -117,6 +117,8 @@ static void fill_densities(FogForm *form, const ShownGrid *shown, const Appearan
                 FogSum sum = sum_of(shown, from, step);
                 f32 thick = extinction_of(appearance, voxel_m, sum.held * per_voxels);
                 f32 heat = at_most_one(sum.heat / sum.weight);
+                /* Colours are mixed by what there is of them, light of flames is not. */
+                f32 weight = appearance->glow > 0.0f ? 1.0f : thick / form->extinction;
                 form->thickness[i] = thick;
                 form->densest = f32_max(form->densest, thick / form->extinction);
                 if (appearance->glow > 0.0f) {
@@ -127,7 +129,7 @@ static void fill_densities(FogForm *form, const ShownGrid *shown, const Appearan
                     bounds_add(form, (const u32[3]){x, y, z});
                 }
                 form->texels[i] = (FogTexel){.extinction = to_texel(thick / form->extinction),
-                                             .heat = to_texel(heat)};
+                                             .heat = to_texel(weight * heat)};
             }
         }
     }

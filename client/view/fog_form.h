@@ -10,7 +10,7 @@
 
 typedef struct FogTexel {
     u16 extinction; /* 65535: FogForm.extinction */
-    u16 heat;       /* of channel 1, mean weighted by density */
+    u16 heat;       /* of channel 1, mean weighted by density; without glow times extinction */
     u16 light;      /* share of the sun's light that arrives */
     u16 reserved;
 } FogTexel;

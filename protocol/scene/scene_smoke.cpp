@@ -115,7 +115,11 @@ bool Builder::smoke(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out)
     }
     default_appearance(&out->appearance, APPEARANCE_SMOKE);
     memcpy(out->appearance.color, grey, sizeof grey);
-    if (!color(at, "color", in->color(), out->appearance.color)) {
+    if (out->dyed && out->hottest > 0.0f) {
+        return fail(at, "dyed", "with hottest; give one of them");
+    }
+    if (!color(at, "color", in->color(), out->appearance.color) ||
+        !color(at, "color2", in->color2(), out->appearance.color2)) {
         return false;
     }
     if (!number(at, "clear", in->clear(), 0.0f, 1000.0f, &out->appearance.clear_m)) {

@@ -49,7 +49,7 @@ static u32 cells_of(const SceneSmoke *scene)
 
 static u32 channels_of(const SceneSmoke *scene)
 {
-    return scene->hottest > 0.0f ? 2 : 1;
+    return scene->hottest > 0.0f || scene->dyed ? 2 : 1;
 }
 
 static u64 estimate(const Scene *scene)
@@ -203,6 +203,7 @@ static SmokeSource source_of_hand(const MatterSmoke *m, SmokeHand *hand)
     return (SmokeSource){.position = hand->place,
                          .radius = hand_cells * scene->spacing,
                          .smoke = hand_smoke * scene->thickest,
+                         .dye = 1.0f,
                          .warmest = 5000.0f,
                          .velocity = velocity,
                          .blow = hand_blow};
@@ -299,6 +300,15 @@ static void write_row(u8 *codes, const f32 *row, u32 count, u32 channels, f32 sc
     }
 }
 
+/* The share of the second colour where smoke is seen. */
+static void write_dye(u8 *codes, const f32 *smoke, const f32 *dye, u32 count)
+{
+    for (u32 x = 0; x < count; x++) {
+        f32 share = codes[2 * x] > 0 ? dye[x] / smoke[x] : 0.0f;
+        codes[2 * x + 1] = (u8)f32_clamp(share * 255.0f + 0.5f, 0.0f, 255.0f);
+    }
+}
+
 static void write_all(const Matter *matter, Frame *frame)
 {
     const MatterSmoke *m = smoke_of_const(matter);
@@ -314,7 +324,10 @@ static void write_all(const Matter *matter, Frame *frame)
                 u8 *to = codes + (size_t)(z * scene->cells[1] + y) * nx * channels;
                 write_row(to, smoke_row(m->grids[i], SMOKE_SMOKE, y, z), nx, channels,
                           255.0f / scene->thickest);
-                if (channels == 2) {
+                if (scene->dyed) {
+                    write_dye(to, smoke_row(m->grids[i], SMOKE_SMOKE, y, z),
+                              smoke_row(m->grids[i], SMOKE_DYE, y, z), nx);
+                } else if (channels == 2) {
                     write_row(to + 1, smoke_row(m->grids[i], SMOKE_TEMPERATURE, y, z), nx, channels,
                               255.0f / scene->hottest);
                 }

@@ -138,12 +138,12 @@ static u64 lay_out(Smoke *smoke, u8 *at)
     smoke->ahead = take(at, &used, grid->floats);
     smoke->growth = take(at, &used, grid->floats);
     smoke->coupled = smoke->def.wind ? take(at, &used, grid->floats) : NULL;
-    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+    for (u32 f = 0; f < smoke_fields(smoke); f++) {
         smoke->field[f] = take(at, &used, grid->floats);
     }
     u32 bricks = air_grid_bricks(grid);
     smoke->busy = (u8 *)take(at, &used, bricks / 4 + 1);
-    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+    for (u32 f = 0; f < smoke_fields(smoke); f++) {
         smoke->full[f] = (u8 *)take(at, &used, bricks / 4 + 1);
     }
     smoke->most = take(at, &used, bricks);
@@ -207,7 +207,7 @@ void smoke_clear(Smoke *smoke)
         memset(smoke->velocity[a], 0, bytes);
         memset(smoke->next[a], 0, bytes);
     }
-    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+    for (u32 f = 0; f < smoke_fields(smoke); f++) {
         memset(smoke->field[f], 0, bytes);
     }
     memset(smoke->ahead, 0, bytes);

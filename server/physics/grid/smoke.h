@@ -112,9 +112,10 @@ typedef enum SmokeField {
     SMOKE_SMOKE,       /* kg/m³ */
     SMOKE_TEMPERATURE, /* K above the air around */
     SMOKE_FUEL,        /* kg/m³ */
+    SMOKE_DYE,         /* kg/m³, of the smoke that has the second colour; only if def.dyed */
     SMOKE_FIELDS
 } SmokeField;
-/* Row of cells [cells[0]] at y, z. */
+/* Row of cells [cells[0]] at y, z, of a field that there is. */
 const f32 *smoke_row(const Smoke *smoke, SmokeField field, u32 y, u32 z);
 /* Sets a cell, or the velocity at the low face of a cell; for scenes and tests. Wakes it. */
 void smoke_set(Smoke *smoke, SmokeField field, u32 x, u32 y, u32 z, f32 value);

@@ -257,13 +257,19 @@ static void flow(Smoke *smoke, SmokeField number)
 
 void smoke_carry_fields(Smoke *smoke)
 {
-    u32 fields = smoke->burns ? SMOKE_FIELDS : SMOKE_FUEL; /* which is the last */
+    u32 fields = smoke->burns ? SMOKE_DYE : SMOKE_FUEL; /* without dye */
+    bool drifts = smoke->def.options.drifts, dyed = smoke->def.dyed;
     u32 together = smoke->def.options.advection == SMOKE_MACCORMACK ? 1 : fields;
-    for (u32 f = 0; f < fields && smoke->def.options.drifts; f += together) {
+    for (u32 f = 0; f < fields && drifts; f += together) {
         drift(smoke, f, together);
     }
-    for (u32 f = 0; f < fields && !smoke->def.options.drifts; f++) {
+    for (u32 f = 0; f < fields && !drifts; f++) {
         flow(smoke, (SmokeField)f);
+    }
+    if (dyed && drifts) {
+        drift(smoke, SMOKE_DYE, 1);
+    } else if (dyed) {
+        flow(smoke, SMOKE_DYE);
     }
 }
 
@@ -310,6 +316,12 @@ static void burn_span(void *context, const AirSpan *span, u32 index)
                 smoke->full[SMOKE_SMOKE][brick] |= i32x8_any(dust != zero);
                 f32x8_store(smoke->field[SMOKE_TEMPERATURE] + at, warm);
                 f32x8_store(smoke->field[SMOKE_SMOKE] + at, f32x8_min(dust, fullest));
+                if (smoke->def.dyed) {
+                    f32x8 dye = f32x8_load(smoke->field[SMOKE_DYE] + at) * fainter;
+                    dye = f32x8_and(f32x8_abs(dye) > least, f32x8_min(dye, fullest));
+                    f32x8_store(smoke->field[SMOKE_DYE] + at, dye);
+                    smoke->full[SMOKE_DYE][brick] |= i32x8_any(dye != zero);
+                }
             }
         }
     }
@@ -317,11 +329,11 @@ static void burn_span(void *context, const AirSpan *span, u32 index)
 
 void smoke_burn(Smoke *smoke)
 {
-    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+    for (u32 f = 0; f < smoke_fields(smoke); f++) {
         memset(smoke->full[f], 0, air_grid_bricks(&smoke->grid));
     }
     air_each(&smoke->grid, smoke->jobs, burn_span, smoke);
-    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+    for (u32 f = 0; f < smoke_fields(smoke); f++) {
         air_bricks_spread(&smoke->grid, smoke->full[f]);
     }
 }

@@ -99,6 +99,10 @@ static inline u32 smoke_dims(const Smoke *smoke)
 {
     return smoke->grid.dims;
 }
+static inline u32 smoke_fields(const Smoke *smoke)
+{
+    return smoke->def.dyed ? SMOKE_FIELDS : SMOKE_DYE; /* which is the last */
+}
 static inline i32 smoke_stride(const AirGrid *grid, u32 axis)
 {
     return axis == 0 ? 1 : axis == 1 ? grid->row : grid->slab;

@@ -18,14 +18,14 @@ typedef struct Kept {
     i32 more[3]; /* faces beyond the cells */
 } Kept;
 
-static u32 kept_arrays(Smoke *smoke, Kept kept[8])
+static u32 kept_arrays(Smoke *smoke, Kept kept[9])
 {
     u32 count = 0;
     for (u32 c = 0; c < smoke->grid.dims; c++) {
         kept[count++] =
             (Kept){smoke->velocity[c], 2.0f * SMOKE_SPEED_MAX, {c == 0, c == 1, c == 2}};
     }
-    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+    for (u32 f = 0; f < smoke_fields(smoke); f++) {
         kept[count++] = (Kept){smoke->field[f], STATE_VALUE_MAX, {0, 0, 0}};
     }
     kept[count++] = (Kept){smoke->pressed, STATE_VALUE_MAX, {0, 0, 0}};
@@ -69,7 +69,7 @@ static void restore_ghosts(Smoke *smoke)
     for (u32 c = 0; c < smoke->grid.dims; c++) {
         smoke_sides(smoke, c, smoke->velocity[c], SMOKE_SIDES_KEPT);
     }
-    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+    for (u32 f = 0; f < smoke_fields(smoke); f++) {
         smoke_field_ghosts(smoke, smoke->field[f]);
     }
     air_ghosts(&smoke->grid, smoke->pressed, air_pressure_beyond);
@@ -100,7 +100,7 @@ void smoke_serialize(Smoke *smoke, State *state)
     state_bytes(state, numbers, sizeof numbers);
     state_bytes(state, &burns, sizeof burns);
     serialize_bricks(smoke, state);
-    Kept kept[8];
+    Kept kept[9];
     u32 count = kept_arrays(smoke, kept);
     for (u32 s = 0; s < smoke->grid.span_count && !state->failed; s++) {
         for (u32 k = 0; k < count; k++) {
@@ -139,7 +139,7 @@ const char *smoke_validate(const Smoke *smoke)
                         return "a velocity is out of range";
                     }
                 }
-                for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+                for (u32 f = 0; f < smoke_fields(smoke); f++) {
                     if (!are_within(smoke->field[f] + at, count, STATE_VALUE_MAX)) {
                         return "a cell's content is out of range";
                     }

@@ -48,6 +48,9 @@ static void feed_cell(Smoke *smoke, const SmokeSource *source, i32 x, i32 y, i32
     const f32 wind[3] = {source->velocity.x, source->velocity.y, source->velocity.z};
     smoke->field[SMOKE_SMOKE][at] += source->smoke * s;
     smoke->field[SMOKE_FUEL][at] += source->fuel * s;
+    if (smoke->def.dyed) {
+        smoke->field[SMOKE_DYE][at] += source->dye * source->smoke * s;
+    }
     f32 *warm = &smoke->field[SMOKE_TEMPERATURE][at];
     if (*warm < source->warmest) {
         *warm = f32_min(*warm + source->heat * s, source->warmest);
@@ -181,7 +184,7 @@ static void empty_brick(Smoke *smoke, const i32 brick[3])
     brick_cells(grid, brick, low, high);
     clear_cells(grid, smoke->pressed, low, high);
     clear_cells(grid, smoke->growth, low, high);
-    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+    for (u32 f = 0; f < smoke_fields(smoke); f++) {
         clear_cells(grid, smoke->field[f], low, high);
     }
     for (u32 c = 0; c < grid->dims; c++) {
@@ -318,7 +321,7 @@ void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u3
         feed(smoke, &smoke->sources[i]);
     }
     smoke_burn(smoke);
-    for (u32 f = 0; f < SMOKE_FIELDS; f++) {
+    for (u32 f = 0; f < smoke_fields(smoke); f++) {
         smoke_field_ghosts(smoke, smoke->field[f]);
     }
     for (u32 c = 0; c < smoke->grid.dims; c++) {

@@ -93,6 +93,7 @@ static void bad_scenes_are_refused_by_place(void **state)
         {"\"name\":\"s\",\"cells\":[8,8,100000]", "smokes[0].cells: 100000 along z"},
         {"\"name\":\"s\",\"cells\":[1024,1024,1024]", "smokes[0].cells: 1073741824 cells"},
         {"\"name\":\"s\",\"cells\":[8,8],\"spacing\":0", "smokes[0].spacing"},
+        {"\"name\":\"s\",\"cells\":[8,8],\"dyed\":true,\"hottest\":500", "smokes[0].dyed"},
         {"\"name\":\"s\",\"cells\":[8,8],\"spacing\":1e9", "smokes[0].spacing"},
         {"\"name\":\"s\",\"cells\":[8,8],\"sides\":[{\"kind\":\"periodic\"}]",
          "smokes[0].sides: one side of x is periodic"},

@@ -242,7 +242,7 @@ static void test_storm(void **state)
     };
     Connection *clients[CLIENTS];
     JoinRig rig;
-    Scene *scene = scene_of("everything");
+    Scene *scene = scene_of(LARGE_SHARE > 1 ? "playground" : "everything");
     NetsimOptions line = {.seed = 3, .delay_ms = 15.0, .loss = 0.02};
     Input reset = {.kind = INPUT_RESET, .user = 9, .rotation = quat_identity()};
     join_rig_start(&rig, scene, NULL, 0);

@@ -37,7 +37,7 @@ void encoder_add(Encoder *encoder, const EncoderJob *job);
 /* Begins the batch, if there is one. The thread reads the cache at first: it must not change until
  * encoder_wait_copied. Without memory for a copy nothing is built, as if it were lost. */
 void encoder_start(Encoder *encoder, const ChunkCache *cache, const History *history);
-/* Waits until the thread no longer reads the cache: a tenth of a millisecond after the start. */
+/* Waits until the thread no longer reads the cache. */
 void encoder_wait_copied(Encoder *encoder);
 /* The jobs of a batch that is done, until encoder_taken; NULL: none is. */
 EncoderJob *encoder_take(Encoder *encoder, u32 *count);

@@ -311,17 +311,25 @@ static void momentum_of(World *world, f64 sum[3])
     memcpy(sum, sums.momentum, sizeof sums.momentum);
 }
 
+/* The world of a scene, which it borrows; ends the program where the text is wrong. */
+static World *world_of(const char *json, Scene **scene)
+{
+    ErrorText error = {.text = ""};
+    *scene = scene_parse(json, strlen(json), "t.json", &error);
+    World *world = *scene != NULL ? world_create(*scene, NULL, &error) : NULL;
+    if (world == NULL) {
+        fprintf(stderr, "truth: %s\n%s\n", error.text, json);
+        exit(EXIT_FAILURE);
+    }
+    return world;
+}
+
 /* Change of the momentum of all in a periodic room, of the most that anything moves with. What is
  * exchanged is exact (test_smoke_air.c), and transport keeps the sum. */
 static f64 exchange(const char *json, f64 scale)
 {
-    ErrorText error = {.text = ""};
-    Scene *scene = scene_parse(json, strlen(json), "t.json", &error);
-    World *world = scene != NULL ? world_create(scene, NULL, &error) : NULL;
-    if (world == NULL) {
-        fprintf(stderr, "truth: %s\n", error.text);
-        exit(EXIT_FAILURE);
-    }
+    Scene *scene;
+    World *world = world_of(json, &scene);
     f64 first[3] = {0}, worst = 0.0;
     for (u32 t = 0; t <= 20; t++) {
         f64 now[3];
@@ -478,13 +486,7 @@ static World *any_room(TruthCase *c, Scene **scene, f64 *scale)
            0.15 * size, speed, 0.5 * speed);
     any_sides(c, json, dims, cells, 0.3 * speed);
     append(json, "}]}");
-    ErrorText error = {.text = ""};
-    *scene = scene_parse(json, strlen(json), "t.json", &error);
-    World *world = *scene != NULL ? world_create(*scene, NULL, &error) : NULL;
-    if (world == NULL) {
-        fprintf(stderr, "truth: %s\n%s\n", error.text, json);
-        exit(EXIT_FAILURE);
-    }
+    World *world = world_of(json, scene);
     *scale = speed * (mass + 1.2 * size * size * deep);
     return world;
 }
@@ -612,14 +614,7 @@ static World *abused_world(TruthCase *c, u32 *rate, Scene **scene)
     abuse_sides(c, json, flat ? 2 : 3, cells);
     abuse_sources(c, json, long_m);
     append(json, "}]}");
-    ErrorText error = {.text = ""};
-    *scene = scene_parse(json, strlen(json), "t.json", &error);
-    World *world = *scene != NULL ? world_create(*scene, NULL, &error) : NULL;
-    if (world == NULL) {
-        fprintf(stderr, "truth: %s\n%s\n", error.text, json);
-        exit(EXIT_FAILURE);
-    }
-    return world;
+    return world_of(json, scene);
 }
 
 /* Whether everything is finite and within its limits. */

@@ -234,6 +234,51 @@ static void momentum_is_exchanged(void **state)
     finish(&r);
 }
 
+/* From an inlet to an open side what the probes say adds up on each axis, in newtons at
+ * any rate: what the air loses is what the sides take and what flows out. */
+static void probes_weigh_the_sides(void **state)
+{
+    PL_UNUSED(state);
+    static const u32 rates[] = {30, 60, 144};
+    static const f64 spacings[] = {0.03, 0.05, 0.2}, speeds[] = {0.2, 1.0, 4.0};
+    for (u32 i = 0; i < 27; i++) {
+        char json[2048], axes[3] = "xyz";
+        u32 rate = rates[i % 3];
+        f64 spacing = spacings[i / 3 % 3], speed = speeds[i / 9], before[3], pressed = 0.0;
+        int used = snprintf(json, sizeof json,
+                            HEAD "\"tick_rate\":%u,\"smokes\":[{" GRID ",\"spacing\":%g,"
+                                 "\"awake\":true,\"viscosity\":%g,\"sides\":[{\"velocity\":"
+                                 "[%g,0,0]},{\"kind\":\"open\"}],\"sources\":[]}],\"probes\":[",
+                            rate, spacing, i % 2 == 0 ? 0.0 : 0.01, speed);
+        for (u32 k = 0; k < 5 * 3; k++) {
+            static const char *const kinds[] = {"momentum", "force", "flow", "low", "high"};
+            used +=
+                snprintf(json + used, sizeof json - (size_t)used,
+                         "%s{\"name\":\"%s_%c\",\"kind\":\"smoke.%s_%c\",\"of\":\"s\"}",
+                         k > 0 ? "," : "", kinds[k / 3], axes[k % 3], kinds[k / 3], axes[k % 3]);
+        }
+        snprintf(json + used, sizeof json - (size_t)used, "]}");
+        Rig r = rig(json);
+        f64 mass = 1.2 * pow(16.0 * spacing, 3.0);
+        for (u32 t = 0; t < 20; t++) {
+            for (u32 a = 0; a < 3; a++) {
+                char momentum[] = {'m', 'o', 'm', 'e', 'n', 't', 'u', 'm', '_', axes[a], 0};
+                char force[] = {'f', 'o', 'r', 'c', 'e', '_', axes[a], 0};
+                char flow[] = {'f', 'l', 'o', 'w', '_', axes[a], 0};
+                f64 now = probe(&r, momentum), lost = (probe(&r, force) + probe(&r, flow)) / rate;
+                assert_true(t == 0 || fabs(now - before[a] + lost) < 1e-5 * mass * speed);
+                before[a] = now;
+            }
+            pressed = fmax(pressed, fabs(probe(&r, "high_y")));
+            /* Both walls push alike, apart: the room is symmetric. */
+            assert_true(fabs(probe(&r, "low_y") + probe(&r, "high_y")) <=
+                        1e-2 * pressed + 1e-5 * mass * speed * rate);
+            ticks(&r, 1);
+        }
+        finish(&r);
+    }
+}
+
 /* A sleeping ball in a draught keeps no speed that it does not move with, so that it can be saved;
  * a wind that would move it wakes it. */
 static void sleeping_things_gain_no_speed(void **state)
@@ -265,6 +310,7 @@ int main(void)
         cmocka_unit_test(saved_worlds_go_on_alike),
         cmocka_unit_test(absurd_input_stays_bounded),
         cmocka_unit_test(momentum_is_exchanged),
+        cmocka_unit_test(probes_weigh_the_sides),
         cmocka_unit_test(sleeping_things_gain_no_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

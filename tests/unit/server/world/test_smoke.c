@@ -244,7 +244,7 @@ static void probes_weigh_the_sides(void **state)
     for (u32 i = 0; i < 27; i++) {
         char json[2048], axes[3] = "xyz";
         u32 rate = rates[i % 3];
-        f64 spacing = spacings[i / 3 % 3], speed = speeds[i / 9], before[3], pressed = 0.0;
+        f64 spacing = spacings[i / 3 % 3], speed = speeds[i / 9], before[3] = {0}, pressed = 0.0;
         int used = snprintf(json, sizeof json,
                             HEAD "\"tick_rate\":%u,\"smokes\":[{" GRID ",\"spacing\":%g,"
                                  "\"awake\":true,\"viscosity\":%g,\"sides\":[{\"velocity\":"

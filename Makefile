@@ -11,6 +11,7 @@
 #   make check-deploy              deploy/ with the tools of operators (installs them)
 #   make check-export              exports and films with gltf-validator, @mcap/core and ffmpeg (installs them)
 #   make lint    formatting, static analysis, include directions
+#   make map     what each file is for; ROOM=server/host: those of one folder
 #   make compile_commands.json     the flags of every file, for editors
 #   make deb, image   packages for Debian and a container image, in build/deb and build/image
 #   make check-deb    installs and removes the packages in a bare system
@@ -344,4 +345,6 @@ compile_commands.json: $(GENERATED) FORCE
 FORCE:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
-.PHONY: FORCE help check check-deploy check-export deb deb-tree check-deb image install-dev docs golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs soak lint format install clean
+map:
+	@python3 tests/tidy/map.py $(ROOM)
+.PHONY: FORCE help map check check-deploy check-export deb deb-tree check-deb image install-dev docs golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs soak lint format install clean

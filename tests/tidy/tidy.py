@@ -9,7 +9,8 @@ past LINES_MAX without a reason (LONG_FILES), no function beyond PARAMETERS_MAX 
 (MANY_PARAMETERS); files that comments, Makefile and documents name exist (check_names); no two
 files define a type of one name (check_types); private headers are used at home alone
 (check_private); server/ and protocol/ state what they rely on (check_density); no identifier of a
-program uses a word that the glossary of ARCHITECTURE.md replaced (check_words).
+program uses a word that the glossary of ARCHITECTURE.md replaced (check_words); the README of a
+room is short (check_readme).
 usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
 """
 import fnmatch
@@ -20,6 +21,8 @@ import sys
 LINES_MAX = 900
 COLUMNS_MAX = 100
 PARAMETERS_MAX = 7
+README_LINES_MAX = 10  # without the title and empty lines, in:
+ROOMS_WITH_README = ("shared/", "protocol/", "server/", "client/")
 CHECKS_MIN = 5  # a thousand lines, in:
 CHECKED = ("server/", "protocol/")
 CHECK = re.compile(r"\bCHECK(?:_ITEM)?\(")
@@ -445,6 +448,17 @@ def check_density(texts):
     return found
 
 
+def check_readme(path, text):
+    """A room's README says what belongs there and where to start; `make map` lists its files."""
+    if not path.endswith("/README.md") or not path.startswith(ROOMS_WITH_README):
+        return []
+    lines = [line for line in text.split("\n")[1:] if line]
+    if len(lines) > README_LINES_MAX:
+        return [(1, f"{len(lines)} lines, at most {README_LINES_MAX}: methods have pages of their "
+                    "own, and what a file is for stands on its top")]
+    return []
+
+
 def check_words(code):
     """Identifiers with words of OLD_WORDS as (line, text); tests may say what they like."""
     found = []
@@ -558,6 +572,10 @@ def self_test():
     found = check_names("shared/a.c", names, there, endings_of(there))
     if len(found) != 1 or "protocol/b.c" not in found[0][1]:
         sys.exit(f"tidy: self test: of {names!r} {found}")
+    ten = "# room\n\n" + "line\n\n" * README_LINES_MAX
+    if check_readme("server/a/README.md", ten) or not check_readme("server/README.md", ten + "x\n") \
+            or check_readme("deploy/README.md", ten + "x\n"):
+        sys.exit("tidy: self test: long READMEs")
     good = head + ('#include "shared/base/base.h"\nint run_time(int x); // the time (of day)\n'
                    "int f(int a, int b, int c, int d, int e, int g, void (*h)(int, int, int, int));\n")
     if check_file("client/hand/bots.c", good):
@@ -576,9 +594,11 @@ def main():
     for path in everything:
         if matches(path, HAVE_COMMENTS):
             with open(path, encoding="utf-8") as file:
-                for number, text in check_names(path, file.read(), everything, endings):
-                    print(f"{path}:{number}: {text}")
-                    count += 1
+                whole = file.read()
+            found = check_names(path, whole, everything, endings) + check_readme(path, whole)
+            for number, text in found:
+                print(f"{path}:{number}: {text}")
+                count += 1
     texts = {}
     for path in tracked:
         with open(path, encoding="utf-8") as file:

@@ -1,5 +1,6 @@
 /*
- * soft_internal.h: internals of the particle store. README.md describes the files of this folder.
+ * soft_internal.h: internals of the particle store. `make map ROOM=server/physics/soft` lists the
+ * files.
  * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_SOFT_INTERNAL_H

@@ -25,13 +25,17 @@ enum {
     PATH_POINTS_MAX = 256,
     JOINTS_MAX = 65536,
     PARTICLE_SYSTEMS_OF_SCENE_MAX = 256,
+    CLOTH_EDGE_MAX = 1024,
+    ROPE_POINTS_MAX = 65536,
 };
 
-/* Path of a kinematic body: point i at time (i / count) × period_s, cyclic. */
+/* Path of a kinematic body: the options of shared/rows/path.def. Cyclic; point i is reached at time
+ * (i / count) × period_s. */
 typedef struct ScenePath {
     Vec3 *points; /* [count] m, relative to the body's initial position; owned by the Scene */
     u32 count;    /* 0: none */
-    f32 period_s, phase;
+#define MEMBER(type, name) type name;
+#include "shared/rows/path.def"
 } ScenePath;
 
 /* The options of shared/rows/body.def, in SI units; mass_kg is > 0 for dynamic bodies, else 0. */
@@ -122,11 +126,11 @@ enum {
 /* Air on a grid: the options of shared/rows/smoke_grid.def and smoke.def. */
 typedef struct SceneSmoke {
     char name[NAME_BYTES_MAX];
-#define MEMBER(type, name) type name;
+#define MEMBER(type, name)          type name;
+#define MEMBERS(type, name, number) type name[number];
 #include "shared/rows/smoke_grid.def"
 #define MEMBER(type, name) type name;
 #include "shared/rows/smoke.def"
-    u32 dims, cells[3];
     SceneSmokeSide sides[6]; /* low x, high x, low y, ... */
     SceneSmokeSource sources[SCENE_SMOKE_SOURCES_MAX];
     u32 source_count;

@@ -80,13 +80,20 @@ bool Builder::motion(const JsonPath &at, const fb::Body *in, SceneBody *out)
     return path(path_at, in->path(), out);
 }
 
+bool Builder::path_options(const JsonPath &at, const fb::Path *in, ScenePath *out)
+{
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/path.def"
+    return good;
+}
+
 bool Builder::path(const JsonPath &at, const fb::Path *in, SceneBody *out)
 {
     std::vector<Vec3> way;
     ScenePath made = {};
     if (!points(at, "points", in->points(), 2, PATH_POINTS_MAX, &way) ||
-        !number(at, "period", in->period(), 0.1f, 1e5f, &made.period_s) ||
-        !number(at, "phase", in->phase(), 0.0f, 1.0f, &made.phase)) {
+        !path_options(at, in, &made)) {
         return false;
     }
     // Each path belongs to a body, so their number is bounded too.
@@ -165,18 +172,12 @@ bool Builder::body(const JsonPath &at, const fb::Body *in, SceneBody *out)
     return true;
 }
 
-bool Builder::repeat_layout(const JsonPath &at, const fb::Repeat *in, u32 counts[3], Vec3 *spacing)
+bool Builder::repeat_options(const JsonPath &at, const fb::Repeat *in, RepeatOptions *out)
 {
-    JsonPath here = {&at, "repeat", -1};
-    f32 steps[3], checked;
-    if (!uints(here, "count", in->count(), 3, 1, BODIES_MAX, counts) ||
-        !floats(here, "spacing", in->spacing(), {3, 3, -SIZE_MAX_M, SIZE_MAX_M}, steps) ||
-        !number(here, "stagger", in->stagger(), -SIZE_MAX_M, SIZE_MAX_M, &checked) ||
-        !number(here, "jitter", in->jitter(), 0.0f, 10.0f, &checked)) {
-        return false;
-    }
-    *spacing = vec3(steps[0], steps[1], steps[2]);
-    return true;
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/repeat.def"
+    return good;
 }
 
 // Copies along x or z in layer j.
@@ -191,18 +192,18 @@ bool Builder::repeat_count(const JsonPath &at, const fb::Repeat *in, u64 *copies
     if (in == nullptr) {
         return true;
     }
-    u32 n[3];
-    Vec3 spacing;
-    if (!repeat_layout(at, in, n, &spacing)) {
+    JsonPath here = {&at, "repeat", -1};
+    RepeatOptions grid = {};
+    if (!repeat_options(here, in, &grid)) {
         return false;
     }
+    const u32 *n = grid.count;
     u64 total = 0;
     for (u32 j = 0; j < n[1] && total <= BODIES_MAX; j++) {
-        u64 along_z = n[2] > 1 ? layer_count(n[2], j, in->stairs()) : 1;
-        total += layer_count(n[0], j, in->stairs()) * along_z;
+        u64 along_z = n[2] > 1 ? layer_count(n[2], j, grid.stairs) : 1;
+        total += layer_count(n[0], j, grid.stairs) * along_z;
     }
     if (total > BODIES_MAX) {
-        JsonPath here = {&at, "repeat", -1};
         return fail(here, "count", "more than %d copies; a world holds at most %d bodies",
                     BODIES_MAX, BODIES_MAX);
     }
@@ -226,17 +227,20 @@ bool Builder::add_body(const JsonPath &at, const SceneBody &given)
 
 bool Builder::copies(const JsonPath &at, const fb::Repeat *in, u32 step, std::vector<Copy> *out)
 {
-    u32 n[3], made = 0, first = (u32)bodies_.size();
-    Vec3 spacing;
-    if (!repeat_layout(at, in, n, &spacing)) {
+    u32 made = 0, first = (u32)bodies_.size();
+    JsonPath here = {&at, "repeat", -1};
+    RepeatOptions grid = {};
+    if (!repeat_options(here, in, &grid)) {
         return false;
     }
-    f32 jitter = in->jitter();
+    const u32 *n = grid.count;
+    Vec3 spacing = vec3(grid.spacing[0], grid.spacing[1], grid.spacing[2]);
+    f32 jitter = grid.jitter;
+    bool stairs = grid.stairs;
     for (u32 j = 0; j < n[1]; j++) {
-        bool stairs = in->stairs();
         u32 nx = layer_count(n[0], j, stairs);
         u32 nz = n[2] > 1 ? layer_count(n[2], j, stairs) : 1;
-        f32 x = (j % 2 == 1 ? in->stagger() : 0.0f) + (stairs ? 0.5f * spacing.x * (f32)j : 0.0f);
+        f32 x = (j % 2 == 1 ? grid.stagger : 0.0f) + (stairs ? 0.5f * spacing.x * (f32)j : 0.0f);
         f32 z = stairs && n[2] > 1 ? 0.5f * spacing.z * (f32)j : 0.0f;
         for (u32 k = 0; k < nz; k++) {
             for (u32 i = 0; i < nx; i++) {

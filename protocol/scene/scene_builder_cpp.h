@@ -10,8 +10,10 @@
 
 #include "protocol/scene/scene_build.h"
 #include "scene_generated.h"
+#include "shared/base/check.h"
 #include "shared/base/limits.h"
 #include "shared/base/text.h"
+#include "shared/mesh/mesh_shapes.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -19,6 +21,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -32,9 +35,7 @@ enum {
     SCENE_BYTES_MAX = MESSAGE_BYTES_MAX / 4 * 3,
     SCENE_TABLES_MAX = 200000,
     SCENE_DEPTH_MAX = 16,
-    CLOTH_EDGE_MAX = 1024,
     PINS_MAX = 65536,
-    ROPE_POINTS_MAX = 65536,
     STICKS_MAX = 1 << 18,
     // Total size of the lattices for tetrahedral fills of a scene.
     LATTICE_CELLS_MAX = 1 << 22,
@@ -57,7 +58,6 @@ enum {
     RAGDOLL_FAMILY_FIRST = 0x40000000,
 };
 
-constexpr f32 SIZE_MIN_M = 0.001f, SIZE_MAX_M = 1000.0f;
 constexpr f32 MASS_MIN_KG = 1e-6f, MASS_MAX_KG = 1e9f;
 
 // The location of a value in the scene, as a linked list on the stack: free unless an error occurs.
@@ -109,10 +109,98 @@ struct RagdollOptions {
 #include "shared/rows/ragdoll.def"
 };
 
+// The options of shared/rows/repeat.def.
+struct RepeatOptions {
+#define MEMBER(type, name)          type name;
+#define MEMBERS(type, name, number) type name[number];
+#include "shared/rows/repeat.def"
+};
+
+// The options of shared/rows/track.def.
+struct TrackOptions {
+#define MEMBER(type, name) type name;
+#include "shared/rows/track.def"
+};
+
+// Those of shared/rows/shape.def that are numbers.
+struct ShapeOptions {
+#define MEMBER(type, name)          type name;
+#define MEMBERS(type, name, number) type name[number];
+#include "shared/rows/shape.def"
+};
+
+// Those of shared/rows/soft_shape.def that are numbers.
+struct SoftShapeOptions {
+#define MEMBER(type, name)          type name;
+#define MEMBERS(type, name, number) type name[number];
+#include "shared/rows/soft_shape.def"
+};
+
+// The options of shared/rows/stick.def.
+struct StickOptions {
+#define MEMBER(type, name)          type name;
+#define MEMBERS(type, name, number) type name[number];
+#include "shared/rows/stick.def"
+};
+
+// The options of shared/rows/pin.def.
+struct PinOptions {
+#define MEMBER(type, name) type name;
+#include "shared/rows/pin.def"
+};
+
+// Whether an option is given, or left at its default.
+template <typename T> bool is_given(const T *value, f32)
+{
+    return value != nullptr;
+}
+template <typename T, std::enable_if_t<!std::is_pointer<T>::value, int> = 0>
+bool is_given(T number, f32 initial)
+{
+    return (f32)number != initial;
+}
+
+// The given fields of an object whose kind decides which it may have.
+class GivenFields
+{
+  public:
+    void add(const char *key, bool applies)
+    {
+        u32 i = 0;
+        while (i < count_ && strcmp(keys_[i], key) != 0) {
+            i++;
+        }
+        CHECK(i < PL_COUNT(keys_));
+        applies_[i] = i < count_ ? applies_[i] || applies : applies;
+        keys_[i] = key;
+        count_ = i < count_ ? count_ : i + 1;
+    }
+    // One that its kind does not have, or nullptr.
+    const char *foreign() const
+    {
+        for (u32 i = 0; i < count_; i++) {
+            if (!applies_[i]) {
+                return keys_[i];
+            }
+        }
+        return nullptr;
+    }
+
+  private:
+    const char *keys_[32];
+    bool applies_[32];
+    u32 count_ = 0;
+};
+
 // How many numbers there must be, and between what.
 struct FloatsMust {
     u32 count_min, count_max;
     f32 min, max;
+};
+
+struct UintsMust {
+    u32 count_min, count_max;
+    u32 min, max;
 };
 
 class Builder
@@ -138,11 +226,11 @@ class Builder
     // `names` [count] are indexed by number; those from `first` on are allowed.
     bool choice(const JsonPath &at, const char *field, u32 value, const char *const *names,
                 u32 first, u32 count);
+    bool wrong_count(const JsonPath &at, const char *field, u32 size, u32 min, u32 max);
     bool floats(const JsonPath &at, const char *field, const Floats *in, FloatsMust must, f32 *out);
     bool vector(const JsonPath &at, const char *field, const Floats *in, Vec3 absent, f32 extent,
                 Vec3 *out);
-    bool uints(const JsonPath &at, const char *field, const Uints *in, u32 count, u32 min, u32 max,
-               u32 *out);
+    bool uints(const JsonPath &at, const char *field, const Uints *in, UintsMust must, u32 *out);
     bool name(const JsonPath &at, const char *field, const flatbuffers::String *in, char *out);
     bool color(const JsonPath &at, const char *field, const Floats *in, f32 out[4]);
     bool orientation(const JsonPath &at, const Floats *quaternion, const Floats *degrees,
@@ -165,25 +253,28 @@ class Builder
     bool material_options(const JsonPath &at, const fb::Material *in);
     bool materials(const JsonPath &at, const fb::Scene *in);
     bool shape_fields(const JsonPath &at, const fb::Shape *in, ShapeKind kind);
+    bool shape_options(const JsonPath &at, const fb::Shape *in, ShapeKind kind, ShapeOptions *out);
     bool shape(const JsonPath &at, const fb::Shape *in, bool child, Shape *out);
     bool keep_geometry(const JsonPath &at, const char *field, Geometry *made, const ErrorText &why,
                        Shape *out);
-    bool hull(const JsonPath &at, const fb::Shape *in, Shape *out);
+    bool hull(const JsonPath &at, const fb::Shape *in, const ShapeOptions &options, Shape *out);
     bool mesh(const JsonPath &at, const fb::Shape *in, Shape *out);
     bool track(const JsonPath &at, const fb::Track *in, Shape *out);
     bool add_mesh(const JsonPath &at, const char *field, const Vec3 *vertices, u32 vertex_count,
                   const u32 *triangles, u32 triangle_count, Shape *out);
-    bool terrain(const JsonPath &at, const fb::Shape *in, Shape *out);
-    bool noise(const JsonPath &at, const fb::Noise *in, u32 columns, u32 rows, f32 spacing,
+    bool terrain(const JsonPath &at, const fb::Shape *in, const ShapeOptions &options, Shape *out);
+    bool noise(const JsonPath &at, const fb::Noise *in, const ShapeOptions &terrain,
                std::vector<f32> *heights);
+    bool part(const JsonPath &at, const fb::Child *in, CompoundChild *out);
     bool compound(const JsonPath &at, const fb::Shape *in, Shape *out);
     bool appearance(const JsonPath &at, const Floats *own, const fb::Material *material,
                     Appearance *out);
     bool mass(const JsonPath &at, const fb::Body *in, const fb::Material *material, SceneBody *out);
     bool body_options(const JsonPath &at, const fb::Body *in, SceneBody *out);
     bool body(const JsonPath &at, const fb::Body *in, SceneBody *out);
-    bool repeat_layout(const JsonPath &at, const fb::Repeat *in, u32 count[3], Vec3 *spacing);
+    bool repeat_options(const JsonPath &at, const fb::Repeat *in, RepeatOptions *out);
     bool motion(const JsonPath &at, const fb::Body *in, SceneBody *out);
+    bool path_options(const JsonPath &at, const fb::Path *in, ScenePath *out);
     bool path(const JsonPath &at, const fb::Path *in, SceneBody *out);
     bool repeat_count(const JsonPath &at, const fb::Repeat *in, u64 *copies);
     // The copies in order; `step` bodies are made of each, for the jitter's counters.
@@ -222,18 +313,23 @@ class Builder
     bool soft_surface(const JsonPath &at, const Points *points_in, const Triangles *triangles_in,
                       f32 scale_in, SoftMesh *out);
     bool soft_sticks(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
-    bool soft_grid(const JsonPath &at, const Uints *points_in, const Floats *size_in,
-                   SoftMesh *out);
-    bool soft_round(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
-    bool soft_box(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
-    bool soft_plant(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
-    bool soft_bridge(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
-    bool soft_figure(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_shape_options(const JsonPath &at, const fb::SoftShape *in, SoftShapeOptions *out);
+    bool soft_grid(const JsonPath &at, const u32 points[2], const f32 size[2], SoftMesh *out);
+    bool soft_round(const JsonPath &at, fb::SoftKind kind, const SoftShapeOptions &options,
+                    SoftMesh *out);
+    bool soft_box(const JsonPath &at, const SoftShapeOptions &options, SoftMesh *out);
+    bool soft_plant(const JsonPath &at, u32 seed, const SoftShapeOptions &options, SoftMesh *out);
+    bool soft_bridge(const JsonPath &at, const Uints *points_in, const SoftShapeOptions &options,
+                     SoftMesh *out);
+    bool soft_figure(const JsonPath &at, const fb::SoftShape *in, const SoftShapeOptions &options,
+                     SoftMesh *out);
+    bool stick_options(const JsonPath &at, const fb::Stick *in, StickOptions *out);
     bool soft_fill(const JsonPath &at, const fb::SoftShape *in, SoftMesh *mesh);
     bool soft_skin(const JsonPath &up, const fb::SoftSkin *in, SoftMesh *mesh);
     bool soft_shape(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
     bool keep_soft_mesh(const JsonPath &at, u32 *index, SoftMesh **out);
     bool add_pin(const JsonPath &at, u32 point, i32 body);
+    bool pin_options(const JsonPath &at, const fb::Pin *in, PinOptions *out);
     bool pin_point(const JsonPath &at, const fb::Pin *in, const SoftMesh &mesh, i32 body);
     bool pin_near(const JsonPath &at, const fb::Pin *in, const SceneSoft &soft,
                   const SoftMesh &mesh, i32 body);
@@ -275,7 +371,7 @@ class Builder
     bool particle_system(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out);
     bool particle_systems(const JsonPath &at, const fb::Scene *in);
     bool smoke_options(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
-    bool smoke_cells(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
+    bool smoke_cells(const JsonPath &at, SceneSmoke *out);
     bool smoke_sides(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
     bool smoke_side(const JsonPath &at, const fb::SmokeSide *in, SceneSmokeSide *out);
     bool smoke_source(const JsonPath &at, const fb::SmokeSource *in, SceneSmokeSource *out);
@@ -348,11 +444,11 @@ class Builder
     u32 hull_points_ = 0, triangles_ = 0, samples_ = 0, families_ = 0;
 };
 
-// Seeded value noise over a grid.
+// Seeded value noise over a grid: the options of shared/rows/noise.def.
 struct Noise {
+#define MEMBER(type, name) type name;
+#include "shared/rows/noise.def"
     u64 seed;
-    f32 amplitude, feature; // m
-    u32 octaves;
     u32 columns, rows;
     f32 spacing; // m
 };

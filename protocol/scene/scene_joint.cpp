@@ -23,16 +23,6 @@ constexpr u32 UNIVERSAL = bit(JOINT_UNIVERSAL), MOTOR = bit(JOINT_MOTOR);
 constexpr u32 SPRING = bit(JOINT_SPRING);
 constexpr f32 RADIANS = 3.14159265f / 180.0f;
 
-// Whether the value is given, or left at its default?
-bool is_given(const Floats *numbers, int)
-{
-    return numbers != nullptr;
-}
-bool is_given(f32 number, f32 initial)
-{
-    return number != initial;
-}
-
 bool is_angular(JointKind kind)
 {
     return kind == JOINT_HINGE || kind == JOINT_CONE_TWIST;
@@ -139,8 +129,8 @@ bool Builder::joint_limits(const JsonPath &at, const fb::Joint *in, SceneJoint *
     if (in->limits() == nullptr) {
         return true;
     }
-    f32 low = out->kind == JOINT_DISTANCE ? 0.0f : angular ? -180.0f : -SIZE_MAX_M;
-    f32 high = angular ? 180.0f : SIZE_MAX_M, values[2];
+    f32 low = out->kind == JOINT_DISTANCE ? 0.0f : angular ? -180.0f : -SCENE_SIZE_MAX_M;
+    f32 high = angular ? 180.0f : SCENE_SIZE_MAX_M, values[2];
     // Hinges do not count full rotations, so an unbounded range is no limit.
     if (!floats(at, "limits", in->limits(), {2, 2, low, high}, values)) {
         return false;
@@ -157,7 +147,7 @@ bool Builder::joint_limits(const JsonPath &at, const fb::Joint *in, SceneJoint *
 
 bool Builder::joint_values(const JsonPath &at, const fb::Joint *in, SceneJoint *out)
 {
-    f32 rest, rest_max = is_angular(out->kind) ? 180.0f : SIZE_MAX_M;
+    f32 rest, rest_max = is_angular(out->kind) ? 180.0f : SCENE_SIZE_MAX_M;
     bool good = joint_fields(at, in, out->kind) && joint_limits(at, in, out);
 #include "protocol/scene/scene_rows_cpp.h"
 #include "shared/rows/joint.def"
@@ -303,7 +293,7 @@ bool Builder::joint_copies(const JsonPath &at, const fb::Joint *in, const SceneJ
     }
     const Copies &copies = found->second;
     Vec3 offset;
-    if (!vector(at, "anchor", in->anchor(), vec3_zero(), SIZE_MAX_M, &offset)) {
+    if (!vector(at, "anchor", in->anchor(), vec3_zero(), SCENE_SIZE_MAX_M, &offset)) {
         return false;
     }
     if (chain) {

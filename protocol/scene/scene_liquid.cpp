@@ -12,9 +12,10 @@ namespace plenum
 bool Builder::liquid_volume(const JsonPath &at, const fb::Child *in, bool drain, FillVolume *out)
 {
     JsonPath shape_at = {&at, "shape", -1};
-    if (!shape(shape_at, in->shape(), false, &out->shape) ||
-        !vector(at, "position", in->position(), vec3_zero(), WORLD_EXTENT_MAX_M, &out->position) ||
-        !orientation(at, in->orientation(), in->rotation(), &out->orientation)) {
+    bool good = shape(shape_at, in->shape(), false, &out->shape);
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/volume.def"
+    if (!good || !orientation(at, in->orientation(), in->rotation(), &out->orientation)) {
         return false;
     }
     bool plane = drain && out->shape.kind == SHAPE_PLANE;

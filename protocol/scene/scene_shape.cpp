@@ -15,46 +15,38 @@ constexpr u32 bit(ShapeKind kind)
     return 1u << kind;
 }
 
-constexpr u32 ROUND =
-    bit(SHAPE_SPHERE) | bit(SHAPE_CAPSULE) | bit(SHAPE_CYLINDER) | bit(SHAPE_CONE);
-constexpr u32 TALL = bit(SHAPE_CAPSULE) | bit(SHAPE_CYLINDER) | bit(SHAPE_CONE);
+// As shape.def names them.
+constexpr u32 SPHERE = bit(SHAPE_SPHERE), BOX = bit(SHAPE_BOX), CAPSULE = bit(SHAPE_CAPSULE),
+              CYLINDER = bit(SHAPE_CYLINDER), CONE = bit(SHAPE_CONE), HULL = bit(SHAPE_HULL),
+              MESH = bit(SHAPE_MESH), TERRAIN = bit(SHAPE_TERRAIN), COMPOUND = bit(SHAPE_COMPOUND),
+              ALL = UINT32_MAX;
 
-constexpr u32 FILED = bit(SHAPE_MESH) | bit(SHAPE_COMPOUND) | bit(SHAPE_TERRAIN);
+constexpr u32 PARTS_OF_FILE = 24; // as shape.def says
 
 } // namespace
 
 // A field that does not apply to the kind is an error.
 bool Builder::shape_fields(const JsonPath &at, const fb::Shape *in, ShapeKind kind)
 {
-    const struct {
-        const char *name;
-        u32 kinds;
-        bool given;
-    } fields[] = {
-        {"radius", ROUND, in->radius() != 0.0f},
-        {"half_height", TALL, in->half_height() != 0.0f},
-        {"half", bit(SHAPE_BOX), in->half() != nullptr},
-        {"points", bit(SHAPE_HULL), in->points() != nullptr},
-        {"vertex_limit", bit(SHAPE_HULL), in->vertex_limit() != 0},
-        {"vertices", bit(SHAPE_MESH), in->vertices() != nullptr},
-        {"triangles", bit(SHAPE_MESH), in->triangles() != nullptr},
-        {"track", bit(SHAPE_MESH), in->track() != nullptr},
-        {"columns", bit(SHAPE_TERRAIN), in->columns() != 0},
-        {"rows", bit(SHAPE_TERRAIN), in->rows() != 0},
-        {"spacing", bit(SHAPE_TERRAIN), in->spacing() != 0.0f},
-        {"heights", bit(SHAPE_TERRAIN), in->heights() != nullptr},
-        {"noise", bit(SHAPE_TERRAIN), in->noise() != nullptr},
-        {"file", FILED, in->file() != nullptr},
-        {"scale", FILED, in->scale() != 1.0f},
-        {"parts", bit(SHAPE_COMPOUND), in->parts() != 0},
-        {"children", bit(SHAPE_COMPOUND), in->children() != nullptr},
-    };
-    for (const auto &field : fields) {
-        if (field.given && (field.kinds & bit(kind)) == 0) {
-            return fail(at, field.name, "a %s has none; leave it out", shape_kind_name(kind));
-        }
-    }
-    return true;
+    GivenFields fields;
+    u32 kind_bit = bit(kind);
+    bool applies = true;
+#include "protocol/scene/scene_given_cpp.h"
+#include "shared/rows/shape.def"
+    const char *foreign = fields.foreign();
+    return foreign == nullptr ||
+           fail(at, foreign, "a %s has none; leave it out", shape_kind_name(kind));
+}
+
+bool Builder::shape_options(const JsonPath &at, const fb::Shape *in, ShapeKind kind,
+                            ShapeOptions *out)
+{
+    bool good = true, applies = true;
+#define ROW_FOR(kinds) applies = ((kinds)&bit(kind)) != 0;
+#define ROW_WHEN       applies
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/shape.def"
+    return good;
 }
 
 bool Builder::shape(const JsonPath &at, const fb::Shape *in, bool child, Shape *out)
@@ -74,28 +66,23 @@ bool Builder::shape(const JsonPath &at, const fb::Shape *in, bool child, Shape *
         return fail(at, "kind", "a compound cannot contain a %s; only convex shapes",
                     shape_kind_name(out->kind));
     }
-    if ((ROUND & bit(out->kind)) != 0 &&
-        !number(at, "radius", in->radius(), SIZE_MIN_M, SIZE_MAX_M, &out->radius)) {
+    if (in->file() != nullptr) {
+        return no_file(at);
+    }
+    ShapeOptions options = {};
+    if (!shape_options(at, in, out->kind, &options)) {
         return false;
     }
-    if ((TALL & bit(out->kind)) != 0 &&
-        !number(at, "half_height", in->half_height(), SIZE_MIN_M, SIZE_MAX_M, &out->half_height)) {
-        return false;
-    }
-    f32 half[3] = {0.0f, 0.0f, 0.0f};
+    out->radius = options.radius;
+    out->half_height = options.half_height;
+    out->half = vec3(options.half[0], options.half[1], options.half[2]);
     switch (out->kind) {
-    case SHAPE_BOX:
-        if (!floats(at, "half", in->half(), {3, 3, SIZE_MIN_M, SIZE_MAX_M}, half)) {
-            return false;
-        }
-        out->half = vec3(half[0], half[1], half[2]);
-        return true;
     case SHAPE_HULL:
-        return hull(at, in, out);
+        return hull(at, in, options, out);
     case SHAPE_MESH:
         return mesh(at, in, out);
     case SHAPE_TERRAIN:
-        return terrain(at, in, out);
+        return terrain(at, in, options, out);
     case SHAPE_COMPOUND:
         return compound(at, in, out);
     default:
@@ -127,13 +114,10 @@ bool Builder::keep_geometry(const JsonPath &at, const char *field, Geometry *mad
     return true;
 }
 
-bool Builder::hull(const JsonPath &at, const fb::Shape *in, Shape *out)
+bool Builder::hull(const JsonPath &at, const fb::Shape *in, const ShapeOptions &options, Shape *out)
 {
     std::vector<Vec3> cloud;
-    u32 limit = HULL_VERTICES_MAX;
-    if (!points(at, "points", in->points(), 4, HULL_POINTS_MAX, &cloud) ||
-        (in->vertex_limit() != 0 &&
-         !integer(at, "vertex_limit", in->vertex_limit(), 4, HULL_VERTICES_MAX, &limit))) {
+    if (!points(at, "points", in->points(), 4, HULL_POINTS_MAX, &cloud)) {
         return false;
     }
     hull_points_ += (u32)cloud.size();
@@ -142,7 +126,7 @@ bool Builder::hull(const JsonPath &at, const fb::Shape *in, Shape *out)
                     hull_points_, HULL_POINTS_TOTAL_MAX);
     }
     ErrorText why = {};
-    Geometry *made = geometry_hull(cloud.data(), (u32)cloud.size(), limit, &why);
+    Geometry *made = geometry_hull(cloud.data(), (u32)cloud.size(), options.vertex_limit, &why);
     return keep_geometry(at, "points", made, why, out);
 }
 
@@ -163,17 +147,21 @@ bool Builder::add_mesh(const JsonPath &at, const char *field, const Vec3 *vertic
 bool Builder::track(const JsonPath &at, const fb::Track *in, Shape *out)
 {
     std::vector<Vec3> path;
-    TrackProfile profile = {};
-    u32 steps;
-    if (!points(at, "points", in->points(), 2, GUTTER_POINTS_MAX, &path) ||
-        !number(at, "radius", in->radius(), 0.01f, 100.0f, &profile.radius) ||
-        !number(at, "rim", in->rim(), 0.0f, 100.0f, &profile.rim) ||
-        !number(at, "thickness", in->thickness(), 0.001f, 10.0f, &profile.thickness) ||
-        !integer(at, "segments", in->segments(), 2, TRACK_SEGMENTS_MAX, &profile.segments) ||
-        !integer(at, "steps", in->steps(), 1, 32, &steps)) {
+    TrackOptions options = {}, *into = &options;
+    bool good = points(at, "points", in->points(), 2, GUTTER_POINTS_MAX, &path);
+    {
+        TrackOptions *out = into;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/track.def"
+    }
+    if (!good) {
         return false;
     }
-    profile.closed = in->closed();
+    TrackProfile profile = {};
+#define SOLVER_ROWS
+#define MEMBER(type, name) profile.name = options.name;
+#include "shared/rows/track.def"
+    u32 steps = options.steps;
     if ((u64)path.size() * steps * 4 * (profile.segments + 4) > TRIANGLES_TOTAL_MAX) {
         return fail(at, "steps", "gives more than %d triangles; take fewer steps or segments",
                     TRIANGLES_TOTAL_MAX);
@@ -185,8 +173,8 @@ bool Builder::track(const JsonPath &at, const fb::Track *in, Shape *out)
     if (surface_mesh_track(&surface, curve.data(), total, &profile, &why) != ERROR_OK) {
         return fail(at, "points", "%s", why.text);
     }
-    bool good = add_mesh(at, "points", surface.positions, surface.vertex_count, surface.indices,
-                         surface.index_count / 3, out);
+    good = add_mesh(at, "points", surface.positions, surface.vertex_count, surface.indices,
+                    surface.index_count / 3, out);
     surface_mesh_finish(&surface);
     return good;
 }
@@ -240,9 +228,6 @@ bool Builder::mesh(const JsonPath &at, const fb::Shape *in, Shape *out)
         JsonPath here = {&at, "track", -1};
         return track(here, in->track(), out);
     }
-    if (in->file() != nullptr) {
-        return no_file(at);
-    }
     std::vector<Vec3> vertices;
     std::vector<u32> triangles;
     return scaled_points(at, in->vertices(), 3, in->scale(), &vertices) &&
@@ -251,47 +236,41 @@ bool Builder::mesh(const JsonPath &at, const fb::Shape *in, Shape *out)
                     (u32)triangles.size() / 3, out);
 }
 
-bool Builder::noise(const JsonPath &at, const fb::Noise *in, u32 columns, u32 rows, f32 spacing,
+bool Builder::noise(const JsonPath &at, const fb::Noise *in, const ShapeOptions &terrain,
                     std::vector<f32> *heights)
 {
-    f32 amplitude, feature;
-    u32 octaves;
-    if (!number(at, "amplitude", in->amplitude(), 0.0f, 1000.0f, &amplitude) ||
-        !number(at, "feature", in->feature(), 0.1f, 10000.0f, &feature) ||
-        !integer(at, "octaves", in->octaves(), 1, 10, &octaves)) {
+    Noise made = {}, *out = &made;
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/noise.def"
+    if (!good) {
         return false;
     }
     // Lattice coordinates have 32 bits.
-    f32 reach = 0.5f * spacing * (f32)u32_max(columns, rows) / feature * (f32)(1u << octaves);
+    f32 reach = 0.5f * terrain.spacing * (f32)u32_max(terrain.columns, terrain.rows) /
+                made.feature * (f32)(1u << made.octaves);
     if (!(reach < 1e9f)) {
-        return fail(at, "feature", "%g m is too small for this terrain", (double)feature);
+        return fail(at, "feature", "%g m is too small for this terrain", (double)made.feature);
     }
-    make_noise({out_->seed * 0x9E3779B97F4A7C15ull + in->seed() + 1, amplitude, feature, octaves,
-                columns, rows, spacing},
-               heights->data());
+    made.seed = out_->seed * 0x9E3779B97F4A7C15ull + in->seed() + 1;
+    made.columns = terrain.columns;
+    made.rows = terrain.rows;
+    made.spacing = terrain.spacing;
+    make_noise(made, heights->data());
     return true;
 }
 
-bool Builder::terrain(const JsonPath &at, const fb::Shape *in, Shape *out)
+bool Builder::terrain(const JsonPath &at, const fb::Shape *in, const ShapeOptions &options,
+                      Shape *out)
 {
-    u32 columns, rows;
-    f32 spacing;
-    if (in->file() != nullptr) {
-        return no_file(at);
-    }
     if (in->scale() != 1.0f) {
         return fail(at, "scale", "only of a file; leave it out");
-    }
-    if (!integer(at, "columns", in->columns(), 2, TERRAIN_SIDE_MAX, &columns) ||
-        !integer(at, "rows", in->rows(), 2, TERRAIN_SIDE_MAX, &rows) ||
-        !number(at, "spacing", in->spacing(), 0.01f, 100.0f, &spacing)) {
-        return false;
     }
     if ((in->heights() != nullptr) == (in->noise() != nullptr)) {
         return fail(at, in->noise() != nullptr ? "noise" : nullptr,
                     "a terrain has either heights or noise; give one of them");
     }
-    u32 samples = columns * rows;
+    u32 samples = options.columns * options.rows;
     samples_ += samples;
     if (samples_ > SAMPLES_TOTAL_MAX) {
         return fail(at, "rows", "%u samples with the terrains before; at most %d in a scene",
@@ -306,24 +285,32 @@ bool Builder::terrain(const JsonPath &at, const fb::Shape *in, Shape *out)
     JsonPath noise_at = {&at, "noise", -1};
     bool good =
         in->noise() != nullptr
-            ? noise(noise_at, in->noise(), columns, rows, spacing, &heights)
+            ? noise(noise_at, in->noise(), options, &heights)
             : floats(at, "heights", in->heights(),
                      {samples, samples, -WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M}, heights.data());
     if (!good) {
         return false;
     }
     ErrorText why = {};
-    Geometry *made = geometry_terrain(heights.data(), columns, rows, spacing, &why);
+    Geometry *made =
+        geometry_terrain(heights.data(), options.columns, options.rows, options.spacing, &why);
     return keep_geometry(at, nullptr, made, why, out);
+}
+
+bool Builder::part(const JsonPath &at, const fb::Child *in, CompoundChild *out)
+{
+    JsonPath shape_at = {&at, "shape", -1};
+    bool good = shape(shape_at, in->shape(), true, &out->shape);
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/part.def"
+    return good && orientation(at, in->orientation(), in->rotation(), &out->orientation);
 }
 
 bool Builder::compound(const JsonPath &at, const fb::Shape *in, Shape *out)
 {
-    if (in->file() != nullptr) {
-        return no_file(at);
-    }
-    if (in->scale() != 1.0f || in->parts() != 0) {
-        return fail(at, in->parts() != 0 ? "parts" : "scale", "only of a file; leave it out");
+    if (in->scale() != 1.0f || in->parts() != PARTS_OF_FILE) {
+        return fail(at, in->parts() != PARTS_OF_FILE ? "parts" : "scale",
+                    "only of a file; leave it out");
     }
     u32 total;
     if (!count(at, "children", in->children(), COMPOUND_CHILDREN_MAX, &total)) {
@@ -334,12 +321,8 @@ bool Builder::compound(const JsonPath &at, const fb::Shape *in, Shape *out)
     }
     std::vector<CompoundChild> children(total);
     for (u32 i = 0; i < total; i++) {
-        const fb::Child *given = in->children()->Get(i);
-        JsonPath here = {&at, "children", (i64)i}, shape_at = {&here, "shape", -1};
-        if (!shape(shape_at, given->shape(), true, &children[i].shape) ||
-            !vector(here, "position", given->position(), vec3_zero(), SIZE_MAX_M,
-                    &children[i].position) ||
-            !orientation(here, given->orientation(), given->rotation(), &children[i].orientation)) {
+        JsonPath here = {&at, "children", (i64)i};
+        if (!part(here, in->children()->Get(i), &children[i])) {
             return false;
         }
     }

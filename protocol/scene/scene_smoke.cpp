@@ -8,7 +8,6 @@ namespace
 {
 
 // All cells of a scene are in each frame; the solver takes about 100 bytes for each.
-constexpr u32 axis_most = 1024;
 constexpr u64 cells_most = FIELD_ELEMENTS_MAX;
 
 } // namespace
@@ -21,26 +20,13 @@ bool Builder::smoke_options(const JsonPath &at, const fb::Smoke *in, SceneSmoke 
 
 #include "protocol/scene/scene_rows_cpp.h"
 #include "shared/rows/smoke.def"
+    out->dims = good ? in->cells()->size() : 0;
     return good;
 }
 
-bool Builder::smoke_cells(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out)
+bool Builder::smoke_cells(const JsonPath &at, SceneSmoke *out)
 {
-    if (in->cells() == nullptr || in->cells()->size() < 2 || in->cells()->size() > 3) {
-        return fail(at, "cells", "%s; give two or three numbers",
-                    in->cells() == nullptr ? "missing" : "not of two or three dimensions");
-    }
-    out->dims = in->cells()->size();
-    out->cells[2] = 1;
-    u64 all = 1;
-    for (u32 a = 0; a < out->dims; a++) {
-        u32 n = in->cells()->Get(a);
-        if (n < 1 || n > axis_most) {
-            return fail(at, "cells", "%u along %c; give 1 to %u", n, "xyz"[a], axis_most);
-        }
-        out->cells[a] = n;
-        all *= n;
-    }
+    u64 all = (u64)out->cells[0] * out->cells[1] * out->cells[2];
     return all <= cells_most || fail(at, "cells", "%llu cells; at most %llu",
                                      (unsigned long long)all, (unsigned long long)cells_most);
 }
@@ -84,7 +70,7 @@ bool Builder::smoke_source(const JsonPath &at, const fb::SmokeSource *in, SceneS
     bool good = true;
 #include "protocol/scene/scene_rows_cpp.h"
 #include "shared/rows/smoke_source.def"
-    if (!good || !vector(at, "size", in->size(), vec3_zero(), SIZE_MAX_M, &size) ||
+    if (!good || !vector(at, "size", in->size(), vec3_zero(), SCENE_SIZE_MAX_M, &size) ||
         !stop_time(at, in->stop(), out->start_s, &out->stop_s)) {
         return false;
     }
@@ -103,7 +89,7 @@ bool Builder::smoke(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out)
 {
     static const f32 grey[4] = {0.6f, 0.6f, 0.6f, 0.5f};
     if (!name(at, "name", in->name(), out->name) || !smoke_options(at, in, out) ||
-        !smoke_cells(at, in, out) || !smoke_sides(at, in, out) ||
+        !smoke_cells(at, out) || !smoke_sides(at, in, out) ||
         !count(at, "sources", in->sources(), SCENE_SMOKE_SOURCES_MAX, &out->source_count)) {
         return false;
     }

@@ -68,7 +68,7 @@ bool Builder::pin_point(const JsonPath &at, const fb::Pin *in, const SoftMesh &m
 {
     u32 numbers = in->point()->size(), point[2];
     if (mesh.grid[0] != 0 && numbers == 2) {
-        if (!uints(at, "point", in->point(), 2, 0, CLOTH_EDGE_MAX, point)) {
+        if (!uints(at, "point", in->point(), {2, 2, 0, CLOTH_EDGE_MAX}, point)) {
             return false;
         }
         if (point[0] >= mesh.grid[0] || point[1] >= mesh.grid[1]) {
@@ -77,21 +77,29 @@ bool Builder::pin_point(const JsonPath &at, const fb::Pin *in, const SoftMesh &m
         }
         return add_pin(at, point[1] * mesh.grid[0] + point[0], body);
     }
-    return uints(at, "point", in->point(), 1, 0, mesh.point_count - 1, point) &&
+    return uints(at, "point", in->point(), {1, 1, 0, mesh.point_count - 1}, point) &&
            add_pin(at, point[0], body);
+}
+
+bool Builder::pin_options(const JsonPath &at, const fb::Pin *in, PinOptions *out)
+{
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/pin.def"
+    return good;
 }
 
 bool Builder::pin_near(const JsonPath &at, const fb::Pin *in, const SceneSoft &soft,
                        const SoftMesh &mesh, i32 body)
 {
-    Vec3 wanted;
-    if (!vector(at, "near", in->near(), vec3_zero(), WORLD_EXTENT_MAX_M, &wanted)) {
+    PinOptions options = {};
+    if (!pin_options(at, in, &options)) {
         return false;
     }
     u32 best = 0;
     f32 least = INFINITY;
     for (u32 i = 0; i < mesh.point_count; i++) {
-        f32 away = vec3_distance(place_of(soft, mesh, i), wanted);
+        f32 away = vec3_distance(place_of(soft, mesh, i), options.near);
         if (away < least) {
             least = away;
             best = i;
@@ -228,8 +236,12 @@ bool Builder::cloth(const JsonPath &at, const fb::Cloth *in)
     SceneSoft made = soft_default(), *out = &made;
     SoftMesh *mesh;
     f32 density = 0.0f;
+    u32 points[2];
+    f32 size[2];
     bool good = name(at, "name", in->name(), made.name) && keep_soft_mesh(at, &made.mesh, &mesh) &&
-                soft_grid(at, in->points(), in->size(), mesh) &&
+                uints(at, "points", in->points(), {2, 2, 2, CLOTH_EDGE_MAX}, points) &&
+                floats(at, "size", in->size(), {2, 2, 0.01f, SCENE_SIZE_MAX_M}, size) &&
+                soft_grid(at, points, size, mesh) &&
                 orientation(at, in->orientation(), in->rotation(), &made.orientation) &&
                 number(at, "area_density", in->area_density(), 0.001f, 1000.0f, &density);
 #include "protocol/scene/scene_rows_cpp.h"

@@ -16,58 +16,37 @@ constexpr u32 bit(fb::SoftKind kind)
     return 1u << (u32)kind;
 }
 
+// As soft_shape.def names them.
 constexpr u32 GRID = bit(fb::SoftKind::grid), ROPE = bit(fb::SoftKind::rope),
               SPHERE = bit(fb::SoftKind::sphere), TORUS = bit(fb::SoftKind::torus),
               TUBE = bit(fb::SoftKind::tube), BOX = bit(fb::SoftKind::box),
               MESH = bit(fb::SoftKind::mesh), STICKS = bit(fb::SoftKind::sticks),
               PLANT = bit(fb::SoftKind::plant), FIGURE = bit(fb::SoftKind::figure),
-              BRIDGE = bit(fb::SoftKind::bridge), CIRCLE = bit(fb::SoftKind::ring);
+              BRIDGE = bit(fb::SoftKind::bridge), RING = bit(fb::SoftKind::ring), ALL = UINT32_MAX;
 
 } // namespace
 
 // A field that does not apply to the kind is an error.
 bool Builder::soft_fields(const JsonPath &at, const fb::SoftShape *in)
 {
-    const struct {
-        const char *name;
-        u32 kinds;
-        bool given;
-    } fields[] = {
-        {"points", GRID | ROPE | BRIDGE | CIRCLE, in->points() != nullptr},
-        {"size", GRID | BOX, in->size() != nullptr},
-        {"length", ROPE | TUBE | BRIDGE, in->length() != 0.0f},
-        {"radius", SPHERE | TORUS | TUBE | PLANT | CIRCLE, in->radius() != 0.0f},
-        {"tube_radius", TORUS, in->tube_radius() != 0.0f},
-        {"level", SPHERE, in->level() != 3},
-        {"segments", TORUS | TUBE | PLANT, in->segments() != nullptr},
-        {"open", TUBE, in->open()},
-        {"cells", BOX, in->cells() != nullptr},
-        {"solid", BOX, in->solid()},
-        {"vertices", MESH | STICKS, in->vertices() != nullptr},
-        {"triangles", MESH, in->triangles() != nullptr},
-        {"sticks", STICKS, in->sticks() != nullptr},
-        {"file", MESH, in->file() != nullptr},
-        {"scale", MESH | STICKS, in->scale() != 1.0f},
-        {"resolution", SPHERE | TORUS | TUBE | BOX | MESH, in->resolution() != 0},
-        {"skin", SPHERE | TORUS | TUBE | BOX | MESH | GRID, in->skin() != nullptr},
-        {"height", PLANT | FIGURE, in->height() != 0.0f},
-        {"seed", PLANT, in->seed() != 0},
-        {"forks", PLANT, in->forks() != 3},
-        {"branches", PLANT, in->branches() != 2},
-        {"spread", PLANT, in->spread() != 35.0f},
-        {"shrink", PLANT, in->shrink() != 0.7f},
-        {"leaf", PLANT, in->leaf() != 0.0f},
-        {"width", BRIDGE, in->width() != 0.0f},
-        {"rail", BRIDGE, in->rail() != 1.0f},
-        {"slack", BRIDGE, in->slack() != 0.02f},
-    };
-    for (const auto &field : fields) {
-        if (field.given && (field.kinds & bit(in->kind())) == 0) {
-            return fail(at, field.name, "a %s has none; leave it out",
-                        fb::EnumNameSoftKind(in->kind()));
-        }
-    }
-    return true;
+    GivenFields fields;
+    u32 kind_bit = bit(in->kind());
+    bool applies = true;
+#include "protocol/scene/scene_given_cpp.h"
+#include "shared/rows/soft_shape.def"
+    const char *foreign = fields.foreign();
+    return foreign == nullptr ||
+           fail(at, foreign, "a %s has none; leave it out", fb::EnumNameSoftKind(in->kind()));
+}
+
+bool Builder::soft_shape_options(const JsonPath &at, const fb::SoftShape *in, SoftShapeOptions *out)
+{
+    bool good = true, applies = true;
+#define ROW_FOR(kinds) applies = ((kinds)&bit(in->kind())) != 0;
+#define ROW_WHEN       applies
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/soft_shape.def"
+    return good;
 }
 
 // Checked before allocating, since few bytes may request many points.
@@ -107,6 +86,14 @@ bool Builder::soft_surface(const JsonPath &at, const Points *points_in,
     return true;
 }
 
+bool Builder::stick_options(const JsonPath &at, const fb::Stick *in, StickOptions *out)
+{
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/stick.def"
+    return good;
+}
+
 bool Builder::soft_sticks(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
 {
     std::vector<Vec3> vertices;
@@ -128,21 +115,29 @@ bool Builder::soft_sticks(const JsonPath &at, const fb::SoftShape *in, SoftMesh 
     for (u32 i = 0; i < total; i++) {
         const fb::Stick *given = in->sticks()->Get(i);
         JsonPath here = {&at, "sticks", i};
-        u32 ends[2];
-        if (!uints(here, "points", given->points(), 2, 0, out->point_count - 1, ends)) {
+        StickOptions options = {};
+        if (!stick_options(here, given, &options)) {
             return false;
+        }
+        const u32 *ends = options.points;
+        for (u32 k = 0; k < 2; k++) {
+            JsonPath end = {&here, "points", (i64)k};
+            u32 checked;
+            if (!integer(end, nullptr, ends[k], 0, out->point_count - 1, &checked)) {
+                return false;
+            }
         }
         if (ends[0] == ends[1]) {
             return fail(here, "points", "[%u, %u] is one point; a stick has two", ends[0], ends[1]);
         }
         f32 rest = vec3_distance(vertices[ends[0]], vertices[ends[1]]);
-        f32 low = given->low() != -1.0f ? given->low() : rest;
-        f32 high = given->high() != -1.0f ? given->high() : rest;
+        f32 low = options.low != -1.0f ? options.low : rest;
+        f32 high = options.high != -1.0f ? options.high : rest;
         SoftStick *stick = &out->sticks[i];
         stick->a = ends[0];
         stick->b = ends[1];
-        if (!number(here, "low", low, 0.0f, SIZE_MAX_M, &stick->low) ||
-            !number(here, "high", high, SIZE_MIN_M, SIZE_MAX_M, &stick->high)) {
+        if (!number(here, "low", low, 0.0f, SCENE_SIZE_MAX_M, &stick->low) ||
+            !number(here, "high", high, SCENE_SIZE_MIN_M, SCENE_SIZE_MAX_M, &stick->high)) {
             return false;
         }
         if (stick->low > stick->high) {
@@ -160,97 +155,86 @@ bool Builder::soft_sticks(const JsonPath &at, const fb::SoftShape *in, SoftMesh 
     return true;
 }
 
-bool Builder::soft_grid(const JsonPath &at, const Uints *points_in, const Floats *size_in,
-                        SoftMesh *out)
+bool Builder::soft_grid(const JsonPath &at, const u32 points[2], const f32 size[2], SoftMesh *out)
 {
-    u32 points[2];
-    f32 size[2];
-    if (!uints(at, "points", points_in, 2, 2, CLOTH_EDGE_MAX, points) ||
-        !floats(at, "size", size_in, {2, 2, 0.01f, SIZE_MAX_M}, size) ||
-        !soft_points(at, "points", (u64)points[0] * points[1])) {
-        return false;
-    }
     ErrorText why = {};
-    return soft_mesh_grid(out, points[0], points[1], size[0], size[1], &why) == ERROR_OK ||
-           fail(at, "points", "%s", why.text);
+    return soft_points(at, "points", (u64)points[0] * points[1]) &&
+           (soft_mesh_grid(out, points[0], points[1], size[0], size[1], &why) == ERROR_OK ||
+            fail(at, "points", "%s", why.text));
 }
 
-bool Builder::soft_round(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_round(const JsonPath &at, fb::SoftKind kind, const SoftShapeOptions &options,
+                         SoftMesh *out)
 {
-    f32 radius, tube_radius, length;
-    u32 segments[2], level;
+    f32 radius = options.radius;
     ErrorText why = {};
-    if (!number(at, "radius", in->radius(), SIZE_MIN_M, SIZE_MAX_M, &radius)) {
-        return false;
-    }
-    if (in->kind() == fb::SoftKind::sphere) {
-        return integer(at, "level", in->level(), 0, SOFT_SPHERE_LEVEL_MAX, &level) &&
-               soft_points(at, "level", (10ull << (2 * level)) + 2) &&
+    if (kind == fb::SoftKind::sphere) {
+        u32 level = options.level;
+        return soft_points(at, "level", (10ull << (2 * level)) + 2) &&
                (soft_mesh_sphere(out, radius, level, &why) == ERROR_OK ||
                 fail(at, "level", "%s", why.text));
     }
-    if (in->kind() == fb::SoftKind::torus) {
-        return number(at, "tube_radius", in->tube_radius(), SIZE_MIN_M, 0.999f * radius,
-                      &tube_radius) &&
-               uints(at, "segments", in->segments(), 2, 3, SOFT_SEGMENTS_MAX, segments) &&
-               soft_points(at, "segments", (u64)segments[0] * segments[1]) &&
-               (soft_mesh_torus(out, radius, tube_radius, segments[0], segments[1], &why) ==
+    if (kind == fb::SoftKind::torus) {
+        const u32 *segments = options.torus_segments;
+        if (!(options.tube_radius <= 0.999f * radius)) {
+            return fail(at, "tube_radius", "%g m is too much for a radius of %g m",
+                        (double)options.tube_radius, (double)radius);
+        }
+        return soft_points(at, "segments", (u64)segments[0] * segments[1]) &&
+               (soft_mesh_torus(out, radius, options.tube_radius, segments[0], segments[1], &why) ==
                     ERROR_OK ||
                 fail(at, "segments", "%s", why.text));
     }
-    return number(at, "length", in->length(), SIZE_MIN_M, SIZE_MAX_M, &length) &&
-           uints(at, "segments", in->segments(), 2, 1, SOFT_SEGMENTS_MAX, segments) &&
-           soft_points(at, "segments", (u64)segments[0] * (segments[1] + 1) + 2) &&
-           (soft_mesh_tube(out, radius, length, segments[0], segments[1], !in->open(), &why) ==
-                ERROR_OK ||
+    const u32 *segments = options.tube_segments;
+    return soft_points(at, "segments", (u64)segments[0] * (segments[1] + 1) + 2) &&
+           (soft_mesh_tube(out, radius, options.tube_length, segments[0], segments[1],
+                           !options.open, &why) == ERROR_OK ||
             fail(at, "segments", "%s", why.text));
 }
 
-bool Builder::soft_box(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_box(const JsonPath &at, const SoftShapeOptions &options, SoftMesh *out)
 {
-    f32 size[3];
-    u32 cells[3];
-    if (!floats(at, "size", in->size(), {3, 3, SIZE_MIN_M, SIZE_MAX_M}, size) ||
-        !uints(at, "cells", in->cells(), 3, 1, SOFT_SEGMENTS_MAX, cells) ||
-        !soft_points(at, "cells", (cells[0] + 1ull) * (cells[1] + 1ull) * (cells[2] + 1ull))) {
-        return false;
-    }
+    const f32 *size = options.box_size;
+    const u32 *cells = options.cells;
     ErrorText why = {};
-    return soft_mesh_box(out, vec3(size[0], size[1], size[2]), cells, in->solid(), &why) ==
-               ERROR_OK ||
-           fail(at, "cells", "%s", why.text);
+    return soft_points(at, "cells", (cells[0] + 1ull) * (cells[1] + 1ull) * (cells[2] + 1ull)) &&
+           (soft_mesh_box(out, vec3(size[0], size[1], size[2]), cells, options.solid, &why) ==
+                ERROR_OK ||
+            fail(at, "cells", "%s", why.text));
 }
 
-bool Builder::soft_plant(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_plant(const JsonPath &at, u32 seed, const SoftShapeOptions &options,
+                         SoftMesh *out)
 {
     SoftPlant plant = {};
-    f32 degrees;
-    plant.seed = (u32)(out_->seed * 0x9E3779B9u) + in->seed();
-    if (!number(at, "height", in->height(), 0.01f, 100.0f, &plant.height) ||
-        !number(at, "radius", in->radius(), SIZE_MIN_M, 0.5f * plant.height, &plant.radius) ||
-        !uints(at, "segments", in->segments(), 1, 1, 16, &plant.segments) ||
-        !integer(at, "forks", in->forks(), 0, 5, &plant.forks) ||
-        !integer(at, "branches", in->branches(), 1, 5, &plant.branches) ||
-        !number(at, "spread", in->spread(), 0.0f, 85.0f, &degrees) ||
-        !number(at, "shrink", in->shrink(), 0.2f, 1.0f, &plant.shrink) ||
-        !number(at, "leaf", in->leaf(), 0.0f, 10.0f, &plant.leaf)) {
-        return false;
-    }
-    plant.spread = degrees * (3.14159265f / 180.0f);
+    plant.seed = (u32)(out_->seed * 0x9E3779B9u) + seed;
+    plant.height = options.plant_height;
+    plant.segments = options.plant_segments[0];
+    plant.forks = options.forks;
+    plant.branches = options.branches;
+    plant.spread = options.spread_degrees * (3.14159265f / 180.0f);
+    plant.shrink = options.shrink;
+    plant.leaf = options.leaf;
     ErrorText why = {};
+    plant.radius = options.radius;
+    if (!(plant.radius <= 0.5f * plant.height)) {
+        return fail(at, "radius", "%g m; at most half the height of %g m", (double)plant.radius,
+                    (double)plant.height);
+    }
     return (soft_mesh_plant(out, &plant, &why) == ERROR_OK || fail(at, "forks", "%s", why.text)) &&
            soft_points(at, "forks", out->point_count);
 }
 
-bool Builder::soft_bridge(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_bridge(const JsonPath &at, const Uints *points_in,
+                          const SoftShapeOptions &options, SoftMesh *out)
 {
     SoftBridge bridge = {};
+    bridge.length = options.bridge_length;
+    bridge.width = options.width;
+    bridge.rail = options.rail;
+    bridge.slack = options.slack;
     u32 points[2];
-    if (!number(at, "length", in->length(), 0.1f, SIZE_MAX_M, &bridge.length) ||
-        !number(at, "width", in->width(), 0.05f, SIZE_MAX_M, &bridge.width) ||
-        !number(at, "rail", in->rail(), 0.01f, 100.0f, &bridge.rail) ||
-        !number(at, "slack", in->slack(), 0.0f, 0.5f, &bridge.slack) ||
-        !uints(at, "points", in->points(), 2, 2, 1000, points) ||
+    if (!uints(at, "points", points_in, {2, 2, 2, 1000}, points) ||
         !integer(at, "points", points[1], 2, 64, &bridge.across) ||
         !soft_points(at, "points", (u64)points[0] * (points[1] + 2))) {
         return false;
@@ -261,26 +245,23 @@ bool Builder::soft_bridge(const JsonPath &at, const fb::SoftShape *in, SoftMesh 
 }
 
 // Figures that stand or hang by their sticks.
-bool Builder::soft_figure(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_figure(const JsonPath &at, const fb::SoftShape *in,
+                          const SoftShapeOptions &options, SoftMesh *out)
 {
-    f32 length;
-    u32 points;
+    u32 points = options.ring_points[0];
     ErrorText why = {};
     switch (in->kind()) {
     case fb::SoftKind::plant:
-        return soft_plant(at, in, out);
+        return soft_plant(at, in->seed(), options, out);
     case fb::SoftKind::bridge:
-        return soft_bridge(at, in, out);
+        return soft_bridge(at, in->points(), options, out);
     case fb::SoftKind::ring:
-        return number(at, "radius", in->radius(), SIZE_MIN_M, SIZE_MAX_M, &length) &&
-               uints(at, "points", in->points(), 1, 3, 4096, &points) &&
-               soft_points(at, "points", points) &&
-               (soft_mesh_ring(out, length, points, &why) == ERROR_OK ||
+        return soft_points(at, "points", points) &&
+               (soft_mesh_ring(out, options.radius, points, &why) == ERROR_OK ||
                 fail(at, "points", "%s", why.text));
     default:
-        return number(at, "height", in->height(), 0.05f, 100.0f, &length) &&
-               soft_points(at, "height", FIGURE_POINTS) &&
-               (soft_mesh_figure(out, length, &why) == ERROR_OK ||
+        return soft_points(at, "height", FIGURE_POINTS) &&
+               (soft_mesh_figure(out, options.figure_height, &why) == ERROR_OK ||
                 fail(at, "height", "%s", why.text));
     }
 }
@@ -331,8 +312,7 @@ bool Builder::soft_skin(const JsonPath &up, const fb::SoftSkin *in, SoftMesh *me
 bool Builder::soft_shape(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
 {
     ErrorText why = {};
-    u32 points;
-    f32 length;
+    SoftShapeOptions options = {};
     bool good = false;
     if (in->kind() > fb::SoftKind::MAX || in->kind() == fb::SoftKind::none) {
         return fail(
@@ -340,22 +320,21 @@ bool Builder::soft_shape(const JsonPath &at, const fb::SoftShape *in, SoftMesh *
             "missing or unknown; one of grid, rope, sphere, torus, tube, box, mesh, sticks, plant, "
             "figure, bridge, ring");
     }
-    if (!soft_fields(at, in)) {
+    if (!soft_fields(at, in) || !soft_shape_options(at, in, &options)) {
         return false;
     }
+    u32 points = options.rope_points[0];
     switch (in->kind()) {
     case fb::SoftKind::grid:
-        good = soft_grid(at, in->points(), in->size(), out);
+        good = soft_grid(at, options.grid_points, options.grid_size, out);
         break;
     case fb::SoftKind::rope:
-        good = uints(at, "points", in->points(), 1, 2, ROPE_POINTS_MAX, &points) &&
-               number(at, "length", in->length(), 0.01f, SIZE_MAX_M, &length) &&
-               soft_points(at, "points", points) &&
-               (soft_mesh_rope(out, points, length, &why) == ERROR_OK ||
+        good = soft_points(at, "points", points) &&
+               (soft_mesh_rope(out, points, options.rope_length, &why) == ERROR_OK ||
                 fail(at, "points", "%s", why.text));
         break;
     case fb::SoftKind::box:
-        good = soft_box(at, in, out);
+        good = soft_box(at, options, out);
         break;
     case fb::SoftKind::mesh:
         good = in->file() != nullptr
@@ -369,10 +348,10 @@ bool Builder::soft_shape(const JsonPath &at, const fb::SoftShape *in, SoftMesh *
     case fb::SoftKind::figure:
     case fb::SoftKind::bridge:
     case fb::SoftKind::ring:
-        good = soft_figure(at, in, out);
+        good = soft_figure(at, in, options, out);
         break;
     default:
-        good = soft_round(at, in, out);
+        good = soft_round(at, in->kind(), options, out);
         break;
     }
     return good && (in->resolution() == 0 || soft_fill(at, in, out)) &&

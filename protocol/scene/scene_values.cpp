@@ -84,16 +84,20 @@ bool Builder::choice(const JsonPath &at, const char *field, u32 value, const cha
     return fail(at, field, "%sunknown; one of %s", first > 0 ? "missing or " : "", all.c_str());
 }
 
+bool Builder::wrong_count(const JsonPath &at, const char *field, u32 size, u32 min, u32 max)
+{
+    std::string wanted = std::to_string(min) + (min < max ? " to " + std::to_string(max) : "");
+    return size == 0 ? fail(at, field, "missing; give %s numbers", wanted.c_str())
+                     : fail(at, field, "has %u numbers; must have %s", size, wanted.c_str());
+}
+
 // The vector must be there.
 bool Builder::floats(const JsonPath &at, const char *field, const Floats *in, FloatsMust must,
                      f32 *out)
 {
     u32 size = in != nullptr ? in->size() : 0;
     if (size < must.count_min || size > must.count_max) {
-        return must.count_min == must.count_max
-                   ? fail(at, field, "has %u numbers; must have %u", size, must.count_min)
-                   : fail(at, field, "has %u numbers; must have %u to %u", size, must.count_min,
-                          must.count_max);
+        return wrong_count(at, field, size, must.count_min, must.count_max);
     }
     for (u32 i = 0; i < size; i++) {
         JsonPath element = {&at, field, (i64)i};
@@ -119,16 +123,18 @@ bool Builder::vector(const JsonPath &at, const char *field, const Floats *in, Ve
     return true;
 }
 
-bool Builder::uints(const JsonPath &at, const char *field, const Uints *in, u32 count, u32 min,
-                    u32 max, u32 *out)
+// The vector must be there; what it has no number for is the least.
+bool Builder::uints(const JsonPath &at, const char *field, const Uints *in, UintsMust must,
+                    u32 *out)
 {
     u32 size = in != nullptr ? in->size() : 0;
-    if (size != count) {
-        return fail(at, field, "has %u numbers; must have %u", size, count);
+    if (size < must.count_min || size > must.count_max) {
+        return wrong_count(at, field, size, must.count_min, must.count_max);
     }
-    for (u32 i = 0; i < size; i++) {
+    for (u32 i = 0; i < must.count_max; i++) {
         JsonPath element = {&at, field, (i64)i};
-        if (!integer(element, nullptr, in->Get(i), min, max, &out[i])) {
+        out[i] = must.min;
+        if (i < size && !integer(element, nullptr, in->Get(i), must.min, must.max, &out[i])) {
             return false;
         }
     }

@@ -1,8 +1,10 @@
 /* reference.c: rows as data and as Markdown. See reference.h. */
 #include "server/author/reference.h"
 
+#include "protocol/scene/scene.h"
 #include "shared/base/kinds.h"
 #include "shared/base/limits.h"
+#include "shared/mesh/mesh_shapes.h"
 
 #include <ctype.h>
 #include <float.h>
@@ -193,59 +195,232 @@ static const ReferenceRow particle_start_rows[] = {
 #include "shared/rows/particle_start.def"
 };
 
+static const ReferenceRow repeat_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/repeat.def"
+};
+static const ReferenceRow path_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/path.def"
+};
+static const ReferenceRow track_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/track.def"
+};
+static const ReferenceRow noise_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/noise.def"
+};
+static const ReferenceRow volume_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/volume.def"
+};
+static const ReferenceRow part_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/part.def"
+};
+static const ReferenceRow pin_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/pin.def"
+};
+static const ReferenceRow stick_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/stick.def"
+};
+static const ReferenceRow soft_shape_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/soft_shape.def"
+};
+
+#define BODY     "{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}"
+#define STILL    "{\"name\":\"x\",\"motion\":\"static\""
+#define LIQUID   "{\"name\":\"x\",\"capacity\":100"
+#define ROPE     "{\"kind\":\"rope\",\"points\":[4],\"length\":1"
+#define SOFT     "{\"name\":\"x\",\"shape\":" ROPE "}"
+#define TRIANGLE "\"vertices\":[[0,0,0],[1,0,0],[0,1,0]]"
+#define BALL     "{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}"
+
+#define ROWS(table) .rows = table##_rows, .count = PL_COUNT(table##_rows)
+
 static const ReferenceTable tables[] = {
-    {"Scene", "", "{", scene_rows, PL_COUNT(scene_rows), true, NULL, NULL},
-    {"Body", "bodies", "{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}", body_rows,
-     PL_COUNT(body_rows), false, NULL, NULL},
-    {"Joint", "joints", "{\"name\":\"x\",\"kind\":\"ball\",\"a\":\"a\"", joint_rows,
-     PL_COUNT(joint_rows), false, NULL, NULL},
-    {"Ragdoll", "ragdolls", "{\"name\":\"x\"", ragdoll_rows, PL_COUNT(ragdoll_rows), false, NULL,
-     NULL},
-    {"Soft", "soft_bodies",
-     "{\"name\":\"x\",\"shape\":{\"kind\":\"box\",\"size\":[1,1,1],\"cells\":[1,1,1],"
-     "\"solid\":true}",
-     soft_rows, PL_COUNT(soft_rows), false, NULL, NULL},
-    {"Cloth", "cloths", "{\"name\":\"x\",\"points\":[3,3],\"size\":[1,1]", cloth_rows,
-     PL_COUNT(cloth_rows), false, NULL, NULL},
-    {"Liquid", "liquids",
-     "{\"name\":\"x\",\"fill\":[{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]", liquid_rows,
-     PL_COUNT(liquid_rows), false, NULL, NULL},
-    {"Grains", "grains",
-     "{\"name\":\"x\",\"fill\":[{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]", grains_rows,
-     PL_COUNT(grains_rows), false, NULL, NULL},
-    {"Source", "sources", "{", source_rows, PL_COUNT(source_rows), false, "liquids",
-     "{\"name\":\"x\""},
-    {"ParticleSystem", "particle_systems", "{\"name\":\"x\"", particle_rows,
-     PL_COUNT(particle_rows), false, NULL, NULL},
-    {"ParticleForce", "forces", "{", particle_force_rows, PL_COUNT(particle_force_rows), false,
-     "particle_systems", "{\"name\":\"x\",\"rate\":1"},
-    {"ParticleStart", "particles", "{", particle_start_rows, PL_COUNT(particle_start_rows), false,
-     "particle_systems", "{\"name\":\"x\""},
-    {"Smoke", "smokes", "{\"name\":\"x\",\"cells\":[8,8]", smoke_rows, PL_COUNT(smoke_rows), false,
-     NULL, NULL},
-    {"SmokeSide", "sides", "{", smoke_side_rows, PL_COUNT(smoke_side_rows), false, "smokes",
-     "{\"name\":\"x\",\"cells\":[8,8]"},
-    {"SmokeSource", "sources", "{", smoke_source_rows, PL_COUNT(smoke_source_rows), false, "smokes",
-     "{\"name\":\"x\",\"cells\":[8,8]"},
-    {"Water", "waters", "{\"name\":\"x\"", water_rows, PL_COUNT(water_rows), false, NULL, NULL},
-    {"WaterBasin", "basins", "{", water_basin_rows, PL_COUNT(water_basin_rows), false, "waters",
-     "{\"name\":\"x\""},
-    {"WaterSource", "sources", "{", water_source_rows, PL_COUNT(water_source_rows), false, "waters",
-     "{\"name\":\"x\""},
-    {"WaterGauge", "gauges", "{\"name\":\"x\"", water_gauge_rows, PL_COUNT(water_gauge_rows), false,
-     "waters", "{\"name\":\"x\""},
-    {"Shape", "shape", "{\"kind\":\"sphere\"", shape_rows, PL_COUNT(shape_rows), true, NULL, NULL},
-    {"Material", "materials", "{\"name\":\"x\"", material_rows, PL_COUNT(material_rows), false,
-     NULL, NULL},
-    {"Prefab", "prefabs",
-     "{\"name\":\"x\",\"body\":{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}}",
-     prefab_rows, PL_COUNT(prefab_rows), false, NULL, NULL},
-    {"Probe", "probes",
-     "{\"name\":\"x\",\"kind\":\"range\",\"from\":[0,0,0],\"direction\":[0,-1,0]", probe_rows,
-     PL_COUNT(probe_rows), false, NULL, NULL},
-    {"Camera", "camera", "{", camera_rows, PL_COUNT(camera_rows), true, NULL, NULL},
-    {"Sky", "sky", "{", sky_rows, PL_COUNT(sky_rows), true, NULL, NULL},
-    {"Hands", "hands", "{", hands_rows, PL_COUNT(hands_rows), true, NULL, NULL},
+    {.name = "Scene", .list = "", .least = "{", ROWS(scene), .single = true},
+    {.name = "Body",
+     .list = "bodies",
+     .least = "{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}",
+     ROWS(body)},
+    {.name = "Joint",
+     .list = "joints",
+     .least = "{\"name\":\"x\",\"kind\":\"ball\",\"a\":\"a\"",
+     ROWS(joint)},
+    {.name = "Ragdoll", .list = "ragdolls", .least = "{\"name\":\"x\"", ROWS(ragdoll)},
+    {.name = "Soft",
+     .list = "soft_bodies",
+     .least = "{\"name\":\"x\",\"shape\":{\"kind\":\"box\",\"size\":[1,1,1],\"cells\":[1,1,1],"
+              "\"solid\":true}",
+     ROWS(soft)},
+    {.name = "Cloth",
+     .list = "cloths",
+     .least = "{\"name\":\"x\",\"points\":[3,3],\"size\":[1,1]",
+     ROWS(cloth)},
+    {.name = "Liquid",
+     .list = "liquids",
+     .least = "{\"name\":\"x\",\"fill\":[{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]",
+     ROWS(liquid)},
+    {.name = "Grains",
+     .list = "grains",
+     .least = "{\"name\":\"x\",\"fill\":[{\"shape\":{\"kind\":\"sphere\",\"radius\":0.1}}]",
+     ROWS(grains)},
+    {.name = "Source",
+     .list = "sources",
+     .least = "{",
+     ROWS(source),
+     .within = "liquids",
+     .within_least = "{\"name\":\"x\""},
+    {.name = "ParticleSystem",
+     .list = "particle_systems",
+     .least = "{\"name\":\"x\"",
+     ROWS(particle)},
+    {.name = "ParticleForce",
+     .list = "forces",
+     .least = "{",
+     ROWS(particle_force),
+     .within = "particle_systems",
+     .within_least = "{\"name\":\"x\",\"rate\":1"},
+    {.name = "ParticleStart",
+     .list = "particles",
+     .least = "{",
+     ROWS(particle_start),
+     .within = "particle_systems",
+     .within_least = "{\"name\":\"x\""},
+    {.name = "Smoke", .list = "smokes", .least = "{\"name\":\"x\",\"cells\":[8,8]", ROWS(smoke)},
+    {.name = "SmokeSide",
+     .list = "sides",
+     .least = "{",
+     ROWS(smoke_side),
+     .within = "smokes",
+     .within_least = "{\"name\":\"x\",\"cells\":[8,8]"},
+    {.name = "SmokeSource",
+     .list = "sources",
+     .least = "{",
+     ROWS(smoke_source),
+     .within = "smokes",
+     .within_least = "{\"name\":\"x\",\"cells\":[8,8]"},
+    {.name = "Water", .list = "waters", .least = "{\"name\":\"x\"", ROWS(water)},
+    {.name = "WaterBasin",
+     .list = "basins",
+     .least = "{",
+     ROWS(water_basin),
+     .within = "waters",
+     .within_least = "{\"name\":\"x\""},
+    {.name = "WaterSource",
+     .list = "sources",
+     .least = "{",
+     ROWS(water_source),
+     .within = "waters",
+     .within_least = "{\"name\":\"x\""},
+    {.name = "WaterGauge",
+     .list = "gauges",
+     .least = "{\"name\":\"x\"",
+     ROWS(water_gauge),
+     .within = "waters",
+     .within_least = "{\"name\":\"x\""},
+    {.name = "Shape",
+     .list = "shape",
+     .least = "{\"kind\":\"sphere\"",
+     ROWS(shape),
+     .single = true,
+     .within = "bodies",
+     .within_least = STILL,
+     .title = "shape"},
+    {.name = "Track",
+     .list = "track",
+     .least = "{\"points\":[[0,0,0],[1,0,0]]",
+     ROWS(track),
+     .single = true,
+     .within = "bodies",
+     .within_least = STILL,
+     .deeper = "shape",
+     .deeper_least = "{\"kind\":\"mesh\"",
+     .title = "track of a mesh"},
+    {.name = "Noise",
+     .list = "noise",
+     .least = "{",
+     ROWS(noise),
+     .single = true,
+     .within = "bodies",
+     .within_least = STILL,
+     .deeper = "shape",
+     .deeper_least = "{\"kind\":\"terrain\",\"columns\":9,\"rows\":9,\"spacing\":1",
+     .title = "noise of a terrain"},
+    {.name = "Child",
+     .list = "children",
+     .least = BALL,
+     ROWS(part),
+     .within = "bodies",
+     .within_least = STILL,
+     .deeper = "shape",
+     .deeper_least = "{\"kind\":\"compound\"",
+     .title = "children of a compound"},
+    {.name = "Child",
+     .list = "fill",
+     .least = BALL,
+     ROWS(volume),
+     .within = "liquids",
+     .within_least = LIQUID,
+     .title = "fill and drains of liquids and grains"},
+    {.name = "Repeat",
+     .list = "repeat",
+     .least = "{\"count\":[1,1,1],\"spacing\":[0,0,0]",
+     ROWS(repeat),
+     .single = true,
+     .within = "bodies",
+     .within_least = BODY,
+     .title = "repeat"},
+    {.name = "Path",
+     .list = "path",
+     .least = "{\"points\":[[0,0,0],[1,0,0]]",
+     ROWS(path),
+     .single = true,
+     .within = "bodies",
+     .within_least = BODY ",\"motion\":\"kinematic\"",
+     .title = "path of a body"},
+    {.name = "SoftShape",
+     .list = "shape",
+     .least = "{",
+     ROWS(soft_shape),
+     .single = true,
+     .within = "soft_bodies",
+     .within_least = "{\"name\":\"x\"",
+     .title = "shape of soft_bodies"},
+    {.name = "Stick",
+     .list = "sticks",
+     .least = "{\"points\":[0,1]",
+     ROWS(stick),
+     .within = "soft_bodies",
+     .within_least = "{\"name\":\"x\"",
+     .deeper = "shape",
+     .deeper_least = "{\"kind\":\"sticks\"," TRIANGLE,
+     .title = "sticks of a soft shape"},
+    {.name = "Pin",
+     .list = "pins",
+     .least = "{",
+     ROWS(pin),
+     .within = "soft_bodies",
+     .within_least = SOFT,
+     .title = "pins of soft_bodies and cloths"},
+    {.name = "Material", .list = "materials", .least = "{\"name\":\"x\"", ROWS(material)},
+    {.name = "Prefab",
+     .list = "prefabs",
+     .least =
+         "{\"name\":\"x\",\"body\":{\"name\":\"x\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}}",
+     ROWS(prefab)},
+    {.name = "Probe",
+     .list = "probes",
+     .least = "{\"name\":\"x\",\"kind\":\"range\",\"from\":[0,0,0],\"direction\":[0,-1,0]",
+     ROWS(probe)},
+    {.name = "Camera", .list = "camera", .least = "{", ROWS(camera), .single = true},
+    {.name = "Sky", .list = "sky", .least = "{", ROWS(sky), .single = true},
+    {.name = "Hands", .list = "hands", .least = "{", ROWS(hands), .single = true},
 };
 
 static const ReferenceEnum enums[] = {
@@ -313,10 +488,23 @@ static void print_unit(FILE *out, const char *unit)
 static void print_range(FILE *out, const ReferenceRow *row)
 {
     bool more = row->also < row->least || row->also > row->most;
+    if (row->kind == REFERENCE_NUMBERS || row->kind == REFERENCE_COUNTS) {
+        fputc('[', out);
+        for (u32 i = 0; i < row->number; i++) {
+            fprintf(out, "%s%c", i == 0 ? "" : ", ",
+                    row->number == 1 ? 'n' : (row->number == 2 ? "ab" : "xyz")[i]);
+        }
+        fputs(row->fewest < row->number ? "] or fewer, each " : "], each ", out);
+    }
     switch (row->kind) {
+    case REFERENCE_FOR:
+        break;
     case REFERENCE_NUMBER:
     case REFERENCE_WHOLE:
-        fprintf(out, "%g to %g", row->least, row->most);
+    case REFERENCE_NUMBERS:
+    case REFERENCE_COUNTS:
+        fprintf(out, row->kind == REFERENCE_COUNTS ? "%.0f to %.0f" : "%g to %g", row->least,
+                row->most);
         print_unit(out, row->unit);
         if (more) {
             fprintf(out, ", or %g", row->also);
@@ -343,8 +531,27 @@ static void print_range(FILE *out, const ReferenceRow *row)
     }
 }
 
+bool reference_is_required(const ReferenceRow *row)
+{
+    bool in_range = row->initial >= row->least && row->initial <= row->most;
+    switch (row->kind) {
+    case REFERENCE_NUMBERS:
+    case REFERENCE_COUNTS:
+        return true;
+    case REFERENCE_NUMBER:
+    case REFERENCE_WHOLE:
+        return !in_range && row->initial != row->also;
+    default:
+        return false;
+    }
+}
+
 static void print_initial(FILE *out, const ReferenceRow *row)
 {
+    if (reference_is_required(row)) {
+        fputs("required", out);
+        return;
+    }
     switch (row->kind) {
     case REFERENCE_FLAG:
         fputs(row->initial != 0.0 ? "true" : "false", out);
@@ -369,13 +576,22 @@ static void print_initial(FILE *out, const ReferenceRow *row)
 
 static void print_table(FILE *out, const ReferenceTable *table)
 {
-    bool joints = table->rows == joint_rows;
-    fprintf(out,
-            "\n### %s%s%s\n\n| field | type and range | default | |\n| --- | --- | --- | --- |\n",
-            table->list[0] != '\0' ? table->list : "scene", table->within != NULL ? " of " : "",
-            table->within != NULL ? table->within : "");
+    bool joints = table->rows == joint_rows, within = table->within != NULL;
+    const char *kinds = "ALL";
+    fprintf(out, "\n### ");
+    if (table->title != NULL) {
+        fputs(table->title, out);
+    } else {
+        fprintf(out, "%s%s%s", table->list[0] != '\0' ? table->list : "scene", within ? " of " : "",
+                within ? table->within : "");
+    }
+    fputs("\n\n| field | type and range | default | |\n| --- | --- | --- | --- |\n", out);
     for (u32 i = 0; i < table->count; i++) {
         const ReferenceRow *row = &table->rows[i];
+        if (row->kind == REFERENCE_FOR) {
+            kinds = row->key;
+            continue;
+        }
         fprintf(out, "| `%s` | ", row->key);
         print_range(out, row);
         fputs(" | ", out);
@@ -389,6 +605,9 @@ static void print_table(FILE *out, const ReferenceTable *table)
             if (strcmp(only[k].key, row->key) == 0) {
                 print_kinds(out, only[k].kinds);
             }
+        }
+        if (strcmp(kinds, "ALL") != 0) {
+            print_kinds(out, kinds);
         }
         fputs(" |\n", out);
     }

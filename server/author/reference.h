@@ -18,6 +18,9 @@ typedef enum ReferenceKind {
     REFERENCE_FLAG,
     REFERENCE_CHOICE,
     REFERENCE_VECTOR,
+    REFERENCE_NUMBERS,
+    REFERENCE_COUNTS,
+    REFERENCE_FOR, /* no option: the next rows are for the kinds named by `key` */
     REFERENCE_OTHER
 } ReferenceKind;
 
@@ -32,9 +35,11 @@ typedef struct ReferenceRow {
     ReferenceKind kind;
     const char *key;  /* in JSON and in scene.fbs */
     const char *unit; /* OTHER: its type */
-    /* In `unit`. NUMBER, WHOLE, BITS: least to most, or `also`; VECTOR: ±most; CHOICE, FLAG:
-     * initial is the number. */
+    /* In `unit`. NUMBER, WHOLE, BITS: least to most, or `also`, and required if `initial` is not
+     * among these; VECTOR: ±most; NUMBERS, COUNTS: each from least to most; CHOICE, FLAG: initial
+     * is the number. */
     f64 initial, also, least, most;
+    u32 fewest, number;             /* of NUMBERS, COUNTS: how many */
     const char *initial_text;       /* of OTHER, else NULL */
     const ReferenceChoice *choices; /* [choice_count], of CHOICE */
     u32 choice_count;
@@ -50,6 +55,9 @@ typedef struct ReferenceTable {
     bool single;              /* the field is one such object, not a list */
     const char *within;       /* field of Scene with entries that have `list`; NULL: Scene has it */
     const char *within_least; /* JSON of the minimal such entry, as `least` */
+    const char *deeper;       /* object of that entry which has `list`; NULL: the entry has it */
+    const char *deeper_least; /* JSON of the minimal such object, as `least` */
+    const char *title;        /* NULL: of list and within */
 } ReferenceTable;
 
 /* An enum of scene.fbs. */
@@ -61,6 +69,8 @@ typedef struct ReferenceEnum {
 
 const ReferenceTable *reference_tables(u32 *count);
 const ReferenceEnum *reference_enums(u32 *count);
+/* Whether the option must be given. */
+bool reference_is_required(const ReferenceRow *row);
 /* Prints everything as Markdown tables. */
 void reference_print(FILE *out);
 

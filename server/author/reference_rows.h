@@ -2,13 +2,13 @@
  * each table of rows, within the initializer of an array. Layer: server/author, private to
  * reference.c. */
 #define ROW_NUMBER(key, member, unit, scale, initial, also, least, most, bears, doc)               \
-    {REFERENCE_NUMBER, #key, unit, initial, also, least, most, NULL, NULL, 0, doc},
+    {REFERENCE_NUMBER, #key, unit, initial, also, least, most, 0, 0, NULL, NULL, 0, doc},
 #define ROW_WHOLE(key, member, initial, least, most, doc)                                          \
-    {REFERENCE_WHOLE, #key, "", initial, least, least, most, NULL, NULL, 0, doc},
+    {REFERENCE_WHOLE, #key, "", initial, least, least, most, 0, 0, NULL, NULL, 0, doc},
 #define ROW_BITS(key, member, initial, least, doc)                                                 \
-    {REFERENCE_BITS, #key, "", initial, least, least, UINT32_MAX, NULL, NULL, 0, doc},
+    {REFERENCE_BITS, #key, "", initial, least, least, UINT32_MAX, 0, 0, NULL, NULL, 0, doc},
 #define ROW_FLAG(key, member, initial, doc)                                                        \
-    {REFERENCE_FLAG, #key, "", initial, 0, 0, 1, NULL, NULL, 0, doc},
+    {REFERENCE_FLAG, #key, "", initial, 0, 0, 1, 0, 0, NULL, NULL, 0, doc},
 #define ROW_CHOICE(key, member, Type, names, initial, doc)                                         \
     {REFERENCE_CHOICE,                                                                             \
      #key,                                                                                         \
@@ -17,11 +17,18 @@
      0,                                                                                            \
      0,                                                                                            \
      PL_COUNT(Type##_choices) - 1,                                                                 \
+     0,                                                                                            \
+     0,                                                                                            \
      NULL,                                                                                         \
      Type##_choices,                                                                               \
      PL_COUNT(Type##_choices),                                                                     \
      doc},
 #define ROW_VECTOR(key, member, unit, most, bears, doc)                                            \
-    {REFERENCE_VECTOR, #key, unit, 0, 0, -(most), most, NULL, NULL, 0, doc},
+    {REFERENCE_VECTOR, #key, unit, 0, 0, -(most), most, 0, 0, NULL, NULL, 0, doc},
 #define ROW_OTHER(key, type, initial, doc)                                                         \
-    {REFERENCE_OTHER, #key, type, 0, 0, 0, 0, initial, NULL, 0, doc},
+    {REFERENCE_OTHER, #key, type, 0, 0, 0, 0, 0, 0, initial, NULL, 0, doc},
+#define ROW_NUMBERS(key, member, unit, number, least, most, doc)                                   \
+    {REFERENCE_NUMBERS, #key, unit, 0, least, least, most, number, number, NULL, NULL, 0, doc},
+#define ROW_COUNTS(key, member, fewest, number, least, most, doc)                                  \
+    {REFERENCE_COUNTS, #key, "", 0, least, least, most, fewest, number, NULL, NULL, 0, doc},
+#define ROW_FOR(kinds) {REFERENCE_FOR, #kinds, "", 0, 0, 0, 0, 0, 0, NULL, NULL, 0, ""},

@@ -22,7 +22,6 @@ namespace
 namespace fb = plenum::scene;
 
 enum {
-    PARTS_DEFAULT = 24,
     PART_VERTICES = 32
 };
 
@@ -181,8 +180,10 @@ bool Inliner::parts(const std::string &at, fb::ShapeT *shape)
     if (!shape->children.empty()) {
         return fail(at + ".file", "given besides children; give one of them");
     }
-    if (shape->parts > COMPOUND_CHILDREN_MAX) {
-        return fail(at + ".parts", "too many; a compound has 1 to 64");
+    if (shape->parts < 1 || shape->parts > COMPOUND_CHILDREN_MAX) {
+        return fail(at + ".parts", (std::to_string(shape->parts) +
+                                    " is out of range; give a whole number from 1 to 64")
+                                       .c_str());
     }
     MeshFile mesh = {};
     if (!read(at + ".file", shape->file, &mesh)) {
@@ -196,7 +197,7 @@ bool Inliner::parts(const std::string &at, fb::ShapeT *shape)
         return fail(at + ".file", why.text);
     }
     ConvexPartsOptions options = convex_parts_default();
-    options.parts_max = shape->parts != 0 ? shape->parts : (u32)PARTS_DEFAULT;
+    options.parts_max = shape->parts;
     options.vertex_limit = PART_VERTICES;
     /* Who asks for more parts wants finer ones: between two ears too. */
     options.tolerance = 0.16f / (f32)options.parts_max;
@@ -210,7 +211,7 @@ bool Inliner::parts(const std::string &at, fb::ShapeT *shape)
     }
     shape->file.clear();
     shape->scale = 1.0f;
-    shape->parts = 0;
+    shape->parts = fb::ShapeT().parts;
     return count > 0 || fail(at + ".file", why.text);
 }
 

@@ -29,12 +29,10 @@ static SmokeOptions options_of(const SceneSmoke *scene)
 
 static SmokeDef def_of(const SceneSmoke *scene)
 {
-    SmokeDef def = {.dims = scene->dims, .options = options_of(scene)};
-#define MEMBER(type, name) def.name = scene->name;
+    SmokeDef def = {.options = options_of(scene)};
+#define MEMBER(type, name)          def.name = scene->name;
+#define MEMBERS(type, name, number) memcpy(def.name, scene->name, sizeof def.name);
 #include "shared/rows/smoke_grid.def"
-    for (u32 a = 0; a < 3; a++) {
-        def.cells[a] = scene->cells[a];
-    }
     for (u32 s = 0; s < SMOKE_SIDES; s++) {
 #define MEMBER(type, name) def.sides[s].name = scene->sides[s].name;
 #include "shared/rows/smoke_side.def"

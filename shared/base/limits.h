@@ -36,6 +36,8 @@ enum {
     LIQUID_PHASES_MAX = 16,
     /* Entities stored by a client; one message each when a late joiner arrives. */
     ENTITIES_MAX = 65536,
+    /* Cells of a grid of air along an axis. */
+    SMOKE_AXIS_MAX = 1024,
     /* Cells of all grids of water of one scene: 128 frames of 2 bytes a cell are 64 MiB. */
     WATER_CELLS_MAX = 1 << 18,
     /* Grids of water of one scene: each is a field. */
@@ -86,6 +88,9 @@ enum {
 
 /* Maximal coordinate in metres: f32 still resolves 1 mm at 8 km. */
 #define WORLD_EXTENT_MAX_M      16384.0f
+/* Of a shape in a scene: lengths, radii, distances of copies. */
+#define SCENE_SIZE_MIN_M        0.001f
+#define SCENE_SIZE_MAX_M        1000.0f
 /* Maximal linear (m/s) and angular (rad/s) speed; higher speeds are clamped. */
 #define SPEED_MAX_M_S           2000.0f
 #define ANGULAR_SPEED_MAX_RAD_S 500.0f

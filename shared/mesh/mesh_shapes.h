@@ -26,14 +26,13 @@ typedef struct SurfaceMesh {
     u32 vertex_count, index_count;
 } SurfaceMesh;
 
-/* A gutter: half a pipe, open above, with vertical walls on both sides. */
+/* A gutter: half a pipe, open above, with vertical walls on both sides; closed, visible and solid
+ * from all sides. The options of shared/rows/track.def that concern its section; the last point of
+ * a closed one connects to the first, which is given once. */
 typedef struct TrackProfile {
-    f32 radius;    /* inside, > 0 */
-    f32 rim;       /* height of the walls above the half pipe, ≥ 0 */
-    f32 thickness; /* of the shell, > 0: the mesh is closed, visible and solid from all sides */
-    u32 segments;  /* of the half circle, 2..TRACK_SEGMENTS_MAX */
-    bool closed;   /* the last point connects to the first (given once); otherwise both ends are
-                      capped */
+#define SOLVER_ROWS
+#define MEMBER(type, name) type name;
+#include "shared/rows/track.def"
 } TrackProfile;
 
 PL_BEGIN_C

@@ -23,7 +23,6 @@ enum {
     SMOKE_SIDES = 6,           /* low x, high x, low y, ... */
     SMOKE_SOURCES_MAX = 64,    /* of one grid */
     SMOKE_CELLS_MAX = 1 << 22, /* of one grid; about 70 bytes each */
-    SMOKE_AXIS_MAX = 1024,     /* cells along an axis */
     SMOKE_COLLIDERS_MAX = 16,
     SMOKE_DRAGS_MAX = 1024, /* things whose forces are reported */
 };
@@ -47,12 +46,12 @@ typedef struct SmokeOptions {
     bool drifts;    /* smoke, heat and fuel go like velocity, not by conserved fluxes */
 } SmokeOptions;
 
-/* The options of shared/rows/smoke_grid.def and smoke.def. Wind from closed sides keeps all bricks
+/* The options of shared/rows/smoke_grid.def and smoke.def. In two dimensions (dims) the grid lies
+ * along x and y, and the last number of cells is ignored. Wind from closed sides keeps all bricks
  * awake anyway. */
 typedef struct SmokeDef {
-    u32 dims;     /* 2 or 3; in two dimensions the grid lies along x and y */
-    u32 cells[3]; /* 1.. each; the last is ignored in two dimensions */
-#define MEMBER(type, name) type name;
+#define MEMBER(type, name)          type name;
+#define MEMBERS(type, name, number) type name[number];
 #include "shared/rows/smoke_grid.def"
     SmokeSide sides[SMOKE_SIDES];
     SmokeOptions options;

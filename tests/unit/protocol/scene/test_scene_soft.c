@@ -457,7 +457,7 @@ static const Wrong wrongs[] = {
     {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"torus\",\"radius\":1,\"tube_"
           "radius\":2,"
           "\"segments\":[9,9]}}]}",
-     "soft_bodies[0].shape.tube_radius: 2 is out of range"},
+     "soft_bodies[0].shape.tube_radius: 2 m is too much for a radius of 1 m"},
     {HEAD
      "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{\"kind\":\"sphere\",\"radius\":1,\"level\":9}}]}",
      "soft_bodies[0].shape.level: 9 is out of range"},

@@ -89,8 +89,8 @@ static void bad_scenes_are_refused_by_place(void **state)
         const char *grid, *text;
     } rows[] = {
         {"\"name\":\"s\"", "smokes[0].cells: missing"},
-        {"\"name\":\"s\",\"cells\":[0,8]", "smokes[0].cells: 0 along x"},
-        {"\"name\":\"s\",\"cells\":[8,8,100000]", "smokes[0].cells: 100000 along z"},
+        {"\"name\":\"s\",\"cells\":[0,8]", "smokes[0].cells[0]: 0 is out of range"},
+        {"\"name\":\"s\",\"cells\":[8,8,100000]", "smokes[0].cells[2]: 100000 is out of range"},
         {"\"name\":\"s\",\"cells\":[1024,1024,1024]", "smokes[0].cells: 1073741824 cells"},
         {"\"name\":\"s\",\"cells\":[8,8],\"spacing\":0", "smokes[0].spacing"},
         {"\"name\":\"s\",\"cells\":[8,8],\"dyed\":true,\"hottest\":500", "smokes[0].dyed"},

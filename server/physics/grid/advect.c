@@ -14,13 +14,14 @@ enum {
 
 /* Where the places of a row lie along an axis: what is traced stays within. */
 typedef struct Limits {
+    const AirGrid *grid;
     f32 low[3], high[3]; /* in cells */
     bool periodic[3];
 } Limits;
 
 static Limits limits_of(const AirGrid *grid, u32 place)
 {
-    Limits limits;
+    Limits limits = {.grid = grid};
     for (u32 a = 0; a < 3; a++) {
         bool face = place == a;
         f32 n = (f32)grid->n[a];
@@ -79,33 +80,27 @@ typedef struct Window {
     f32x8 part[3];
 } Window;
 
-/* False: the traces diverge too much, or leave the row's ghosts. */
+/* False: the traces diverge too much, or leave the row's ghosts. Without branches, which would not
+ * be foreseen. */
 SIMD_INLINE bool find_window(const AirGrid *grid, const f32x8 s[3], i32 x, bool deep, Window *w)
 {
-    const f32x8 zero = f32x8_set(0.0f), half = f32x8_set(0.5f), one = f32x8_set(1.0f);
-    i32x8 beyond = {0};
-    u32 axes = deep ? 3 : 2;
-    for (u32 a = 0; a < axes; a++) {
-        w->lo[a] = floor_of(s[a][0]);
-        w->part[a] = s[a] - f32x8_set((f32)w->lo[a]);
-        beyond |= f32x8_abs(w->part[a] - half) > half;
-    }
+    const f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), two = f32x8_set(2.0f);
+    i32x8 apart = {0};
+    u32 torn = 0;
     w->wide = 0;
-    if (i32x8_any(beyond)) {
-        for (u32 a = 0; a < axes; a++) {
-            bool low = i32x8_any(w->part[a] < zero), high = i32x8_any(w->part[a] > one);
-            if (low) {
-                w->lo[a]--;
-                w->part[a] += one;
-            }
-            w->wide |= (u32)(low || high) << a;
-            bool apart = i32x8_any((w->part[a] < zero) | (w->part[a] > f32x8_set(2.0f)));
-            if (apart || (low && high)) {
-                return false;
-            }
-        }
+    for (u32 a = 0; a < (deep ? 3u : 2u); a++) {
+        i32 lo = floor_of(s[a][0]);
+        f32x8 part = s[a] - f32x8_set((f32)lo);
+        u32 low = i32x8_any(part < zero), high = i32x8_any(part > one);
+        part += f32x8_set((f32)low);
+        apart |= (part < zero) | (part > two);
+        torn |= low & high;
+        w->wide |= (low | high) << a;
+        w->lo[a] = lo - (i32)low;
+        w->part[a] = part;
     }
-    return x + w->lo[0] >= -AIR_GHOSTS && x + w->lo[0] + SIMD_LANES + 1 <= grid->n[0] + AIR_GHOSTS;
+    return !torn && !i32x8_any(apart) && x + w->lo[0] >= -AIR_GHOSTS &&
+           x + w->lo[0] + SIMD_LANES + 1 <= grid->n[0] + AIR_GHOSTS;
 }
 
 SIMD_INLINE i32 wrap(i32 i, i32 n, bool periodic)
@@ -500,43 +495,58 @@ SIMD_INLINE bool lane_holds(const Lane *lane, const f32x8 *traced, bool deep, f3
     return lane->open && !i32x8_any(beyond);
 }
 
+/* Where the window of a vector is. */
+typedef enum Found {
+    FOUND_LANE,  /* that of its lane */
+    FOUND_OTHER, /* in the Window given */
+    FOUND_NONE
+} Found;
+
 /* Finds the window of a vector that is not in that of the row before. */
-static __attribute__((noinline)) void find_lane(const AirGrid *grid, const Limits *limits,
-                                                const i32 first[3], const f32x8 s[3], Lane *lane)
+static __attribute__((noinline)) Found find_lane(const Limits *limits, const i32 first[3],
+                                                 const f32x8 *traced, Lane *lane, Window *w)
 {
-    Window w;
+    const AirGrid *grid = limits->grid;
+    f32x8 s[3];
+    bool deep = grid->dims == 3;
+    load_trace(traced, deep, s);
     memset(lane, 0, sizeof *lane);
-    if (!find_window(grid, s, first[0], grid->dims == 3, &w) || w.wide != 0) {
-        return;
+    if (!(deep ? find_window(grid, s, first[0], true, w)
+               : find_window(grid, s, first[0], false, w))) {
+        return FOUND_NONE;
+    }
+    if (w->wide != 0) {
+        return FOUND_OTHER;
     }
     for (u32 a = 0; a < grid->dims; a++) {
-        lane->lo[a] = (f32)w.lo[a];
-        lane->offset += w.lo[a] * step_of(grid, a);
+        lane->lo[a] = (f32)w->lo[a];
+        lane->offset += w->lo[a] * step_of(grid, a);
     }
     lane->open = !wraps(grid, limits, first, lane->lo);
+    return lane->open ? FOUND_LANE : FOUND_OTHER;
 }
 
-SIMD_INLINE bool keep_lane(const AirGrid *grid, const Limits *limits, const i32 first[3],
-                           const f32x8 *traced, bool deep, Lane *lane, f32x8 part[3])
+SIMD_INLINE Found keep_lane(const Limits *limits, const i32 first[3], const f32x8 *traced,
+                            bool deep, Lane *lane, f32x8 part[3], Window *w)
 {
     if (PL_LIKELY(lane_holds(lane, traced, deep, part))) {
-        return true;
+        return FOUND_LANE;
     }
-    f32x8 s[3];
-    load_trace(traced, deep, s);
-    find_lane(grid, limits, first, s, lane);
-    return lane_holds(lane, traced, deep, part);
+    Found found = find_lane(limits, first, traced, lane, w);
+    return found == FOUND_LANE && !lane_holds(lane, traced, deep, part) ? FOUND_NONE : found;
 }
 
-/* A vector in any window, or none. */
+/* A vector in any window, or none (NULL). */
 static __attribute__((noinline)) void back_vector(const Advect *advect, const Limits *limits,
-                                                  const i32 first[3], const f32x8 s[3])
+                                                  const i32 first[3], const f32x8 *traced,
+                                                  const Window *w)
 {
     const AirGrid *grid = advect->grid;
     bool deep = grid->dims == 3;
-    Window found, *w = find_window(grid, s, first[0], deep, &found) ? &found : NULL;
     i32 here = air_at(grid, first[0], first[1], first[2]);
     if (PL_UNLIKELY(w == NULL)) {
+        f32x8 s[3];
+        load_trace(traced, deep, s);
         for (u32 f = 0; f < advect->count; f++) {
             f32x8 value;
             Range range;
@@ -568,10 +578,10 @@ SIMD_INLINE void back_chunk(const Advect *advect, const Limits *limits, const i3
         i32 here = air_at(grid, first[0], first[1], first[2]);
         Lane *lane = &lanes[0][v];
         f32x8 part[3];
-        if (!keep_lane(grid, limits, first, &chunk.back[v], deep, lane, part)) {
-            f32x8 s[3];
-            load_trace(&chunk.back[v], deep, s);
-            back_vector(advect, limits, first, s);
+        Window w;
+        Found found = keep_lane(limits, first, &chunk.back[v], deep, lane, part, &w);
+        if (found != FOUND_LANE) {
+            back_vector(advect, limits, first, &chunk.back[v], found == FOUND_NONE ? NULL : &w);
             continue;
         }
         for (u32 f = 0; f < advect->count; f++) {
@@ -581,27 +591,42 @@ SIMD_INLINE void back_chunk(const Advect *advect, const Limits *limits, const i3
     }
 }
 
+/* Of the traces forth and back of a vector: their windows, NULL where there is none. */
 static __attribute__((noinline)) void correct_vector(const Advect *advect, const Limits *limits,
-                                                     const i32 first[3], const f32x8 forth[3],
-                                                     const f32x8 back[3])
+                                                     const i32 first[3],
+                                                     const f32x8 *const traced[2],
+                                                     const Window *const w[2])
 {
-    Window w[2];
     const AirGrid *grid = advect->grid;
     bool deep = grid->dims == 3;
     i32 here = air_at(grid, first[0], first[1], first[2]);
-    const Window *ahead = find_window(grid, forth, first[0], deep, &w[0]) ? &w[0] : NULL;
-    const Window *behind = find_window(grid, back, first[0], deep, &w[1]) ? &w[1] : NULL;
+    f32x8 forth[3], back[3];
+    load_trace(traced[0], deep, forth);
+    load_trace(traced[1], deep, back);
     for (u32 f = 0; f < advect->count; f++) {
-        f32x8 again = sample(grid, limits, advect->ahead[f], first, forth, ahead, deep);
+        f32x8 again = sample(grid, limits, advect->ahead[f], first, forth, w[0], deep);
         f32x8 once = f32x8_load(advect->ahead[f] + here);
         f32x8 half = f32x8_set(0.5f) * (f32x8_load(advect->from[f] + here) - again);
         if (advect->limited) {
-            Range range = range_around(grid, limits, advect->from[f], first, back, behind, deep);
+            Range range = range_around(grid, limits, advect->from[f], first, back, w[1], deep);
             f32x8 value = once + half;
             half = f32x8_and((value >= range.least) & (value <= range.most), half);
         }
         f32x8_store(advect->to[f] + here, once + half);
     }
+}
+
+/* The window of a vector, of its lane or another. */
+SIMD_INLINE const Window *window_of(Found found, const Lane *lane, const f32x8 part[3], Window *w)
+{
+    if (found == FOUND_LANE) {
+        w->wide = 0;
+        for (u32 a = 0; a < 3; a++) {
+            w->lo[a] = (i32)lane->lo[a];
+            w->part[a] = part[a];
+        }
+    }
+    return found == FOUND_NONE ? NULL : w;
 }
 
 SIMD_INLINE void correct_chunk(const Advect *advect, const Limits *limits, const i32 at[3],
@@ -619,13 +644,15 @@ SIMD_INLINE void correct_chunk(const Advect *advect, const Limits *limits, const
         const i32 first[3] = {at[0] + v * SIMD_LANES, at[1], at[2]};
         i32 here = air_at(grid, first[0], first[1], first[2]);
         Lane *ahead = &lanes[0][v], *behind = &lanes[1][v];
-        f32x8 part[3], unused[3];
-        if (!keep_lane(grid, limits, first, &chunk.forth[v], deep, ahead, part) ||
-            !keep_lane(grid, limits, first, &chunk.back[v], deep, behind, unused)) {
-            f32x8 forth[3], back[3];
-            load_trace(&chunk.forth[v], deep, forth);
-            load_trace(&chunk.back[v], deep, back);
-            correct_vector(advect, limits, first, forth, back);
+        f32x8 part[3] = {{0}}, other[3] = {{0}};
+        Window w[2];
+        const f32x8 *const traced[2] = {&chunk.forth[v], &chunk.back[v]};
+        Found found[2] = {keep_lane(limits, first, traced[0], deep, ahead, part, &w[0]),
+                          keep_lane(limits, first, traced[1], deep, behind, other, &w[1])};
+        if (PL_UNLIKELY(found[0] != FOUND_LANE || found[1] != FOUND_LANE)) {
+            const Window *const windows[2] = {window_of(found[0], ahead, part, &w[0]),
+                                              window_of(found[1], behind, other, &w[1])};
+            correct_vector(advect, limits, first, traced, windows);
             continue;
         }
         for (u32 f = 0; f < advect->count; f++) {

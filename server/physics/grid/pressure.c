@@ -253,7 +253,7 @@ static void shift_span(void *context, const AirSpan *span, u32 index)
     }
 }
 
-/* Direction starts at 0; sums: b². */
+/* Sums: b². */
 static void begin_span(void *context, const AirSpan *span, u32 index)
 {
     Pressure *pressure = (Pressure *)context;
@@ -261,33 +261,23 @@ static void begin_span(void *context, const AirSpan *span, u32 index)
     EACH_VECTOR(&pressure->level[0].grid, span, at)
     {
         f32x8 b = f32x8_load(pressure->level[0].b + at);
-        f32x8_store(pressure->direction + at, f32x8_set(0.0f));
         sum += b * b;
     }
     pressure->sums[index] = (f64)air_sum8(sum);
 }
 
-/* Sums: b · preconditioned b. */
-static void weigh_span(void *context, const AirSpan *span, u32 index)
-{
-    Pressure *pressure = (Pressure *)context;
-    f32x8 sum = f32x8_set(0.0f);
-    EACH_VECTOR(&pressure->level[0].grid, span, at)
-    {
-        sum += f32x8_load(pressure->level[0].b + at) * f32x8_load(pressure->level[0].x + at);
-    }
-    pressure->sums[index] = (f64)air_sum8(sum);
-}
-
+/* The first direction (step 0) is the preconditioned residual. */
 static void turn_span(void *context, const AirSpan *span, u32 index)
 {
     PL_UNUSED(index);
     Pressure *pressure = (Pressure *)context;
     f32x8 step = f32x8_set(pressure->step);
+    bool first = pressure->step == 0.0f;
     EACH_VECTOR(&pressure->level[0].grid, span, at)
     {
         f32x8 x = f32x8_load(pressure->level[0].x + at);
-        f32x8_store(pressure->direction + at, x + step * f32x8_load(pressure->direction + at));
+        f32x8 more = first ? f32x8_set(0.0f) : step * f32x8_load(pressure->direction + at);
+        f32x8_store(pressure->direction + at, x + more);
     }
 }
 
@@ -331,6 +321,17 @@ static void step_span(void *context, const AirSpan *span, u32 index)
         sum += b * b;
     }
     pressure->sums[index] = (f64)air_sum8(sum);
+}
+
+/* Where Jacobi's method starts. */
+static void nothing_span(void *context, const AirSpan *span, u32 index)
+{
+    PL_UNUSED(index);
+    Pressure *pressure = (Pressure *)context;
+    EACH_VECTOR(&pressure->level[0].grid, span, at)
+    {
+        f32x8_store(pressure->from + at, f32x8_set(0.0f));
+    }
 }
 
 /* to = damped Jacobi from `from`. Sums: the residual's square. */
@@ -384,7 +385,7 @@ static PressureResult by_gradients(Pressure *pressure, u32 levels, f64 least, u3
     air_ghosts_clear(grid, pressure->direction);
     while (square > least && result.iterations < most) {
         air_pressure_cycle(pressure, levels);
-        f64 next = sum_of(pressure, weigh_span);
+        f64 next = total(pressure);
         pressure->step = weight > 0.0 ? (f32)(next / weight) : 0.0f;
         weight = next;
         air_each(grid, pressure->jobs, turn_span, pressure);
@@ -422,6 +423,7 @@ static PressureResult by_jacobi(Pressure *pressure, f64 least, u32 most)
     PressureResult result = {0, square};
     pressure->from = pressure->direction;
     pressure->to = pressure->level[0].x;
+    air_each(grid, pressure->jobs, nothing_span, pressure);
     air_ghosts_clear(grid, pressure->from);
     air_ghosts_clear(grid, pressure->to);
     while (square > least && result.iterations < most) {

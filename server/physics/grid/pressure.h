@@ -70,7 +70,8 @@ static inline f32 *air_pressure_source(Pressure *pressure)
 PressureResult air_pressure_solve(Pressure *pressure, PressureMethod method, f64 tolerance,
                                   u32 most, Jobs *jobs);
 
-/* pressure_level.c: one V-cycle for level[0].b, into level[0].x; `levels` 1: a sweep. */
+/* pressure_level.c: one V-cycle for level[0].b, into level[0].x; `levels` 1: a sweep. Sums:
+ * b · x. */
 void air_pressure_cycle(Pressure *pressure, u32 levels);
 /* b − A x of a vector of 8, ghosts of x as they are. */
 SIMD_INLINE f32x8 air_pressure_near(const f32 *x, i32 row, i32 slab, bool deep)

@@ -12,11 +12,14 @@ enum {
 typedef struct SweepLevel {
     const Pressure *pressure;
     const PressureLevel *level;
-    bool up; /* black first */
+    bool up;   /* black first */
+    f64 *sums; /* of spans: b · x; may be NULL */
 } SweepLevel;
 
-SIMD_INLINE void sweep_row(const SweepLevel *sweep, const AirSpan *span, i32 y, i32 z, u32 color)
+/* Returns b · x of the row. */
+SIMD_INLINE f32x8 sweep_row(const SweepLevel *sweep, const AirSpan *span, i32 y, i32 z, u32 color)
 {
+    f32x8 product = f32x8_set(0.0f);
     const PressureLevel *level = sweep->level;
     const AirGrid *grid = &level->grid;
     static const i32x8 masks[2] = {{-1, 0, -1, 0, -1, 0, -1, 0}, {0, -1, 0, -1, 0, -1, 0, -1}};
@@ -36,26 +39,32 @@ SIMD_INLINE void sweep_row(const SweepLevel *sweep, const AirSpan *span, i32 y, 
         if (deep) {
             sum += f32x8_load(to - grid->slab) + f32x8_load(to + grid->slab);
         }
-        f32x8 value = (f32x8_load(level->b + at + x) + sum) * f32x8_load(inverse + x);
-        f32x8_store(to, f32x8_select(mask, value, here));
+        f32x8 b = f32x8_load(level->b + at + x), value = (b + sum) * f32x8_load(inverse + x);
+        value = f32x8_select(mask, value, here);
+        f32x8_store(to, value);
+        product += b * value;
         last = here;
         here = next;
     }
+    return product;
 }
 
 static void sweep_span(void *context, const AirSpan *span, u32 index)
 {
-    PL_UNUSED(index);
     const SweepLevel *sweep = (const SweepLevel *)context;
     u32 first = sweep->up;
+    f32x8 sum = f32x8_set(0.0f);
     for (i32 z = span->z0; z < span->z1 + 1; z++) {
         /* The second colour of slab z − 1 needs the first of slab z. */
         for (i32 y = span->y0; y < span->y1 && z < span->z1; y++) {
-            sweep_row(sweep, span, y, z, first);
+            (void)sweep_row(sweep, span, y, z, first);
         }
         for (i32 y = span->y0; y < span->y1 && z > span->z0; y++) {
-            sweep_row(sweep, span, y, z - 1, 1 - first);
+            sum += sweep_row(sweep, span, y, z - 1, 1 - first);
         }
+    }
+    if (sweep->sums != NULL) {
+        sweep->sums[index] = (f64)air_sum8(sum);
     }
 }
 
@@ -67,7 +76,8 @@ static void wrap_x(void *context)
 
 static void sweep_level(Pressure *pressure, const PressureLevel *level, bool up)
 {
-    SweepLevel sweep = {pressure, level, up};
+    SweepLevel sweep = {pressure, level, up,
+                        up && level == &pressure->level[0] ? pressure->sums : NULL};
     air_each_color(&level->grid, pressure->jobs, up, sweep_span, pressure->periodic ? wrap_x : NULL,
                    &sweep);
 }
@@ -203,7 +213,7 @@ void air_pressure_cycle(Pressure *pressure, u32 levels)
     for (u32 l = 0; l + 1 < levels; l++) {
         PressureLevel *level = &pressure->level[l], *next = level + 1;
         sweep_level(pressure, level, false);
-        SweepLevel rest = {pressure, level, false};
+        SweepLevel rest = {pressure, level, false, NULL};
         air_each(&level->grid, jobs, residual_span, &rest);
         air_ghosts(&level->grid, level->r, air_pressure_folded);
         Transfer transfer = {pressure, level, next};

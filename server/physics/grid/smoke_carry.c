@@ -141,7 +141,9 @@ void smoke_carry_rims(Smoke *smoke, u32 c)
 void smoke_carry_velocity(Smoke *smoke)
 {
     bool corrected = smoke->def.options.advection == SMOKE_MACCORMACK;
-    bool whirls = smoke->def.options.vorticity > 0.0f; /* whose forces read what is beyond */
+    /* The forces of whirls read what is beyond sides, viscosity the faces there. */
+    bool whirls = smoke->def.options.vorticity > 0.0f;
+    bool read = whirls || smoke->def.options.viscosity > 0.0f;
     SmokeSides after = whirls ? SMOKE_SIDES_FREE : SMOKE_SIDES_FREE | SMOKE_SIDES_FACES;
     for (u32 c = 0; c < smoke->grid.dims; c++) {
         Advect advect = advect_of(smoke, c);
@@ -157,7 +159,9 @@ void smoke_carry_velocity(Smoke *smoke)
             advect_correct(&advect, smoke->jobs);
         }
         keep_momentum(smoke, c);
-        smoke_sides(smoke, c, smoke->next[c], after);
+        if (read) {
+            smoke_sides(smoke, c, smoke->next[c], after);
+        }
     }
     for (u32 c = 0; c < smoke->grid.dims; c++) {
         smoke_swap(&smoke->velocity[c], &smoke->next[c]);
@@ -188,15 +192,16 @@ static const u8 *full_of(Smoke *smoke, u32 first, u32 count)
 }
 
 /* Fields [first, first + count) like velocity, without keeping their mass: as many at once as there
- * is scratch memory for. */
+ * is scratch memory for (drifts_at_once). */
 static void drift(Smoke *smoke, u32 first, u32 count)
 {
     bool corrected = smoke->def.options.advection == SMOKE_MACCORMACK;
-    f32 **scratch[] = {&smoke->next[0], &smoke->next[1], &smoke->ahead};
+    u32 arrays = smoke->grid.dims + 1, ahead = 0;
+    f32 **scratch[] = {&smoke->next[0], &smoke->next[1], &smoke->ahead, &smoke->next[2]};
     Advect advect = advect_of(smoke, ADVECT_CELLS);
     advect.count = count;
     advect.full = is_slow(smoke) ? full_of(smoke, first, count) : NULL;
-    for (u32 k = 0; k < PL_COUNT(scratch); k++) {
+    for (u32 k = 0; k < arrays; k++) {
         smoke_clear_rims(smoke, *scratch[k]);
     }
     for (u32 f = 0; f < count; f++) {
@@ -205,15 +210,24 @@ static void drift(Smoke *smoke, u32 first, u32 count)
         advect.to[f] = *scratch[f];
     }
     advect_back(&advect, smoke->jobs);
-    if (corrected) { /* one field then, with three to use */
-        smoke_field_ghosts(smoke, smoke->next[0]);
-        advect.ahead[0] = smoke->next[0];
-        advect.to[0] = smoke->next[1];
+    for (u32 f = 0; f < count && corrected; f++) {
+        ahead = count;
+        smoke_field_ghosts(smoke, *scratch[f]);
+        advect.ahead[f] = *scratch[f];
+        advect.to[f] = *scratch[ahead + f];
+    }
+    if (corrected) {
         advect_correct(&advect, smoke->jobs);
     }
     for (u32 f = 0; f < count; f++) {
-        smoke_swap(&smoke->field[first + f], scratch[f + corrected]);
+        smoke_swap(&smoke->field[first + f], scratch[ahead + f]);
     }
+}
+
+static u32 drifts_at_once(const Smoke *smoke)
+{
+    u32 arrays = smoke->grid.dims + 1;
+    return smoke->def.options.advection == SMOKE_MACCORMACK ? arrays / 2 : ADVECT_FIELDS;
 }
 
 /* Whether air is made or blown through walls, which pressure cannot always make room for: then
@@ -259,9 +273,9 @@ void smoke_carry_fields(Smoke *smoke)
 {
     u32 fields = smoke->burns ? SMOKE_DYE : SMOKE_FUEL; /* without dye */
     bool drifts = smoke->def.options.drifts, dyed = smoke->def.dyed;
-    u32 together = smoke->def.options.advection == SMOKE_MACCORMACK ? 1 : fields;
+    u32 together = drifts_at_once(smoke);
     for (u32 f = 0; f < fields && drifts; f += together) {
-        drift(smoke, f, together);
+        drift(smoke, f, u32_min(together, fields - f));
     }
     for (u32 f = 0; f < fields && !drifts; f++) {
         flow(smoke, (SmokeField)f);

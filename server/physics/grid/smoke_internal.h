@@ -161,11 +161,9 @@ void smoke_tally_end(Smoke *smoke);
 bool smoke_account_is_sound(const Smoke *smoke);
 SIMD_INLINE f64 smoke_sum_wide(f32x8 v)
 {
-    f64 sum = 0.0;
-    for (u32 l = 0; l < SIMD_LANES; l++) {
-        sum += (f64)v[l];
-    }
-    return sum;
+    typedef f64 Wide __attribute__((vector_size(SIMD_LANES * sizeof(f64))));
+    Wide w = __builtin_convertvector(v, Wide);
+    return ((w[0] + w[4]) + (w[1] + w[5])) + ((w[2] + w[6]) + (w[3] + w[7]));
 }
 /* Lanes of a vector of component c at x that are faces between two cells along x, others 0. */
 SIMD_INLINE f32x8 smoke_inner(const AirGrid *grid, u32 c, i32 x, f32x8 v)

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+enum {
+    RUNS_AT_ONCE = 64, /* whose cells stay in the cache from one ghost to the next */
+};
+
 static f32 component(Vec3 v, u32 axis)
 {
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
@@ -67,38 +71,48 @@ SIMD_INLINE f32 value_of(const Ghosts *ghosts, const Ghost *ghost, GhostRule rul
     }
 }
 
-/* at: floats to the start of a row of cells; rows of `across` are those of `cells`. One loop for
- * each rule, so that the compiler can make vectors of them. */
-SIMD_INLINE void apply_rule(const Ghosts *ghosts, const Ghost *ghost, GhostRule rule, f32 *cells,
-                            i32 at, i32 step, i32 floats)
+/* Runs of an axis that go through a ghost together. */
+typedef struct GhostRuns {
+    f32 *cells; /* rows of `across` are those of these */
+    const AirRun *runs;
+    u32 count;
+    i32 step;
+    bool lines; /* of many places, not one */
+} GhostRuns;
+
+/* One loop for each rule, so that the compiler can make vectors of them. */
+SIMD_INLINE void apply_rule(const Ghosts *ghosts, const Ghost *ghost, GhostRule rule,
+                            const GhostRuns *of)
 {
-    f32 *to = cells + at + ghost->to * step;
-    const f32 *from = cells + at + ghost->from * step;
-    bool along = rule == GHOST_ALONG;
-    const f32 *across = along ? ghost->across + at + ghost->face * step : from;
-    const f32 *other = along ? across - ghost->other : from;
     const Ghost copy = *ghost;
-    for (i32 k = 0; k < floats; k++) {
-        f32 through = along ? across[k] + other[k] : 0.0f;
-        to[k] = value_of(ghosts, &copy, rule, from[k], through);
+    bool along = rule == GHOST_ALONG;
+    for (u32 i = 0; i < of->count; i++) {
+        i32 at = of->runs[i].at, floats = of->lines ? of->runs[i].floats : 1;
+        f32 *to = of->cells + at + copy.to * of->step;
+        const f32 *from = of->cells + at + copy.from * of->step;
+        const f32 *across = along ? copy.across + at + copy.face * of->step : from;
+        const f32 *other = along ? across - copy.other : from;
+        for (i32 k = 0; k < floats; k++) {
+            f32 through = along ? across[k] + other[k] : 0.0f;
+            to[k] = value_of(ghosts, &copy, rule, from[k], through);
+        }
     }
 }
 
-SIMD_INLINE void apply_run(const Ghosts *ghosts, const Ghost *ghost, f32 *cells, i32 at, i32 step,
-                           i32 floats)
+SIMD_INLINE void apply_runs(const Ghosts *ghosts, const Ghost *ghost, const GhostRuns *of)
 {
     switch (ghost->rule) {
     case GHOST_LINEAR:
-        apply_rule(ghosts, ghost, GHOST_LINEAR, cells, at, step, floats);
+        apply_rule(ghosts, ghost, GHOST_LINEAR, of);
         break;
     case GHOST_ENTERING:
-        apply_rule(ghosts, ghost, GHOST_ENTERING, cells, at, step, floats);
+        apply_rule(ghosts, ghost, GHOST_ENTERING, of);
         break;
     case GHOST_LEAVING:
-        apply_rule(ghosts, ghost, GHOST_LEAVING, cells, at, step, floats);
+        apply_rule(ghosts, ghost, GHOST_LEAVING, of);
         break;
     default:
-        apply_rule(ghosts, ghost, GHOST_ALONG, cells, at, step, floats);
+        apply_rule(ghosts, ghost, GHOST_ALONG, of);
         break;
     }
 }
@@ -106,20 +120,23 @@ SIMD_INLINE void apply_run(const Ghosts *ghosts, const Ghost *ghost, f32 *cells,
 static void apply(const AirGrid *grid, u32 axis, f32 *cells, const Ghosts *ghosts)
 {
     i32 step = smoke_stride(grid, axis), n = grid->n[0], tail = grid->row - AIR_GHOSTS;
-    /* SIMD lanes beyond the grid are computed too, and must not grow. */
-    bool clears = axis == 0 && grid->sides[0] != AIR_PERIODIC && n % AIR_BRICK != 0;
-    for (u32 i = 0; i < grid->run_count[axis]; i++) {
-        const AirRun *run = &grid->runs[axis][i];
+    for (u32 first = 0; first < grid->run_count[axis]; first += RUNS_AT_ONCE) {
+        const AirRun *runs = grid->runs[axis] + first;
+        u32 count = u32_min(grid->run_count[axis] - first, RUNS_AT_ONCE);
+        const GhostRuns points = {cells, runs, count, 1, false},
+                        lines = {cells, runs, count, step, true};
         for (u32 g = 0; g < ghosts->count; g++) {
             if (axis == 0) {
-                apply_run(ghosts, &ghosts->item[g], cells, run->at, 1, 1);
+                apply_runs(ghosts, &ghosts->item[g], &points);
             } else {
-                apply_run(ghosts, &ghosts->item[g], cells, run->at, step, run->floats);
+                apply_runs(ghosts, &ghosts->item[g], &lines);
             }
         }
-        if (clears) {
-            memset(cells + run->at + n + 2, 0, (size_t)(tail - n - 2) * sizeof *cells);
-        }
+    }
+    /* SIMD lanes beyond the grid are computed too, and must not grow. */
+    bool clears = axis == 0 && grid->sides[0] != AIR_PERIODIC && n % AIR_BRICK != 0;
+    for (u32 i = 0; i < grid->run_count[0] && clears; i++) {
+        memset(cells + grid->runs[0][i].at + n + 2, 0, (size_t)(tail - n - 2) * sizeof *cells);
     }
 }
 

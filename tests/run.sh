@@ -4,7 +4,8 @@
 # usage: tests/run.sh BUILD [NAME]     NAME: only programs whose path holds it
 # Programs without a source file (left from a former build) are not run. Tests of units, accuracy,
 # determinism and worlds run side by side, one on each core; net and end-to-end tests one after the
-# other beside them, as they mostly wait. TEST_TIMEOUT: seconds a program may take (600).
+# other beside them, as they mostly wait, and two at a time once those are done.
+# TEST_TIMEOUT: seconds a program may take (600).
 # The last line is "N passed, N failed", counted in test cases; exit 1 if any failed.
 set -u
 [ $# -ge 1 ] || { echo "usage: tests/run.sh BUILD [NAME]" >&2; exit 2; }
@@ -85,6 +86,22 @@ run_list() { # LIMIT PARALLEL PROGRAMS...
     printf '%s\n' "$@" | xargs -P "$parallel" -I{} bash -c 'run_one "$1" "$2"' run {} "$limit"
 }
 
+# Takes the first line off the file $waiting and prints it; fails when none is left.
+take_waiting() {
+    (
+        flock 9
+        IFS= read -r program < "$waiting" || exit 1
+        sed -i 1d "$waiting"
+        echo "$program"
+    ) 9> "$waiting.lock"
+}
+
+run_waiting() { # LIMIT: runs what waits, one after the other
+    while program=$(take_waiting); do
+        run_one "$program" "$1"
+    done
+}
+
 missing=0
 keep_built() { # prints those of its arguments that are built
     for program in "$@"; do
@@ -101,12 +118,18 @@ slow=$(list_programs tests/e2e)
 for program in $quick $net $slow; do
     [ -x "$build/$program" ] || missing=$((missing + 1))
 done
-# shellcheck disable=SC2046  # paths of tests have no blanks
+limit=${TEST_TIMEOUT:-600}
+waiting=$logs/waiting
+# shellcheck disable=SC2086  # paths of tests have no blanks
 {
-    run_list "${TEST_TIMEOUT:-600}" 1 $(keep_built $net $slow) &
-    run_list "${TEST_TIMEOUT:-600}" "$(nproc)" $(keep_built $quick)
+    keep_built $net $slow > "$waiting"
+    run_waiting "$limit" &
+    # shellcheck disable=SC2046
+    run_list "$limit" "$(nproc)" $(keep_built $quick)
+    run_waiting "$limit"
     wait
 }
+rm -f "$waiting" "$waiting.lock"
 
 # cmocka prints "[       OK ] name" and "[  FAILED  ] name" for each case, and the failed ones
 # again in its summary; a program that ends badly without a failed case counts as one failed.

@@ -322,6 +322,7 @@ static int publish_options(const ServerOptions *options, const char *operand, Pu
                          operand);
     }
     out->limits = (BrokerLimits){options->publish_age_s, (u64)options->publish_mib << 20};
+    out->listens = options->relays;
     int result = broker_options(options, options->publish, "plenum-server", &out->broker, error);
     if (result != ERROR_OK) {
         error_prefix(error, "--publish");

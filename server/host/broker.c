@@ -20,8 +20,10 @@ enum {
     AGE_S = 24 * 3600,
     PENDING_MAX = 1 << 16, /* messages that wait for the follower */
     PENDING_BYTES_MAX = 64 << 20,
-    HEADERS_BYTES = 4096, /* room for them in what the broker takes */
-    LOOKS_MAX = 16        /* at messages that are missing or not ours */
+    HEADERS_BYTES = 4096,   /* room for them in what the broker takes */
+    LOOKS_MAX = 16,         /* at messages that are missing or not ours */
+    HEAR_PENDING_MAX = 512, /* payloads beside the stream that wait to be fetched */
+    HEAR_PENDING_BYTES_MAX = 4 << 20,
 };
 
 #define NS_PER_S     1000000000ll
@@ -41,6 +43,10 @@ struct Broker {
     natsSubscription *subscription;
     natsMsg *message; /* received last */
     u64 heard_ns;     /* when there was a message, or the consumer was asked for */
+    char sides[2][BROKER_WORLD_BYTES + 16]; /* subjects, by BrokerSide */
+    natsSubscription *beside;
+    natsMsg *said; /* heard last */
+    bool denied;   /* the broker refuses a subject, which was logged */
 };
 
 /* ---- addresses ---- */
@@ -251,6 +257,8 @@ Broker *broker_create(const BrokerOptions *options, ErrorText *error)
     snprintf(b->all, sizeof b->all, "plenum.%s.*", b->address.world);
     snprintf(b->start, sizeof b->start, "plenum.%s.start", b->address.world);
     snprintf(b->tick, sizeof b->tick, "plenum.%s.tick", b->address.world);
+    snprintf(b->sides[BROKER_LIVE], sizeof b->sides[0], "plenum-live.%s", b->address.world);
+    snprintf(b->sides[BROKER_SAID], sizeof b->sides[0], "plenum-said.%s", b->address.world);
     if (options->creds != NULL && broker_key_read(options->creds, &b->key, error) != ERROR_OK) {
         broker_destroy(b);
         return NULL;
@@ -275,6 +283,10 @@ static void unsubscribe(Broker *b)
 static void disconnect(Broker *b)
 {
     unsubscribe(b);
+    natsMsg_Destroy(b->said);
+    b->said = NULL;
+    natsSubscription_Destroy(b->beside);
+    b->beside = NULL;
     jsCtx_Destroy(b->js);
     b->js = NULL;
     natsConnection_Destroy(b->connection);
@@ -660,4 +672,70 @@ int broker_next(Broker *b, u32 wait_ms, BrokerMessage *out)
     int result = message_read(b, b->message, out);
     int placed = place_read(b, out);
     return placed != ERROR_OK ? placed : result;
+}
+
+/* ---- beside the stream ---- */
+
+bool broker_linked(const Broker *b)
+{
+    return b->connection != NULL &&
+           natsConnection_Status(b->connection) == NATS_CONN_STATUS_CONNECTED;
+}
+
+/* Logs once that the broker refuses a subject: it says so later, and only to who asks. */
+static void denied_check(Broker *b)
+{
+    const char *text = NULL;
+    if (!b->denied && natsConnection_GetLastError(b->connection, &text) == NATS_NOT_PERMITTED) {
+        log_warn("broker: %s: %s", b->address.shown, text != NULL ? text : "a subject is refused");
+        b->denied = true;
+    }
+}
+
+int broker_listen(Broker *b, BrokerSide side)
+{
+    if (b->beside != NULL) {
+        return ERROR_OK; /* the library asks again after each new connection */
+    }
+    natsStatus status =
+        broker_linked(b) ? natsConnection_SubscribeSync(&b->beside, b->connection, b->sides[side])
+                         : NATS_CONNECTION_CLOSED;
+    status = status == NATS_OK ? natsSubscription_SetPendingLimits(b->beside, HEAR_PENDING_MAX,
+                                                                   HEAR_PENDING_BYTES_MAX)
+                               : status;
+    return status == NATS_OK ? ERROR_OK : ERROR_NETWORK;
+}
+
+int broker_send(Broker *b, BrokerSide side, const void *data, size_t bytes)
+{
+    return broker_linked(b) && natsConnection_Publish(b->connection, b->sides[side], data,
+                                                      (int)bytes) == NATS_OK
+               ? ERROR_OK
+               : ERROR_NETWORK;
+}
+
+bool broker_hear(Broker *b, const u8 **data, size_t *bytes)
+{
+    int messages = 0, waiting = 0;
+    denied_check(b);
+    natsMsg_Destroy(b->said);
+    b->said = NULL;
+    if (b->beside == NULL ||
+        natsSubscription_GetPending(b->beside, &messages, &waiting) != NATS_OK || messages == 0 ||
+        natsSubscription_NextMsg(&b->said, b->beside, 1) != NATS_OK) {
+        return false;
+    }
+    int length = natsMsg_GetDataLength(b->said);
+    *data = (const u8 *)natsMsg_GetData(b->said);
+    *bytes = length > 0 ? (size_t)length : 0;
+    return true;
+}
+
+u64 broker_unheard(const Broker *b)
+{
+    i64 dropped = 0;
+    return b->beside != NULL && natsSubscription_GetDropped(b->beside, &dropped) == NATS_OK &&
+                   dropped > 0
+               ? (u64)dropped
+               : 0;
 }

@@ -8,6 +8,8 @@
  * say where it belongs. What comes from a broker is data of strangers: headers that are not as
  * described here, and more bytes than allowed, are counted and skipped; the blocks are for the
  * reader of recordings to judge.
+ * Beside it go two plain subjects, plenum-live.WORLD and plenum-said.WORLD, whose payloads nobody
+ * stores (live.h).
  * A broker belongs to one thread; the library has threads of its own, for the socket.
  * Layer: server/host.
  */
@@ -128,5 +130,24 @@ bool broker_subscribed(const Broker *broker);
 /* The next part: 0; ERROR_NOT_FOUND: none within wait_ms; ERROR_FORMAT: one was skipped;
  * ERROR_NETWORK: the subscription has ended, subscribe again. */
 int broker_next(Broker *broker, u32 wait_ms, BrokerMessage *out);
+
+/* ---- beside the stream: not stored, for who listens now ---- */
+
+typedef enum BrokerSide {
+    BROKER_LIVE, /* plenum-live.WORLD: from the publisher to followers */
+    BROKER_SAID  /* plenum-said.WORLD: from followers to the publisher */
+} BrokerSide;
+
+/* True if there is a connection now; tries nothing. */
+bool broker_linked(const Broker *broker);
+/* From now on broker_hear gets what is sent there, as long as there is a connection; what comes
+ * faster than it is fetched is dropped. 0 or ERROR_NETWORK. */
+int broker_listen(Broker *broker, BrokerSide side);
+/* Sends to all who listen now. 0 or ERROR_NETWORK. */
+int broker_send(Broker *broker, BrokerSide side, const void *data, size_t bytes);
+/* The next payload, borrowed until the next call; never waits. False: none. */
+bool broker_hear(Broker *broker, const u8 **data, size_t *bytes);
+/* Payloads that were dropped so far since broker_listen. */
+u64 broker_unheard(const Broker *broker);
 
 #endif

@@ -72,13 +72,10 @@ static void guests_merge(Host *host, Session *relay, Session **known, u32 known_
     }
 }
 
-void guests_receive(Host *host, Session *relay, const Message *message)
+void guests_named(Host *host, Session *relay, const Message *message, u32 *given)
 {
-    Session *known[GUESTS_MAX];
-    u32 given[GUESTS_MAX], known_count = 0;
-    if (!relay->speaks) {
-        return;
-    }
+    Session *known[GUESTS_MAX] = {NULL};
+    u32 known_count = 0;
     for (u32 i = host->peer_capacity; i < host->session_capacity; i++) {
         if (host->sessions[i].guest_of == relay->peer + 1) {
             CHECK(known_count < GUESTS_MAX);
@@ -87,6 +84,15 @@ void guests_receive(Host *host, Session *relay, const Message *message)
     }
     qsort(known, known_count, sizeof known[0], guest_order);
     guests_merge(host, relay, known, known_count, message, given);
+}
+
+void guests_receive(Host *host, Session *relay, const Message *message)
+{
+    u32 given[GUESTS_MAX];
+    if (!relay->speaks) {
+        return;
+    }
+    guests_named(host, relay, message, given);
     Message answer = {.kind = MESSAGE_GUESTS};
     answer.guests.given = given;
     answer.guests.given_count = message->guests.count;

@@ -112,6 +112,7 @@ void host_iterate(Host *host, u64 now_ns)
     if (!host->draining) {
         replicate_frames(host);
         above_run(host);
+        sites_run(host);
         replicate_clock(host);
         transfers_pump(host);
         sessions_check(host);
@@ -453,6 +454,7 @@ void host_destroy(Host *host)
     }
     free(host->owns);
     free(host->sessions);
+    sites_destroy(host->sites);
     free(host->roster);
     free(host->hands);
     free(host->scratch);

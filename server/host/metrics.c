@@ -395,6 +395,9 @@ static void write_broker(Page *page, Host *host)
          (f64)b->skipped},
         {"plenum_broker_damaged_total", "counter", "Messages that could not be read.",
          (f64)b->damaged},
+        {"plenum_broker_refused_total", "counter",
+         "Payloads beside the stream (chat, users, presences) that were refused.",
+         (f64)(b->refused + sites_refused(host))},
     };
     rows_write(page, rows, PL_COUNT(rows));
 }

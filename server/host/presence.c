@@ -51,8 +51,7 @@ static Presence presence_of(const Session *session)
     return presence;
 }
 
-/* Collects all presences by user id into host->hands; returns their number. */
-static u32 hands_gather(Host *host)
+u32 presence_gather(Host *host)
 {
     u32 count = 0;
     for (u32 i = 0; i < host->session_capacity; i++) {
@@ -112,7 +111,7 @@ static void presence_fill(Host *host, Session *session, u32 count, Presence *out
     message->presence.count = used;
 }
 
-static u64 hands_hash(const Presence *hands, u32 count)
+u64 presence_hash(const Presence *hands, u32 count)
 {
     u64 hash = count;
     for (u32 i = 0; i < count; i++) {
@@ -167,8 +166,8 @@ void presence_send(Host *host)
 {
     Presence own[PRESENCES_MAX + 1];
     Message message = {.kind = MESSAGE_PRESENCE};
-    u32 count = hands_gather(host), bytes = 0;
-    u64 hash = hands_hash(host->hands, count);
+    u32 count = presence_gather(host), bytes = 0;
+    u64 hash = presence_hash(host->hands, count);
     u8 *shared = NULL; /* all presences, for all clients for which they fit */
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];

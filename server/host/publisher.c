@@ -22,6 +22,8 @@ enum {
     HEAD_INTERVAL_S = 30,        /* a HEAD at least this often ... */
     HEAD_SHARE = 4,              /* ... and where it adds at most a quarter */
     BYTES_PER_TICK_ABOUT = 1024, /* of memory, beside the frame's */
+    LIVE_MS = 25,                /* interval at which what followers say is fetched */
+    LIVE_EACH_MAX = 64,          /* payloads at a time */
 };
 
 #define RETRY_NS 500000000ull
@@ -30,6 +32,7 @@ enum {
 struct Publisher {
     PublisherOptions options;
     u32 tick_rate;
+    LiveHub *live;
 
     /* ---- the publisher's thread's ---- */
     Broker *broker;
@@ -73,10 +76,16 @@ void publisher_tick(Publisher *p, Frame *frame, const Input *inputs, u32 input_c
     }
 }
 
+LiveHub *publisher_live(Publisher *p)
+{
+    return p->live;
+}
+
 void publisher_stats(Publisher *p, PublisherStats *out)
 {
     pthread_mutex_lock(&p->mutex);
     *out = p->stats;
+    out->refused += live_hub_refused(p->live);
     out->waiting = p->queue.count;
     if (p->queue.count > 0) {
         out->lag_s = (f64)(clock_now_ns() - tick_queue_at(&p->queue, 0)->queued_ns) * 1e-9;
@@ -299,6 +308,50 @@ static bool publish(Publisher *p)
     return true;
 }
 
+/* Sends what the host has for followers, and fetches what they say. */
+static void live_run(Publisher *p)
+{
+    const u8 *data;
+    size_t bytes;
+    u64 now_ms = clock_now_ns() / 1000000u;
+    if (!broker_linked(p->broker)) {
+        return;
+    }
+    for (u32 i = 0; i < LIVE_EACH_MAX; i++) {
+        LivePayload payload = live_hub_next(p->live, now_ms);
+        bool sent = payload.data != NULL &&
+                    broker_send(p->broker, BROKER_LIVE, payload.data, payload.bytes) == ERROR_OK;
+        free(payload.data);
+        if (!sent) {
+            break;
+        }
+    }
+    if (!p->options.listens || broker_listen(p->broker, BROKER_SAID) != ERROR_OK) {
+        return;
+    }
+    for (u32 i = 0; i < LIVE_EACH_MAX && broker_hear(p->broker, &data, &bytes); i++) {
+        live_hub_receive(p->live, data, bytes);
+    }
+    u64 unheard = broker_unheard(p->broker);
+    pthread_mutex_lock(&p->mutex);
+    p->stats.refused = unheard;
+    pthread_mutex_unlock(&p->mutex);
+}
+
+/* Waits for ticks; meanwhile what goes beside them goes on. Mutex held. */
+static void ticks_wait(Publisher *p)
+{
+    while (p->queue.count == 0 && !p->quit) {
+        u64 until_ns = clock_now_ns() + (u64)LIVE_MS * 1000000u;
+        struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+        if (pthread_cond_timedwait(&p->work, &p->mutex, &until) != 0) {
+            pthread_mutex_unlock(&p->mutex);
+            live_run(p);
+            pthread_mutex_lock(&p->mutex);
+        }
+    }
+}
+
 static void *publish_main(void *argument)
 {
     Publisher *p = argument;
@@ -306,15 +359,14 @@ static void *publish_main(void *argument)
     thread_name("plenum-publish");
     pthread_mutex_lock(&p->mutex);
     for (;;) {
-        while (p->queue.count == 0 && !p->quit) {
-            pthread_cond_wait(&p->work, &p->mutex);
-        }
+        ticks_wait(p);
         bool over = p->quit && (p->queue.count == 0 || clock_now_ns() > p->quit_ns + QUIT_NS);
         pthread_mutex_unlock(&p->mutex);
         if (over || !good) {
             return NULL;
         }
         good = publish(p);
+        live_run(p);
         pthread_mutex_lock(&p->mutex);
     }
 }
@@ -327,7 +379,7 @@ static int open_all(Publisher *p, const MessageWorld *world, ErrorText *error)
     p->world = world_copy_create(world, error);
     if (!tick_queue_init(&p->queue, p->options.ticks_max, PUBLISHER_BYTES_MAX,
                          BYTES_PER_TICK_ABOUT) ||
-        p->writer == NULL || p->world == NULL ||
+        p->writer == NULL || p->world == NULL || p->live == NULL ||
         entity_list_set(&p->sent, p->world->fields, world->entities, world->entity_count) != 0) {
         return error_set(error, ERROR_MEMORY, "out of memory for publishing");
     }
@@ -335,7 +387,6 @@ static int open_all(Publisher *p, const MessageWorld *world, ErrorText *error)
     if (p->broker == NULL) {
         return ERROR_NETWORK;
     }
-    randombytes_buf(&p->next.run, sizeof p->next.run);
     p->next.tick_rate = p->tick_rate;
     p->created_s = clock_unix_s();
     if (pthread_create(&p->thread, NULL, publish_main, p) != 0) {
@@ -356,6 +407,10 @@ Publisher *publisher_create(const PublisherOptions *options, const MessageWorld 
     p->options = *options;
     p->options.ticks_max = options->ticks_max != 0 ? options->ticks_max : PUBLISHER_TICKS_MAX;
     p->tick_rate = tick_rate;
+    while (p->next.run == 0) { /* none is 0 */
+        randombytes_buf(&p->next.run, sizeof p->next.run);
+    }
+    p->live = live_hub_create(p->next.run);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -392,6 +447,7 @@ void publisher_destroy(Publisher *p)
     recording_writer_destroy(p->writer);
     entity_list_finish(&p->sent);
     world_copy_destroy(p->world);
+    live_hub_destroy(p->live);
     pthread_cond_destroy(&p->work);
     pthread_mutex_destroy(&p->mutex);
     free(p);

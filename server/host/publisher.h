@@ -6,7 +6,8 @@
  * message follows when the broker has stored it: far brokers get fewer, larger messages. A message
  * that gets no answer is sent again until the broker has it. When the queue is full ticks are lost;
  * the next message then begins with a HEAD and a key frame, carries the spawns and removals of the
- * lost ticks, and names the gap, as does the log.
+ * lost ticks, and names the gap, as does the log. Chat, users and presences go beside the stream
+ * (live_hub.h), between its messages.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_PUBLISHER_H
@@ -14,11 +15,13 @@
 
 #include "protocol/record/recording.h"
 #include "server/host/broker.h"
+#include "server/host/live_hub.h"
 
 typedef struct PublisherOptions {
     BrokerOptions broker;
     BrokerLimits limits;
     u32 ticks_max; /* in the queue; 0: PUBLISHER_TICKS_MAX */
+    bool listens;  /* to what followers say for their users */
 } PublisherOptions;
 
 enum {
@@ -35,6 +38,7 @@ typedef struct PublisherStats {
     f64 lag_s; /* age of the oldest tick that is not stored; if there is none, of the newest stored
                      one when it was */
     bool failing; /* the last attempt failed */
+    u64 refused;  /* payloads of followers that were too large or too many */
 } PublisherStats;
 
 typedef struct Publisher Publisher;
@@ -44,6 +48,8 @@ Publisher *publisher_create(const PublisherOptions *options, const MessageWorld 
                             u32 tick_rate, ErrorText *error);
 /* Simulation's thread: queues a tick, with references and copies; never blocks. */
 void publisher_tick(Publisher *publisher, Frame *frame, const Input *inputs, u32 input_count);
+/* What goes to followers and comes from them beside the stream, on the same thread. */
+LiveHub *publisher_live(Publisher *publisher);
 /* Any thread. */
 void publisher_stats(Publisher *publisher, PublisherStats *out);
 /* Publishes what is queued, for at most three seconds, and says in the log what is missing. NULL is

@@ -413,7 +413,7 @@ static void chat_receive(Host *host, Session *session, Message *message)
 
 /* ---- a relay speaks for its users ---- */
 
-static void guest_chat(Host *host, Session *relay, Message *message)
+void guest_chat(Host *host, Session *relay, Message *message)
 {
     Session *guest = guest_of_user(host, relay, message->chat.user);
     if (guest != NULL && message->chat.text[0] != '/') { /* commands are for its own server */

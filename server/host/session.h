@@ -82,7 +82,7 @@ typedef struct Session {
     u64 resume;
     bool relay;   /* serves others: its snapshots tell the hash of their frame */
     bool speaks;  /* and may speak for them: they are guests here */
-    u32 guest_of; /* a guest, which has no peer: that of its relay + 1 */
+    u32 guest_of; /* a guest, which has no peer: that of its relay + 1, or of its site (sites.c) */
     u32 guest_id; /* and its id there */
     bool proven;  /* it showed that it has the secret of: */
     u8 client_key[IDENTITY_PUBLIC_BYTES];
@@ -209,6 +209,8 @@ struct Host {
     bool descriptors_short;
     int spare_fd; /* kept for /healthz; −1: none */
 
+    struct Sites *sites; /* NULL: nobody follows through a broker */
+
     struct Encoder *encoder; /* NULL: all snapshots are built here */
     Stream common;           /* what all watch together */
     Stream *owns;            /* [options.own_times]; those without a source are free */
@@ -252,6 +254,9 @@ void session_receive(Host *host, const LinkEvent *event);
 /* Applies the timeouts of all sessions. */
 void sessions_check(Host *host);
 
+/* A user of a relay says something. */
+void guest_chat(Host *host, Session *relay, Message *message);
+
 /* ---- session_end.c ---- */
 
 /* Sends the reason and disconnects; releases the user's grabs. */
@@ -260,6 +265,8 @@ void session_close(Host *host, Session *session, u32 reason, const char *text);
 void session_gone(Host *host, u32 peer, u32 reason);
 /* Gives up all that the session has; its state is the caller's. */
 void session_end(Host *host, Session *session);
+/* All guests of a relay leave. */
+void guests_end(Host *host, const Session *relay);
 /* The user of a relay leaves. */
 void guest_end(Host *host, Session *guest);
 
@@ -284,6 +291,8 @@ void session_audit(Host *host, const Session *session, const char *what, const c
 u32 guests_capacity(const HostOptions *options);
 /* A relay names its users: those that are new begin, those that are missing end. */
 void guests_receive(Host *host, Session *relay, const Message *message);
+/* The same without an answer: given[message->guests.count] are the ids. */
+void guests_named(Host *host, Session *relay, const Message *message, u32 *given);
 void guests_presence(Host *host, Session *relay, const Message *message);
 /* The guest of this relay with the id that it has here, or NULL. */
 Session *guest_of_user(Host *host, const Session *relay, u32 user);
@@ -501,6 +510,9 @@ void debug_subscription_update(Host *host);
 
 /* Sends the presences of all users to the clients for which a message is due. */
 void presence_send(Host *host);
+/* Collects all presences by user id into host->hands; returns their number. */
+u32 presence_gather(Host *host);
+u64 presence_hash(const Presence *hands, u32 count);
 
 /* ---- above.c: a relay's ---- */
 
@@ -511,6 +523,14 @@ u32 above_presences(Host *host, Presence *out, u32 max);
 void above_run(Host *host);
 /* Passes up what a user of this host said. */
 void above_notify(Host *host, const Message *message);
+
+/* ---- sites.c: of a world that is published to a broker ---- */
+
+/* Exchanges chat, users and presences with those who follow it through the broker. */
+void sites_run(Host *host);
+void sites_destroy(struct Sites *sites);
+/* Payloads of followers that were refused. */
+u64 sites_refused(const Host *host);
 
 /* ---- own_time.c: who leaves the common time of a recording ---- */
 

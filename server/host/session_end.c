@@ -31,7 +31,8 @@ static void user_left(Host *host, const Session *session)
 
 void guest_end(Host *host, Session *guest)
 {
-    CHECK(guest->guest_of != 0 && guest->guest_of <= host->peer_capacity);
+    CHECK(guest->guest_of != 0 &&
+          (guest->guest_of <= host->peer_capacity || guest->guest_of > host->session_capacity));
     if (guest->state == SESSION_LIVE) {
         if (guest->permissions.holds) {
             release_later(host, guest->user, guest->input_newest + 1);
@@ -43,7 +44,7 @@ void guest_end(Host *host, Session *guest)
     guest->guest_of = 0;
 }
 
-static void guests_end(Host *host, const Session *relay)
+void guests_end(Host *host, const Session *relay)
 {
     for (u32 i = host->peer_capacity; relay->speaks && i < host->session_capacity; i++) {
         if (host->sessions[i].guest_of == relay->peer + 1) {

@@ -81,6 +81,9 @@ void session_refused(Host *host, Session *session, u32 sequence, int code)
         .kind = EVENT_REFUSED, .user = session->user, .sequence = sequence, .code = code};
     Message message = {.kind = MESSAGE_EVENTS};
     host->stats.inputs_refused++;
+    if (session->guest_of > host->session_capacity) {
+        return; /* it follows through a broker, and has no inputs */
+    }
     if (session->guest_of != 0) { /* its relay tells it */
         session = &host->sessions[session->guest_of - 1];
     }

@@ -10,6 +10,7 @@
 #include "protocol/field/frame.h"
 #include "protocol/session/input.h"
 #include "protocol/session/message.h"
+#include "server/host/live.h"
 #include "shared/base/stats.h"
 
 struct RecordingNote; /* recording.h */
@@ -22,7 +23,8 @@ typedef struct SourceBrokerStatus {
     u64 ticks_lost;                /* that the broker will not get */
     u64 waiting;                   /* ticks for the broker, or messages that it still has for us */
     u64 skipped, damaged, foreign; /* messages: not in order; not readable; of them not Plenum's */
-    f64 lag_s; /* how old the newest tick is where it went; the broker's clock, if followed */
+    u64 refused; /* payloads beside the stream: of no publisher or follower, or too many */
+    f64 lag_s;   /* how old the newest tick is where it went; the broker's clock, if followed */
 } SourceBrokerStatus;
 
 typedef struct SourceStatus {
@@ -144,6 +146,12 @@ typedef struct SourceOps {
     void (*notify)(Source *source, const Message *message);
     /* The users of this host, by id; padding zero. */
     void (*notify_users)(Source *source, const UserInfo *users, u32 count);
+    /* ---- of a source that is published to a broker (SourceStatus.broker.publishing); NULL: not
+     * supported. `notify` then takes MESSAGE_ROSTER as well, and presences of all users ---- */
+    /* The next payload of a follower (live.h), which the caller frees; NULL data: none. */
+    LivePayload (*followers_said)(Source *source);
+    /* Answers a follower. */
+    void (*follower_answer)(Source *source, u64 follower, const Message *message);
 } SourceOps;
 
 struct Source {

@@ -10,8 +10,8 @@
 #include "server/host/follow.h"
 #include "server/host/frame_merge.h"
 #include "server/host/frame_queue.h"
+#include "server/host/live_leaf.h"
 #include "server/host/recorder.h"
-#include "server/host/source_relay.h"
 #include "server/host/world_chain.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -19,6 +19,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ enum {
     QUIET_MS = 2000, /* without a frame the world stands still */
     LATE_MS = 250,   /* what is later than this is not caught up with */
     DAMAGED_SAID_EACH = 1000,
+    LIVE_EACH_MAX = 64, /* payloads beside the stream at a time */
 };
 
 #define SPEED_MIN 0.05
@@ -74,6 +76,7 @@ typedef struct BrokerSource {
     ErrorText fails; /* why there is none */
     u64 tick, frame_ns;
     SourceStatus status;
+    LiveLeaf live; /* nobody, unless the live end is followed */
 } BrokerSource;
 
 static BrokerSource *from(Source *source)
@@ -329,6 +332,7 @@ static void lost(BrokerSource *s, const ErrorText *why)
     pthread_mutex_lock(&s->mutex);
     s->fails = *why;
     s->status.broker.failing = true;
+    live_leaf_follow(&s->live, 0);
     pthread_mutex_unlock(&s->mutex);
     if (s->joined && !s->said_lost) {
         log_warn("broker: %s; looking for it again", why->text);
@@ -367,6 +371,9 @@ static void message_receive(BrokerSource *s, const BrokerMessage *m)
     status->bytes += m->bytes;
     status->waiting = m->pending;
     status->lag_s = fmax((f64)(now_ns - m->time_ns) * 1e-9, 0.0);
+    if (result == ERROR_OK && s->options.at == NULL) {
+        live_leaf_follow(&s->live, m->run);
+    }
     pthread_mutex_unlock(&s->mutex);
 }
 
@@ -376,6 +383,33 @@ static void message_foreign(BrokerSource *s)
     s->status.broker.foreign++;
     s->status.broker.damaged++;
     pthread_mutex_unlock(&s->mutex);
+}
+
+/* What goes beside the stream: there is none beside the past. */
+static void live_run(BrokerSource *s)
+{
+    const u8 *data;
+    size_t bytes;
+    if (s->options.at != NULL || broker_listen(s->broker, BROKER_LIVE) != ERROR_OK) {
+        return;
+    }
+    u64 now_ms = clock_now_ns() / NS_PER_MS, unheard = broker_unheard(s->broker);
+    for (u32 i = 0; i < LIVE_EACH_MAX && broker_hear(s->broker, &data, &bytes); i++) {
+        pthread_mutex_lock(&s->mutex);
+        (void)live_leaf_receive(&s->live, data, bytes, now_ms);
+        pthread_mutex_unlock(&s->mutex);
+    }
+    for (u32 i = 0; i < LIVE_EACH_MAX; i++) {
+        pthread_mutex_lock(&s->mutex);
+        LivePayload payload = live_leaf_next(&s->live, now_ms);
+        s->status.broker.refused = s->live.refused + unheard;
+        pthread_mutex_unlock(&s->mutex);
+        if (payload.data == NULL) {
+            return;
+        }
+        (void)broker_send(s->broker, BROKER_SAID, payload.data, payload.bytes);
+        free(payload.data);
+    }
 }
 
 static void *follow_main(void *argument)
@@ -400,6 +434,7 @@ static void *follow_main(void *argument)
         } else if (result == ERROR_FORMAT) {
             message_foreign(s);
         }
+        live_run(s);
     }
     return NULL;
 }
@@ -497,6 +532,49 @@ static void source_status(Source *source, SourceStatus *out)
     pthread_mutex_unlock(&s->mutex);
 }
 
+static bool source_said(Source *source, Message *out)
+{
+    BrokerSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    bool any = company_said(&s->live.company, out);
+    pthread_mutex_unlock(&s->mutex);
+    return any;
+}
+
+static u32 source_users(Source *source, UserInfo *out, u32 max, u32 *version)
+{
+    BrokerSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    u32 count = company_users(&s->live.company, out, max, version);
+    pthread_mutex_unlock(&s->mutex);
+    return count;
+}
+
+static u32 source_presences(Source *source, Presence *out, u32 max)
+{
+    BrokerSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    u32 count = company_presences(&s->live.company, out, max);
+    pthread_mutex_unlock(&s->mutex);
+    return count;
+}
+
+static void source_notify(Source *source, const Message *message)
+{
+    BrokerSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    company_notify(&s->live.company, message);
+    pthread_mutex_unlock(&s->mutex);
+}
+
+static void source_notify_users(Source *source, const UserInfo *users, u32 count)
+{
+    BrokerSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    company_notify_users(&s->live.company, users, count);
+    pthread_mutex_unlock(&s->mutex);
+}
+
 static void source_destroy(Source *source)
 {
     BrokerSource *s = from(source);
@@ -512,6 +590,7 @@ static void source_destroy(Source *source)
     recorder_destroy(s->recorder);
     frame_queue_clear(&s->made);
     frame_release(s->skipped);
+    live_leaf_finish(&s->live);
     entity_list_finish(&s->before);
     world_chain_finish(&s->worlds);
     pthread_cond_destroy(&s->changed);
@@ -527,6 +606,11 @@ static const SourceOps operations = {
     .input = source_input,
     .control = source_control,
     .status = source_status,
+    .said = source_said,
+    .users = source_users,
+    .presences = source_presences,
+    .notify = source_notify,
+    .notify_users = source_notify_users,
 };
 
 /* ---- creation ---- */
@@ -578,6 +662,11 @@ Source *source_broker_create(const SourceBrokerOptions *options, ErrorText *erro
     }
     s->source.ops = &operations;
     s->options = *options;
+    u64 follower = 0;
+    while (follower == 0) { /* none is 0 */
+        randombytes_buf(&follower, sizeof follower);
+    }
+    live_leaf_init(&s->live, follower, clock_now_ns() / NS_PER_MS);
     s->speed = options->speed > 0.0 ? options->speed : 1.0;
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);

@@ -150,12 +150,7 @@ static bool source_said(Source *source, Message *out)
 {
     RelaySource *s = from(source);
     pthread_mutex_lock(&s->mutex);
-    bool any = s->said_count > 0;
-    if (any) {
-        *out = s->said[s->said_first];
-        s->said_first = (s->said_first + 1) % RELAY_SAID_MAX;
-        s->said_count--;
-    }
+    bool any = company_said(&s->company, out);
     pthread_mutex_unlock(&s->mutex);
     return any;
 }
@@ -164,36 +159,17 @@ static u32 source_users(Source *source, UserInfo *out, u32 max, u32 *version)
 {
     RelaySource *s = from(source);
     pthread_mutex_lock(&s->mutex);
-    u32 count = u32_min(s->user_count, max);
-    if (count > 0) {
-        memcpy(out, s->users, count * sizeof *out);
-    }
-    *version = s->users_version;
+    u32 count = company_users(&s->company, out, max, version);
     pthread_mutex_unlock(&s->mutex);
     return count;
-}
-
-static int presence_order(const void *a, const void *b)
-{
-    u32 x = ((const Presence *)a)->user, y = ((const Presence *)b)->user;
-    return x < y ? -1 : x > y;
 }
 
 static u32 source_presences(Source *source, Presence *out, u32 max)
 {
     RelaySource *s = from(source);
-    u32 count = 0;
     pthread_mutex_lock(&s->mutex);
-    for (u32 i = 0; i < s->presences.count && count < max; i++) {
-        const Presence *above = &s->presences.items[i];
-        u32 user = relay_user_here(above->user);
-        if (user != 0 && above->user != s->own_user && relay_own_user(s, above->user) == 0) {
-            out[count] = *above;
-            out[count++].user = user;
-        }
-    }
+    u32 count = company_presences(&s->company, out, max);
     pthread_mutex_unlock(&s->mutex);
-    qsort(out, count, sizeof *out, presence_order);
     return count;
 }
 
@@ -208,7 +184,6 @@ static void source_destroy(Source *source)
         pthread_join(s->thread, NULL);
     }
     upstream_destroy(s->upstream);
-    relay_guests_forget(s);
     recorder_destroy(s->recorder);
     frame_queue_clear(&s->made);
     frame_assembly_destroy(s->assembly);
@@ -216,8 +191,7 @@ static void source_destroy(Source *source)
     entity_list_finish(&s->now);
     entity_list_finish(&s->sent);
     world_chain_finish(&s->worlds);
-    presence_list_finish(&s->presences);
-    free(s->users);
+    company_finish(&s->company);
     free(s->events);
     if (s->wakes >= 0) {
         close(s->wakes);

@@ -5,7 +5,7 @@
  * then the world stands still and clients stay connected.
  *
  * Trust. Data from above is validated like all external input. Users of the servers above are given
- * ids that no user of this host has: relay_user_here.
+ * ids that no user of this host has: relay_user_here (company.h).
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_SOURCE_RELAY_H
@@ -28,12 +28,6 @@ typedef struct RelayStats {
     bool linked;
 } RelayStats;
 
-enum {
-    /* Each relay adds one to the high bits of the ids of users from above. */
-    RELAY_LEVEL_SHIFT = 28,
-    RELAY_LEVELS_MAX = 15,
-};
-
 /* Follows the server that options.above dials, as a relay; waits for its world. NULL with an
  * error. */
 Source *source_relay_create(const RelayOptions *options, ErrorText *error);
@@ -43,7 +37,5 @@ Source *source_relay_create_polled(const RelayOptions *options, ErrorText *error
 void relay_poll(Source *source, u64 now_ns);
 bool relay_ready(Source *source);
 void relay_stats(Source *source, RelayStats *stats);
-/* The id on this host of a user of the server above; 0: none, or too many levels of relays. */
-u32 relay_user_here(u32 user_above);
 
 #endif

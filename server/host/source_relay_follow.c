@@ -303,7 +303,7 @@ static void event_keep(RelaySource *s, u64 tick, const Event *event)
     }
     WaitingRelayEvent *waiting = &s->events[s->event_count++];
     *waiting = (WaitingRelayEvent){tick, *event};
-    waiting->event.user = relay_user(s, event->user);
+    waiting->event.user = company_user(&s->company, event->user);
 }
 
 static void events_receive(RelaySource *s, const MessageEvents *events)
@@ -314,56 +314,27 @@ static void events_receive(RelaySource *s, const MessageEvents *events)
     for (u32 i = 0; i < events->count; i++) {
         const Event *event = &events->events[i];
         /* A reset arrives as a new world; a refusal concerns a user of the relay, or the relay. */
-        bool forward = event->kind != EVENT_RESET &&
-                       (event->kind != EVENT_REFUSED || relay_own_user(s, event->user) != 0) &&
-                       entity_list_event(&s->now, s->worlds.newest->fields, event) == 0;
+        bool forward =
+            event->kind != EVENT_RESET &&
+            (event->kind != EVENT_REFUSED || company_own_user(&s->company, event->user) != 0) &&
+            entity_list_event(&s->now, s->worlds.newest->fields, event) == 0;
         if (forward) {
             event_keep(s, events->tick, event);
         }
     }
 }
 
-static void said_push(RelaySource *s, const Message *message)
+static void company_hear(RelaySource *s, const Message *message)
 {
     pthread_mutex_lock(&s->mutex);
-    if (s->said_count == RELAY_SAID_MAX) {
-        s->said_first = (s->said_first + 1) % RELAY_SAID_MAX;
-        s->said_count--;
-    }
-    s->said[(s->said_first + s->said_count++) % RELAY_SAID_MAX] = *message;
+    company_receive(&s->company, message);
     pthread_mutex_unlock(&s->mutex);
 }
 
 static void notice_push(RelaySource *s, const char *text)
 {
-    Message message = {.kind = MESSAGE_NOTICE};
-    snprintf(message.notice.text, sizeof message.notice.text, "%s", text);
-    said_push(s, &message);
-}
-
-static void roster_receive(RelaySource *s, const UserInfo *users, u32 count)
-{
-    UserInfo *copy = calloc(u32_max(count, 1), sizeof *copy);
-    u32 used = 0;
-    for (u32 i = 0; copy != NULL && i < count && used < RELAY_USERS_MAX; i++) {
-        u32 id = relay_user_here(users[i].id);
-        if (id != 0 && users[i].id != s->own_user && relay_own_user(s, users[i].id) == 0) {
-            copy[used] = users[i];
-            copy[used++].id = id;
-        }
-    }
     pthread_mutex_lock(&s->mutex);
-    free(s->users);
-    s->users = copy;
-    s->user_count = used;
-    s->users_version++;
-    pthread_mutex_unlock(&s->mutex);
-}
-
-static void presence_receive(RelaySource *s, const Message *message)
-{
-    pthread_mutex_lock(&s->mutex);
-    (void)presence_list_apply(&s->presences, message);
+    company_notice(&s->company, text);
     pthread_mutex_unlock(&s->mutex);
 }
 
@@ -372,7 +343,6 @@ static void presence_receive(RelaySource *s, const Message *message)
 static void message_receive(void *context, const Message *message)
 {
     RelaySource *s = context;
-    Message said;
     switch (message->kind) {
     case MESSAGE_WORLD:
         world_receive(s, &message->world);
@@ -380,26 +350,16 @@ static void message_receive(void *context, const Message *message)
     case MESSAGE_EVENTS:
         events_receive(s, &message->events);
         break;
-    case MESSAGE_ROSTER:
-        roster_receive(s, message->roster.users, message->roster.count);
-        break;
-    case MESSAGE_PRESENCE:
-        presence_receive(s, message);
-        break;
     case MESSAGE_STATUS:
         pthread_mutex_lock(&s->mutex);
         s->above = message->status;
         pthread_mutex_unlock(&s->mutex);
         break;
+    case MESSAGE_ROSTER:
+    case MESSAGE_PRESENCE:
     case MESSAGE_CHAT:
-        said = *message;
-        said.chat.user = relay_user_here(message->chat.user);
-        if (relay_own_user(s, message->chat.user) == 0) { /* else it was already sent here */
-            said_push(s, &said);
-        }
-        break;
     case MESSAGE_GUESTS:
-        relay_guests_answer(s, message->guests.given, message->guests.given_count);
+        company_hear(s, message);
         break;
     default: /* notices are for the relay itself; the rest is not needed */
         break;
@@ -412,9 +372,9 @@ static void welcomed(void *context, const MessageWelcome *welcome, bool same)
     s->same = same;
     relay_guests_forget(s);
     pthread_mutex_lock(&s->mutex);
-    s->own_user = welcome->user;
+    s->company.own_user = welcome->user;
     s->stats.sessions++;
-    presence_list_clear(&s->presences);
+    presence_list_clear(&s->company.presences);
     pthread_mutex_unlock(&s->mutex);
     log_info("relay: joined the server above as user %u, %s", welcome->user,
              role_name(welcome->role));
@@ -428,13 +388,10 @@ static void lost(void *context, const char *why)
     RelaySource *s = context;
     frame_assembly_destroy(s->assembly);
     s->assembly = NULL;
-    relay_guests_forget(s);
     pthread_mutex_lock(&s->mutex);
     bool was = s->stats.linked;
     s->stats.linked = false;
-    s->user_count = 0;
-    s->users_version++;
-    presence_list_clear(&s->presences);
+    company_part(&s->company);
     pthread_mutex_unlock(&s->mutex);
     log_warn("relay: %s; looking for it again", why);
     if (was) {

@@ -7,9 +7,9 @@
 #define PLENUM_SERVER_HOST_SOURCE_RELAY_INTERNAL_H
 
 #include "protocol/scene/scene.h"
-#include "protocol/session/presence_list.h"
 #include "protocol/stream/entity_list.h"
 #include "protocol/stream/frame_assembly.h"
+#include "server/host/company.h"
 #include "server/host/frame_queue.h"
 #include "server/host/recorder.h"
 #include "server/host/source_relay.h"
@@ -20,21 +20,7 @@
 
 enum {
     RELAY_EVENTS_MAX = 1 << 16, /* waiting for a frame */
-    RELAY_SAID_MAX = 64,        /* texts not yet taken by the host; the oldest are dropped */
-    RELAY_USERS_MAX = 4096,
-    RELAY_OUTBOX_MAX = 1024,
-    RELAY_PRESENCES_MAX = 64,
 };
-
-/* A user of this host, and the id that the server above gave it; 0: none. */
-typedef struct RelayGuest {
-    u32 own, given;
-} RelayGuest;
-
-typedef struct RelayPayload {
-    u8 *data; /* of message_encode */
-    u32 bytes;
-} RelayPayload;
 
 typedef struct WaitingRelayEvent {
     u64 tick;
@@ -77,23 +63,8 @@ typedef struct RelaySource {
     ErrorText closed;    /* why joining failed for good; code 0: it has not */
     FrameQueue made;
     RelayStats stats;
-    u64 tick;                     /* newest frame made */
-    Message said[RELAY_SAID_MAX]; /* ring: chats and notices */
-    u32 said_first, said_count;
-    UserInfo *users; /* [user_count] users of the servers above, with ids of this host */
-    u32 user_count, users_version;
-    PresenceList presences;      /* as received, with ids of the server above */
-    u32 own_user;                /* the relay's own id above */
-    UserInfo guests[GUESTS_MAX]; /* [guest_count] users of this host */
-    u32 guest_count;
-    bool guests_changed;            /* since they were last sent up */
-    u32 notified_users[GUESTS_MAX]; /* [notified_count] as last sent up */
-    u32 notified_count;
-    bool awaiting;                                       /* the answer to them */
-    RelayGuest by_own[GUESTS_MAX], by_given[GUESTS_MAX]; /* [guest_ids] from the answer */
-    u32 guest_ids;
-    RelayPayload outbox[RELAY_OUTBOX_MAX]; /* ring of payloads to send up */
-    u32 outbox_first, outbox_count;
+    u64 tick; /* newest frame made */
+    RelayCompany company;
 } RelaySource;
 
 /* ---- source_relay_follow.c ---- */
@@ -104,11 +75,6 @@ UpstreamHandler relay_handler(RelaySource *s);
 
 /* ---- source_relay_up.c ---- */
 
-/* The id on this host of a user of the server above, who may be a user of this host. 0: none. */
-u32 relay_user(const RelaySource *s, u32 user_above);
-/* The user of this host to whom the server above gave this id; 0: none. */
-u32 relay_own_user(const RelaySource *s, u32 given);
-void relay_guests_answer(RelaySource *s, const u32 *given, u32 count);
 /* Call when a session ends: the next one assigns new ids. */
 void relay_guests_forget(RelaySource *s);
 u32 relay_input(RelaySource *s, const Input *inputs, u32 count);

@@ -738,6 +738,7 @@ static void source_status(Source *source, SourceStatus *out)
                                            .bytes = published.bytes,
                                            .ticks_lost = published.ticks_lost,
                                            .waiting = published.waiting,
+                                           .refused = published.refused,
                                            .lag_s = published.lag_s};
     }
     out->status.back_s = (f32)(s->world_tick - s->oldest_tick) / (f32)s->scene->tick_rate;
@@ -864,6 +865,9 @@ Source *source_world_create(const char *scene_path, const SourceWorldOptions *op
         .saved = world_source_saved,
         .keep = source_keep,
         .kept = source_kept,
+        .notify = world_source_notify,
+        .followers_said = world_source_followers_said,
+        .follower_answer = world_source_follower_answer,
     };
     WorldSource *s = calloc(1, sizeof *s);
     if (s == NULL) {

@@ -127,4 +127,10 @@ void sim_save_ended(WorldSource *s, u64 tick, const ErrorText *error);
 /* Waits for the writer, if there is one. */
 void world_source_save_finish(WorldSource *s);
 
+/* ---- source_world_live.c: SourceOps ---- */
+
+void world_source_notify(Source *source, const Message *message);
+LivePayload world_source_followers_said(Source *source);
+void world_source_follower_answer(Source *source, u64 follower, const Message *message);
+
 #endif

@@ -378,6 +378,7 @@ const MatterOps matter_water = {
     .write = write_all,
     .sums = matter_water_sums,
     .stats = matter_water_stats,
+    .find_probe = matter_water_find_probe,
     .measure_own = matter_water_measure,
     .dump_entity = matter_water_dump_entity,
     .tune = tune,

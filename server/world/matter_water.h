@@ -3,6 +3,7 @@
  *   matter_water.c         life cycle, tick, fields, hands, state
  *   matter_water_bed.c     the bed from static bodies and dams
  *   matter_water_build.c   levels, springs, rain, spray; measurements
+ *   matter_water_force.c   probes of the forces of water on its sides and bed
  * A scene without waters has no field, parameter or probe of this kind.
  * Layer: server/world, private.
  */
@@ -23,7 +24,22 @@ enum {
 typedef enum WaterProbe {
     WATER_PROBE_VOLUME,
     WATER_PROBE_ENERGY,
-    WATER_PROBE_GAUGE
+    WATER_PROBE_GAUGE,
+    WATER_PROBE_LOW_X, /* of scenes, "water.low_x"; sides in their order */
+    WATER_PROBE_HIGH_X,
+    WATER_PROBE_LOW_Z,
+    WATER_PROBE_HIGH_Z,
+    WATER_PROBE_BED_X,
+    WATER_PROBE_BED_Y,
+    WATER_PROBE_BED_Z,
+    WATER_PROBE_FRICTION_X,
+    WATER_PROBE_FRICTION_Z,
+    WATER_PROBE_FORCE_X, /* all of these */
+    WATER_PROBE_FORCE_Y,
+    WATER_PROBE_FORCE_Z,
+    WATER_PROBE_MOMENTUM_X,
+    WATER_PROBE_MOMENTUM_Z,
+    WATER_PROBES
 } WaterProbe;
 
 typedef struct OwnWaterProbe {
@@ -85,6 +101,11 @@ void matter_water_find_sprays(MatterWater *m);
 void matter_water_exchange(MatterWater *m);
 void matter_water_declare_probes(MatterWater *m);
 f64 matter_water_measure(const Matter *matter, u32 probe);
+/* matter_water_force.c */
+i32 matter_water_find_probe(const Matter *matter, const SceneProbe *probe, const char **unit,
+                            ErrorText *error);
+f64 matter_water_force(const MatterWater *m, OwnWaterProbe own);
+/* matter_water_build.c */
 void matter_water_sums(const Matter *matter, MatterSums *sums);
 void matter_water_stats(const Matter *matter, MatterStats *stats);
 void matter_water_dump_entity(const Matter *matter, const Entity *entity, Dump *dump);

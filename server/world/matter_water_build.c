@@ -221,6 +221,9 @@ f64 matter_water_measure(const Matter *matter, u32 probe)
     if (own.kind == WATER_PROBE_GAUGE) {
         return level_of_gauge(m, own.of);
     }
+    if (own.kind >= WATER_PROBE_LOW_X) {
+        return matter_water_force(m, own);
+    }
     PoolSums sums = pool_sums(m->pools[own.of], gravity_of(matter));
     return own.kind == WATER_PROBE_VOLUME ? sums.volume : sums.kinetic + sums.potential;
 }

@@ -459,6 +459,36 @@ PoolSums pool_sums(const Pool *pool, f32 gravity)
     return sums;
 }
 
+void pool_count(Pool *pool)
+{
+    if (pool->shallow != NULL) {
+        shallow_count(pool->shallow, true);
+    }
+}
+
+static void put(f64 to[3], const f64 from[2], f64 mass)
+{
+    to[0] = mass * from[0];
+    to[2] = mass * from[1];
+}
+
+PoolTaken pool_taken(const Pool *pool)
+{
+    PoolTaken taken = {0};
+    if (pool->shallow == NULL) {
+        return taken;
+    }
+    ShallowTaken own = shallow_taken(pool->shallow);
+    f64 density = (f64)pool->def.density, weight = density * (f64)pool->gravity;
+    for (u32 side = 0; side < HEIGHTS_SIDE_COUNT; side++) {
+        put(taken.sides[side], own.sides[side], density);
+    }
+    put(taken.bed, own.bed, density);
+    put(taken.friction, own.friction, density);
+    taken.bed[1] = -weight * (f64)pool->tick_s * shallow_sums(pool->shallow).volume;
+    return taken;
+}
+
 PoolStats pool_stats(const Pool *pool)
 {
     return pool->stats;

@@ -133,6 +133,17 @@ typedef struct PoolSums {
 } PoolSums;
 PoolSums pool_sums(const Pool *pool, f32 gravity);
 
+/* Momentum that shallow water lost in the last tick, N s, by who took it: what the water and what
+ * is in it have, and all that was taken so far, is constant to rounding. Of a pool that counts it,
+ * whose water then never sleeps; vertical are the weight of the water, and of what floats in it. */
+typedef struct PoolTaken {
+    f64 sides[HEIGHTS_SIDE_COUNT][3]; /* by pressure, and with what flows out */
+    f64 bed[3];                       /* by pressure */
+    f64 friction[3];                  /* of the bed, damping, and limits of velocities */
+} PoolTaken;
+void pool_count(Pool *pool);
+PoolTaken pool_taken(const Pool *pool);
+
 typedef struct PoolStats {
     bool awake;
     u32 bodies, columns; /* in the water, and lines through them, in the last tick */

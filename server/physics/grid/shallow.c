@@ -54,7 +54,7 @@ u64 shallow_bytes(const ShallowDef *def)
     Layout l = layout_of(def);
     return sizeof(Shallow) + ARRAYS * l.cells * sizeof(f32) +
            (u64)ROW_COUNT * l.stride * sizeof(f32) +
-           (u64)l.tiles[0] * l.tiles[1] * (2 + 2 * sizeof(f32));
+           (u64)l.tiles[0] * l.tiles[1] * (2 + 2 * sizeof(f32)) + l.tiles[1] * sizeof(ShallowTaken);
 }
 
 Shallow *shallow_create(const ShallowDef *def, ErrorText *error)
@@ -73,9 +73,11 @@ Shallow *shallow_create(const ShallowDef *def, ErrorText *error)
         of->frozen = calloc(tiles, 1);
         of->tile_speed = calloc(tiles, sizeof(f32));
         of->tile_depth = calloc(tiles, sizeof(f32));
+        of->tallies = calloc(l.tiles[1], sizeof *of->tallies);
     }
     if (of == NULL || of->memory == NULL || of->scratch == NULL || of->calm == NULL ||
-        of->frozen == NULL || of->tile_speed == NULL || of->tile_depth == NULL) {
+        of->frozen == NULL || of->tile_speed == NULL || of->tile_depth == NULL ||
+        of->tallies == NULL) {
         shallow_destroy(of);
         error_set(error, ERROR_MEMORY, "out of memory for %u x %u cells", def->size[0],
                   def->size[1]);
@@ -106,6 +108,7 @@ void shallow_destroy(Shallow *of)
         free(of->frozen);
         free(of->tile_speed);
         free(of->tile_depth);
+        free(of->tallies);
         free(of);
     }
 }
@@ -235,7 +238,7 @@ static void choose_awake(Shallow *of)
                 least = tile >= 0 && of->calm[tile] < least ? of->calm[tile] : least;
             }
             u8 *frozen = &of->frozen[(size_t)z * of->tiles[0] + (u32)x];
-            bool sleeps = least == SHALLOW_REST && !of->def.awake;
+            bool sleeps = least == SHALLOW_REST && !of->def.awake && !of->counts;
             if (sleeps && *frozen == 0) {
                 settle(of, (u32)x, (u32)z);
             }
@@ -311,6 +314,7 @@ void shallow_step(Shallow *of, f32 time_s, f32 gravity, Jobs *jobs)
     jobs = pool_of(of, jobs);
     choose_awake(of);
     limit_speeds(of, time_s, gravity);
+    shallow_tally_begin(of);
     f32 left = time_s;
     of->stats.steps = 0;
     while (of->stats.steps < SHALLOW_STEPS_MAX && of->stats.tiles_awake > 0) {
@@ -329,6 +333,7 @@ void shallow_step(Shallow *of, f32 time_s, f32 gravity, Jobs *jobs)
         }
         left -= of->time_s;
     }
+    shallow_tally_end(of);
     count_calm(of);
 }
 

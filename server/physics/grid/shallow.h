@@ -72,6 +72,17 @@ ShallowCells shallow_cells(const Shallow *shallow);
 void shallow_step(Shallow *shallow, f32 time_s, f32 gravity, Jobs *jobs);
 void shallow_wake(Shallow *shallow);
 
+/* Momentum that the water lost in the last shallow_step, m⁴/s along x and z (as in ShallowSums), by
+ * who took it: what it has and all that was taken so far is constant, to rounding. Only of water
+ * that counts it; this then never sleeps. */
+typedef struct ShallowTaken {
+    f64 sides[HEIGHTS_SIDE_COUNT][2]; /* by pressure, and with what flows out; periodic ones none */
+    f64 bed[2];                       /* by pressure on what rises and falls */
+    f64 friction[2];                  /* of the bed, damping, and what limits take of velocities */
+} ShallowTaken;
+void shallow_count(Shallow *shallow, bool counts);
+ShallowTaken shallow_taken(const Shallow *shallow);
+
 typedef struct ShallowStats {
     u32 steps;       /* of the last shallow_step */
     u32 tiles_awake; /* of them computed in its last one, */

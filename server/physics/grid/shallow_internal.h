@@ -52,6 +52,7 @@ typedef enum ShallowRow {
     ROW_DRY = ROW_BED_NEXT + 2, /* at the first of eight cells: they and those about are dry, of the
                                    row before */
     ROW_DRY_NEXT,
+    ROW_SOUTH, /* depth of a cell at its face towards −z; only of water that counts */
     ROW_COUNT
 } ShallowRow;
 
@@ -73,6 +74,9 @@ struct Shallow {
     /* Of the step in progress. */
     f32 time_s, gravity, speed_limit;
     ShallowStats stats;
+    bool counts;
+    ShallowTaken taken;
+    ShallowTaken *tallies; /* [tiles[1]] of a call */
 };
 
 /* shallow_step.c: one step of shallow->time_s from `now` to `next` for a row of tiles. */
@@ -80,6 +84,12 @@ void shallow_step_rows(void *context, u32 first, u32 end, u32 worker);
 /* shallow_border.c: ghosts of `now`; those of the bed. */
 void shallow_border(const Shallow *shallow);
 void shallow_border_bed(const Shallow *shallow);
+
+/* shallow_tally.c: of a call, of a row that has its new values, of one that has its faces. */
+void shallow_tally_begin(Shallow *shallow);
+void shallow_tally_row(const Shallow *shallow, f32 *const *rows, i32 k, ShallowTaken *to);
+void shallow_tally_faces(const Shallow *shallow, f32 *const *rows, i32 k, ShallowTaken *to);
+void shallow_tally_end(Shallow *shallow);
 
 /* Whether the tile sleeps; across a periodic border, and false beyond another one. */
 bool shallow_is_frozen(const Shallow *shallow, i32 tile_x, i32 tile_z);

@@ -56,8 +56,19 @@ static void dry(Shallow *of)
     for (u32 n = 0; n < PL_COUNT(arrays); n++) {
         memset(arrays[n], 0, count * sizeof(f32));
     }
+    memset(&of->taken, 0, sizeof of->taken);
     shallow_wake(of);
     rebuild(of);
+}
+
+static bool taken_is_sound(const ShallowTaken *taken)
+{
+    const f64 *values = (const f64 *)(const void *)taken;
+    bool good = true;
+    for (size_t i = 0; i < sizeof *taken / sizeof *values; i++) {
+        good = good && fabs(values[i]) <= 1e30; /* false for NaN */
+    }
+    return good;
 }
 
 void shallow_clear(Shallow *of)
@@ -81,13 +92,16 @@ void shallow_serialize(Shallow *of, State *state)
         }
     }
     state_bytes(state, of->calm, tiles);
+    if (of->counts) {
+        state_bytes(state, &of->taken, sizeof of->taken);
+    }
     if (state->mode != STATE_LOAD) {
         return;
     }
     for (size_t t = 0; t < tiles && !state->failed; t++) {
         state->failed = of->calm[t] > SHALLOW_REST;
     }
-    state->failed = state->failed || shallow_validate(of) != NULL;
+    state->failed = state->failed || !taken_is_sound(&of->taken) || shallow_validate(of) != NULL;
     if (state->failed) {
         dry(of);
     } else {

@@ -100,9 +100,9 @@ SIMD_INLINE void store_flux(f32 *const rows[4], size_t at, WaterFlux flux)
  * whatever the levels there. */
 static void faces_of_dry(const RowPass *pass, size_t c)
 {
-    static const u32 empty[] = {ROW_EAST + 1,   ROW_WEST + 1,     ROW_NORTH + 1,
-                                ROW_BED_NEXT,   ROW_BED_NEXT + 1, ROW_Z_NEXT,
-                                ROW_Z_NEXT + 1, ROW_Z_NEXT + 2,   ROW_Z_NEXT + 3};
+    static const u32 empty[] = {ROW_EAST + 1,     ROW_WEST + 1,  ROW_NORTH + 1, ROW_BED_NEXT,
+                                ROW_BED_NEXT + 1, ROW_SOUTH,     ROW_Z_NEXT,    ROW_Z_NEXT + 1,
+                                ROW_Z_NEXT + 2,   ROW_Z_NEXT + 3};
     for (u32 n = 0; n < PL_COUNT(empty); n++) {
         f32x8_store(pass->rows[empty[n]] + c, f32x8_set(0.0f));
     }
@@ -157,6 +157,9 @@ static void faces_of_row(const RowPass *pass, i32 k, size_t from, size_t to)
         f32x8 north = f32x8_max(hm + hz, zero), south = f32x8_max(hm - hz, zero);
         store_side(rows + ROW_EAST, c, (FaceSide){lm + lx, east, um + ux, wm + wx});
         store_side(rows + ROW_WEST, c, (FaceSide){lm - lx, west, um - ux, wm - wx});
+        if (of->counts) {
+            f32x8_store(rows[ROW_SOUTH] + c, south);
+        }
         f32x8_store(rows[ROW_BED_NEXT] + c, g * (east + west) * lx);
         f32x8_store(rows[ROW_BED_NEXT + 1] + c, g * (north + south) * lz);
         FaceSide before = load_side(rows + ROW_NORTH, c),
@@ -328,6 +331,9 @@ static void step_run(RowPass *pass, Run run)
         if (k > first) {
             empty_tail(of, k - 1);
         }
+        if (k > first && of->counts) {
+            shallow_tally_row(of, pass->rows, k - 1, &of->tallies[run.tile_z]);
+        }
         if (k >= first && k < end) {
             fluxes_of_row(pass, k, from, to);
             if (shut_west) {
@@ -336,6 +342,9 @@ static void step_run(RowPass *pass, Run run)
             if (shut_east) {
                 shut_x(pass, to);
             }
+        }
+        if (k >= first && k < end && of->counts) {
+            shallow_tally_faces(of, pass->rows, k, &of->tallies[run.tile_z]);
         }
         swap_rows(pass, ROW_Z, ROW_Z_NEXT, 4);
         swap_rows(pass, ROW_BED, ROW_BED_NEXT, 2);

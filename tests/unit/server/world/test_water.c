@@ -418,6 +418,65 @@ static void bad_waters_are_refused_by_place(void **state)
     }
 }
 
+/* Walls hold g h²/2 of each metre, the bed the weight of the water and of what floats. */
+static void probes_weigh_walls_and_bed(void **state)
+{
+    PL_UNUSED(state);
+    static const char *const names[] = {"low_x", "high_x", "low_z",   "high_z",
+                                        "bed_x", "bed_y",  "force_x", "momentum_x"};
+    char json[2048];
+    int at = snprintf(json, sizeof json,
+                      "\"waters\":[{\"name\":\"w\",\"width\":8,\"length\":4,\"depth\":1.5,"
+                      "\"damping\":0.5}],\"bodies\":[{\"name\":\"b\",\"position\":[-1.5,0.2,0],"
+                      "\"mass\":150,\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.3,0.5]}},"
+                      "{\"name\":\"step\",\"motion\":\"static\",\"position\":[3,-1.5,0],"
+                      "\"shape\":{\"kind\":\"box\",\"half\":[1,0.5,4]}}],\"probes\":[");
+    for (u32 n = 0; n < PL_COUNT(names); n++) {
+        at += snprintf(json + at, sizeof json - (size_t)at,
+                       "%s{\"name\":\"%s\",\"kind\":\"water.%s\",\"of\":\"w\"}", n > 0 ? "," : "",
+                       names[n], names[n]);
+    }
+    snprintf(json + at, sizeof json - (size_t)at, "]");
+    Stage *stage = stage_of(json);
+    run(stage, 1500);
+    const Pool *pool = water_in(stage)->pools[0];
+    f64 level = (f64)pool_level(pool, 60, 10), low = 1.5 + level, high = 1.0 + level;
+    f64 wall[2] = {0.5 * 9810.0 * low * low * 4.0, 0.5 * 9810.0 * high * high * 4.0};
+    f64 side = 0.5 * 9810.0 * (low * low * 6.0 + high * high * 2.0);
+    f64 weight = 9.81 * (1000.0 * sums_of(stage).volume + 150.0);
+    const f64 expected[] = {-wall[0], wall[1], -side, side, wall[0] - wall[1], -weight, 0.0, 0.0};
+    for (u32 n = 0; n < PL_COUNT(names); n++) {
+        f64 got = stage_probe(stage, names[n]);
+        print_message("%s: %.1f, expected %.1f\n", names[n], got, expected[n]);
+        assert_true(fabs(got - expected[n]) <= 0.01 * side);
+        assert_true(n != 5 || fabs(got - expected[n]) <= 0.002 * weight);
+    }
+    stage_destroy(stage);
+}
+
+static void probes_are_refused(void **state)
+{
+    PL_UNUSED(state);
+    static const char *const bad[][3] = {{"shallow", "water.colour", "w"},
+                                         {"shallow", "water.low_x", "v"},
+                                         {"wave", "water.low_x", "w"}};
+    static const char *const why[] = {"no \"colour\"", "no water \"v\"", "without momentum"};
+    for (u32 n = 0; n < PL_COUNT(bad); n++) {
+        char json[512];
+        ErrorText error = {.text = ""};
+        snprintf(json, sizeof json,
+                 "{\"name\":\"t\",\"waters\":[{\"name\":\"w\",\"method\":\"%s\"}],\"probes\":["
+                 "{\"name\":\"p\",\"kind\":\"%s\",\"of\":\"%s\"}]}",
+                 bad[n][0], bad[n][1], bad[n][2]);
+        Scene *scene = scene_parse(json, strlen(json), "t.json", &error);
+        World *world = scene != NULL ? world_create(scene, NULL, &error) : NULL;
+        if (world != NULL || strstr(error.text, why[n]) == NULL) {
+            fail_msg("%s: %s", why[n], error.text);
+        }
+        scene_destroy(scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +492,8 @@ int main(void)
         cmocka_unit_test(floating_bodies_fall_asleep),
         cmocka_unit_test(a_scene_without_waters_declares_nothing),
         cmocka_unit_test(bad_waters_are_refused_by_place),
+        cmocka_unit_test(probes_weigh_walls_and_bed),
+        cmocka_unit_test(probes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

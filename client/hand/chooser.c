@@ -160,12 +160,12 @@ static void take_choice(const Chooser *chooser, const ChooserList *list, char *w
 static bool events_take(ChooserPanel *panel)
 {
     SDL_Event event;
-    bool go_on = true;
+    bool running = true;
     while (SDL_PollEvent(&event)) {
         chooser_panel_event(panel, &event);
-        go_on = go_on && event.type != SDL_QUIT;
+        running = running && event.type != SDL_QUIT;
     }
-    return go_on;
+    return running;
 }
 
 static int window_loop(Chooser *chooser, View *view, ChooserPanel *panel, char *where, size_t bytes,
@@ -177,12 +177,12 @@ static int window_loop(Chooser *chooser, View *view, ChooserPanel *panel, char *
     memset(&list, 0, sizeof list);
     snprintf(list.filter, sizeof list.filter, "%s", options->filter != NULL ? options->filter : "");
     u64 start_ns = clock_now_ns();
-    for (bool go_on = true; go_on && where[0] == '\0';) {
+    for (bool running = true; running && where[0] == '\0';) {
         u64 begin_ns = clock_now_ns();
         f64 passed_s = (f64)(begin_ns - start_ns) * 1e-9;
         bool over = options->duration_s > 0.0 && passed_s >= options->duration_s;
         finder_poll(chooser->finder, begin_ns);
-        go_on = events_take(panel) && !over;
+        running = events_take(panel) && !over;
         if (!chooser_sort(chooser, list.filter, list.free_only, list.open_only, &list.total)) {
             error_set(error, ERROR_MEMORY, "out of memory for the list of worlds");
             return EXIT_CHECK_FAILED;
@@ -197,7 +197,7 @@ static int window_loop(Chooser *chooser, View *view, ChooserPanel *panel, char *
             return EXIT_CHECK_FAILED;
         }
         view_present(view);
-        go_on = go_on && !list.quit;
+        running = running && !list.quit;
         take_choice(chooser, &list, where, bytes);
         bool paced = clock_now_ns() - begin_ns >= FRAME_NS / 4; /* by the display */
         while (!paced && clock_now_ns() < begin_ns + FRAME_NS) {

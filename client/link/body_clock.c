@@ -42,9 +42,9 @@ void body_known_add(BodyKnown *known, const ChunkState *states, u32 count,
     u64 tick = states[0].tick;
     f64 gap = count > 1 ? (f64)(tick - states[1].tick) : GAP_S * rate;
     gap = gap > stream->rest_gap ? 0.0 : gap;
-    f64 patience = fmin(fmax(LATE_GAPS * gap, LATE_S * rate), stream->rest_gap);
+    f64 allowance = fmin(fmax(LATE_GAPS * gap, LATE_S * rate), stream->rest_gap);
     bool silent = tick >= stream->silent_from && tick < stream->silent_sure;
-    bool late = (f64)stream->newest - (f64)tick > patience;
+    bool late = (f64)stream->newest - (f64)tick > allowance;
     known->from = fmax(known->from, (f64)states[count - 1].tick);
     known->to = fmin(known->to, silent || late ? INFINITY : (f64)tick);
 }
@@ -71,9 +71,9 @@ bool body_clock_step(BodyClock *clock, BodyKnown known, const BodyPace *pace)
         return true;
     }
     bool far = behind > PLAYOUT_JUMP_S * pace->rate;
-    f64 hurry = PLAYOUT_HURRY * pace->rate * pace->elapsed_s;
+    f64 catch_up = PLAYOUT_CATCH_UP * pace->rate * pace->elapsed_s;
     f64 correction =
-        f64_between(behind * pace->elapsed_s / CATCH_UP_S, -hurry, far ? INFINITY : hurry);
+        f64_between(behind * pace->elapsed_s / CATCH_UP_S, -catch_up, far ? INFINITY : catch_up);
     f64 next = fmin(clock->tick + fmax(pace->moved + correction, 0.0), known.to);
     clock->tick = fmax(clock->tick, fmin(next, pace->shown));
     return false;

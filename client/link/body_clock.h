@@ -6,8 +6,8 @@
  * different pictures. So a body has one tick for all its chunks: the shown tick, but not beyond the
  * newest one known for all of them. Soft bodies are never extrapolated: the client does not know
  * the constraints between points, so they would drift apart. When states are missing the body
- * stops, and then catches up with the shown tick at the timeline's rate (PLAYOUT_HURRY), or, where
- * that jumped, goes through the missed motion within some tenths of a second. If its chunks are
+ * stops, and then catches up with the shown tick at the timeline's rate (PLAYOUT_CATCH_UP), or,
+ * where that jumped, shows the missed motion within some tenths of a second. If its chunks are
  * always late it keeps a constant lag, so that it moves evenly. Pure: time is an argument.
  * Layer: client/link.
  */

@@ -265,7 +265,7 @@ static bool stream_begin(Connection *connection)
         connection->couplings == NULL) {
         return false;
     }
-    timeline_stand(connection->timeline, connection->colliders);
+    timeline_set_static(connection->timeline, connection->colliders);
     timeline_couple(connection->timeline, connection->couplings);
     return true;
 }

@@ -269,8 +269,8 @@ static f64 element_step(const Couplings *couplings, f64 tick, bool coupled, f64 
     f64 target = coupled ? fmin(couplings->clock.tick, pace->shown) : pace->shown;
     if (!coupled || fabs(tick - from) > SAME_TICKS) {
         f64 was = tick == 0.0 ? pace->shown - pace->moved : tick;
-        f64 hurry = pace->moved + PLAYOUT_HURRY * pace->rate * pace->elapsed_s;
-        target = fmax(fmin(target, was + hurry), was);
+        f64 catch_up = pace->moved + PLAYOUT_CATCH_UP * pace->rate * pace->elapsed_s;
+        target = fmax(fmin(target, was + catch_up), was);
     }
     return fabs(pace->shown - target) > SAME_TICKS ? target : 0.0;
 }

@@ -15,7 +15,7 @@
 #define GAPS_MIN       8 /* with fewer, the previous delay is kept */
 #define FIT_EVERY_S    0.05
 #define GAIN           2.0 /* 1/s: an error of 1 ms changes the pace by 0.2 % */
-#define HURRY_GAIN     4.0
+#define CATCH_UP_GAIN  4.0
 #define DEAD_S         0.002 /* dead band of errors */
 #define SETTLE_S       0.1
 #define SETTLED_S      0.01
@@ -262,9 +262,9 @@ static void advance_paused(Playout *playout, PlayoutStep *step)
 /* The target pace for a shown tick that lags its target by error_s. */
 static f64 pace_wanted(const Playout *playout, f64 error_s)
 {
-    f64 limit = playout->settling ? PLAYOUT_HURRY : PLAYOUT_WARP_MAX;
+    f64 limit = playout->settling ? PLAYOUT_CATCH_UP : PLAYOUT_WARP_MAX;
     f64 answered = fmax(fabs(error_s) - DEAD_S, 0.0) * (error_s < 0 ? -1.0 : 1.0);
-    f64 gain = playout->settling ? HURRY_GAIN : GAIN;
+    f64 gain = playout->settling ? CATCH_UP_GAIN : GAIN;
     return playout->rate * (1.0 + fmin(fmax(gain * answered, -limit), limit));
 }
 
@@ -298,7 +298,7 @@ static void advance_running(Playout *playout, f64 now_s, PlayoutStep *step)
         playout->settling = false;
     }
     f64 slew = fmax(rate, playout->pace) * dt *
-               (playout->settling ? PLAYOUT_HURRY_SLEW : PLAYOUT_SLEW_MAX);
+               (playout->settling ? PLAYOUT_CATCH_UP_SLEW : PLAYOUT_SLEW_MAX);
     f64 change = pace_wanted(playout, error_s) - playout->pace;
     playout->pace += fmin(fmax(change, -slew), slew);
     /* Beyond the newest tick: continue for a while, then slow down. */

@@ -13,9 +13,9 @@
  * Motion. The shown tick follows line − delay by running a few percent faster or slower
  * (PLAYOUT_WARP_MAX), and its pace changes by at most PLAYOUT_SLEW_MAX a second: a body that moves
  * at v is shown with a spurious acceleration of at most v · PLAYOUT_SLEW_MAX. After a hold, a seek
- * or a change of speed it may hurry (PLAYOUT_HURRY). It never runs backwards, except that a pause
- * takes back what was extrapolated. When starved, it continues for 0.1 s beyond the newest tick,
- * slows down and holds at 0.25 s. Knows no receiver and no fields; time is an argument.
+ * or a change of speed it may catch up (PLAYOUT_CATCH_UP). It never runs backwards, except that a
+ * pause takes back what was extrapolated. When starved, it continues for 0.1 s beyond the newest
+ * tick, slows down and holds at 0.25 s. Knows no receiver and no fields; time is an argument.
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_PLAYOUT_H
@@ -25,8 +25,8 @@
 
 #define PLAYOUT_WARP_MAX        0.04 /* of the normal pace */
 #define PLAYOUT_SLEW_MAX        0.2  /* of the normal pace, per second */
-#define PLAYOUT_HURRY           0.5  /* both limits while it settles */
-#define PLAYOUT_HURRY_SLEW      4.0
+#define PLAYOUT_CATCH_UP        0.5  /* both limits while it settles */
+#define PLAYOUT_CATCH_UP_SLEW   4.0
 #define PLAYOUT_EXTRAPOLATION_S 0.25
 #define PLAYOUT_JUMP_S          0.5 /* lagging more than this, the shown tick jumps ahead */
 

@@ -108,7 +108,7 @@ void timeline_destroy(Timeline *timeline)
     free(timeline);
 }
 
-void timeline_stand(Timeline *timeline, const StaticColliders *colliders)
+void timeline_set_static(Timeline *timeline, const StaticColliders *colliders)
 {
     timeline->colliders = colliders;
 }

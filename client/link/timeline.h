@@ -34,7 +34,7 @@ void timeline_shown_free(TimelineShown *shown);
 /* Takes ownership; the fields must be the same. NULL: nothing to inherit. */
 void timeline_inherit(Timeline *timeline, TimelineShown *shown);
 /* Sets the static shapes that extrapolated elements must not enter; borrowed, NULL: none. */
-void timeline_stand(Timeline *timeline, const struct StaticColliders *colliders);
+void timeline_set_static(Timeline *timeline, const struct StaticColliders *colliders);
 /* Sets the couplings; borrowed, and advanced with the timeline. NULL: none. */
 void timeline_couple(Timeline *timeline, struct Couplings *couplings);
 /* Sets the complete list of bodies, sorted by field and first point, without overlaps. False:

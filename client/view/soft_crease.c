@@ -52,7 +52,7 @@ static void fans_finish(Fans *fans)
 }
 
 /* Whether the two triangles share an edge and are smooth over it. */
-static bool goes_on(const Fans *fans, const u32 *triangles, u32 s, u32 t)
+static bool continues(const Fans *fans, const u32 *triangles, u32 s, u32 t)
 {
     const u32 *p = triangles + (size_t)3 * s, *q = triangles + (size_t)3 * t;
     u32 shared = 0;
@@ -80,7 +80,7 @@ static u32 split(const Fans *fans, const u32 *triangles, u32 vertex, u32 fan[FAN
             for (u32 j = 0; j < count * count; j++) {
                 u32 a = j / count, b = j % count;
                 if (fan[a] == fan[i] && fan[b] == UINT32_MAX &&
-                    goes_on(fans, triangles, list[a], list[b])) {
+                    continues(fans, triangles, list[a], list[b])) {
                     fan[b] = fan[i];
                     more = true;
                 }

@@ -90,7 +90,7 @@ static u32 other_end(const SoftStick *stick, u32 point)
 }
 
 /* A tube continues through a point with exactly two sticks, if both are visible. */
-static bool goes_on(const SoftMesh *mesh, const TubeJoint *joint)
+static bool continues(const SoftMesh *mesh, const TubeJoint *joint)
 {
     return joint->degree == 2 && soft_stick_is_seen(&mesh->sticks[joint->stick[0]]) &&
            soft_stick_is_seen(&mesh->sticks[joint->stick[1]]);
@@ -118,7 +118,7 @@ static void add_chain(SoftForm *form, const TubeJoint *joints, bool *used, u32 f
         at = other_end(&mesh->sticks[stick], at);
         out[chain->count++] = at;
         const TubeJoint *joint = &joints[at];
-        stick = !goes_on(mesh, joint)      ? NO_POINT
+        stick = !continues(mesh, joint)    ? NO_POINT
                 : joint->stick[0] == stick ? joint->stick[1]
                                            : joint->stick[0];
     }
@@ -136,9 +136,9 @@ static void find_chains(SoftForm *form, const TubeJoint *joints, bool *used)
             if (used[i] || !soft_stick_is_seen(stick)) {
                 continue;
             }
-            if (pass == 1 || !goes_on(mesh, &joints[stick->a])) {
+            if (pass == 1 || !continues(mesh, &joints[stick->a])) {
                 add_chain(form, joints, used, stick->a, i);
-            } else if (!goes_on(mesh, &joints[stick->b])) {
+            } else if (!continues(mesh, &joints[stick->b])) {
                 add_chain(form, joints, used, stick->b, i);
             }
         }

@@ -297,7 +297,7 @@ static inline u32 expected_size(const Plan *plan, const i32 sizes[SIZES])
     return (u32)clamp(sum >> 6, 1 << 22);
 }
 
-static inline bool goes_on(const PointSpan *span, const QPoint *now, u32 i)
+static inline bool continues(const PointSpan *span, const QPoint *now, u32 i)
 {
     return span->state[0] != NULL && now->generation != 0 &&
            span->state[0][i].generation == now->generation;

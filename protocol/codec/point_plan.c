@@ -159,7 +159,7 @@ static void plan_neighbours(PointModel *model, const PointSpan *span, const QPoi
 {
     point_grid_begin(&model->grid, span->count, model->plan.edge);
     for (u32 i = 0; i < span->count; i++) {
-        model->going[i] = goes_on(span, &now[i], i);
+        model->going[i] = continues(span, &now[i], i);
         if (!model->going[i]) {
             continue;
         }
@@ -310,7 +310,7 @@ static void plan_new(PointModel *model, const PointSpan *span, const QPoint *now
         u64 sum = 0;
         plan->guess = way;
         for (u32 i = 0; i < span->count; i += fit_step(span)) {
-            if (now[i].generation != 0 && !goes_on(span, &now[i], i)) {
+            if (now[i].generation != 0 && !continues(span, &now[i], i)) {
                 i32 expected[3];
                 expect_new(now, i, plan, expected);
                 for (u32 a = 0; a < 3; a++) {
@@ -336,7 +336,7 @@ void point_plan_make(PointModel *model, const PointSpan *span, const QPoint *now
         const QPoint *old = span->state[0] != NULL ? &span->state[0][i] : &none;
         plan->lives = plan->lives || now[i].generation != old->generation;
         plan->scalars = plan->scalars || now[i].scalar != old->scalar;
-        going += goes_on(span, &now[i], i);
+        going += continues(span, &now[i], i);
         guess += now[i].generation != 0 && now[i].generation != old->generation;
     }
     if (going > 0) {

@@ -192,7 +192,7 @@ u32 recording_reader_entities(const RecordingReader *reader, Entity *entities, u
 typedef struct RecordingVisitor {
     void *context;
     /* Returns false to end the visit. Called at least once per second of a recording. */
-    bool (*go_on)(void *context);
+    bool (*proceed)(void *context);
     void (*events)(void *context, u64 tick, const struct Event *events, u32 count);
     void (*note)(void *context, const RecordingNote *note);
     void (*gap)(void *context, RecordingGap gap);

@@ -71,9 +71,9 @@ int recording_reader_visit(RecordingReader *reader, const RecordingVisitor *visi
         if (result != 0) {
             return result;
         }
-        if (visitor->go_on != NULL && block.tick >= asked_tick + reader->head.tick_rate) {
+        if (visitor->proceed != NULL && block.tick >= asked_tick + reader->head.tick_rate) {
             asked_tick = block.tick;
-            if (!visitor->go_on(visitor->context)) {
+            if (!visitor->proceed(visitor->context)) {
                 return 0;
             }
         }

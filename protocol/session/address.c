@@ -70,7 +70,7 @@ bool net_prefix_parse(const char *text, NetPrefix *prefix)
     return true;
 }
 
-NetPrefix net_household(NetAddress address)
+NetPrefix net_host_prefix(NetAddress address)
 {
     return net_prefix(address, net_address_is_v4(address) ? ADDRESS_BITS : 64);
 }

@@ -33,7 +33,7 @@ bool net_prefix_parse(const char *text, NetPrefix *prefix);
 NetPrefix net_prefix(NetAddress address, u32 bits);
 /* What counts as one address in limits: an address of IPv4, a /64 of IPv6, all of whose addresses a
  * household or a rented machine has. */
-NetPrefix net_household(NetAddress address);
+NetPrefix net_host_prefix(NetAddress address);
 /* What usually belongs to one site: a /24 of IPv4, a /48 of IPv6. */
 NetPrefix net_site(NetAddress address);
 /* From the four bytes of IPv4, in network order. */

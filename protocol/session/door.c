@@ -24,12 +24,12 @@ i32 door_choose(const DoorPeer *peers, u32 count, NetAddress newcomer, const Doo
 {
     u16 counts[COUNTS] = {0};
     u32 same = 0, used = 0;
-    NetPrefix household = net_household(newcomer);
+    NetPrefix prefix = net_host_prefix(newcomer);
     for (u32 i = 0; i < count; i++) {
         used += peers[i].state != DOOR_FREE;
         if (is_half_open(&peers[i])) {
             counts[count_of(peers[i].address, key)]++;
-            same += net_prefix_contains(&household, peers[i].address);
+            same += net_prefix_contains(&prefix, peers[i].address);
         }
     }
     bool limited = limits->per_address > 0 && (limits->local || !net_address_is_local(newcomer));

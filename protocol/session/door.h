@@ -35,7 +35,7 @@ typedef struct DoorPeer {
 } DoorPeer;
 
 typedef struct DoorLimits {
-    u32 per_address; /* half-open peers of one household; 0: no limit */
+    u32 per_address; /* half-open peers of one address (net_host_prefix); 0: no limit */
     bool local;      /* also of this machine */
 } DoorLimits;
 

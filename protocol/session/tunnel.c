@@ -133,8 +133,8 @@ static bool handshake_affordable(TunnelServer *server, ProbeAddress from, u64 no
         server->in_second = 0;
         memset(server->by_host, 0, sizeof server->by_host);
     }
-    NetPrefix household = net_household(from.host);
-    u64 hash = seal_hash(server->probe.key, &household.address, sizeof household.address);
+    NetPrefix prefix = net_host_prefix(from.host);
+    u64 hash = seal_hash(server->probe.key, &prefix.address, sizeof prefix.address);
     u8 *of_host = &server->by_host[hash % TUNNEL_HOSTS];
     if (server->in_second >= TUNNEL_HANDSHAKES_S || *of_host >= TUNNEL_HANDSHAKES_HOST_S) {
         return false;

@@ -82,7 +82,7 @@ typedef struct TunnelServer {
     u32 capacity, found;
     u64 second;
     u32 in_second;
-    u8 by_host[TUNNEL_HOSTS]; /* handshakes in this second, by keyed hash of the household */
+    u8 by_host[TUNNEL_HOSTS]; /* handshakes in this second, by keyed hash of the address */
     TunnelStats stats;
 } TunnelServer;
 

@@ -35,7 +35,7 @@ enum {
     BULK_ACK_BYTES_MAX = BULK_ACK_HEAD_BYTES + BULK_WINDOW / 8,
     BULK_ACK_GAP_US = 16000,
     /* Acknowledgement interval when idle: a sender may wait to learn that a transfer was taken. */
-    BULK_ACK_REST_US = 1000000,
+    BULK_ACK_IDLE_US = 1000000,
 };
 
 PL_STATIC_ASSERT((int)BULK_PACKET_BYTES_MAX <= (int)STATE_PAYLOAD_BYTES_MAX,
@@ -90,7 +90,7 @@ u32 bulk_sender_void(BulkSender *sender);
 /* Writes the next packet that may be sent now to out[BULK_PACKET_BYTES_MAX]; 0: none. */
 u32 bulk_sender_next(BulkSender *sender, u64 now_us, u8 *out);
 /* True once every block of this and all earlier transfers was sent (received or not). */
-bool bulk_sender_went_out(const BulkSender *sender, u32 id);
+bool bulk_sender_is_sent(const BulkSender *sender, u32 id);
 /* True once every block of this and all earlier transfers was acknowledged or voided. */
 bool bulk_sender_arrived(const BulkSender *sender, u32 id);
 /* False while anything is unacknowledged: call bulk_sender_next again soon. */

@@ -205,7 +205,7 @@ u32 bulk_receiver_ack(BulkReceiver *receiver, u64 now_us, u8 *out)
     bool repeat = !receiver->due && receiver->repeats > 0;
     u64 gap_us = receiver->at_once         ? 0
                  : receiver->due || repeat ? BULK_ACK_GAP_US
-                                           : BULK_ACK_REST_US;
+                                           : BULK_ACK_IDLE_US;
     if (!receiver->any || now_us - receiver->acked_us < gap_us) {
         return 0;
     }

@@ -143,7 +143,7 @@ u32 bulk_sender_void(BulkSender *sender)
     return sender->end;
 }
 
-bool bulk_sender_went_out(const BulkSender *sender, u32 id)
+bool bulk_sender_is_sent(const BulkSender *sender, u32 id)
 {
     for (u32 i = sender->first; i != sender->end && bulk_ahead(i, id) <= 0; i++) {
         const Outgoing *o = &sender->queue[i % BULK_QUEUE_MAX];

@@ -50,7 +50,7 @@ static AdmitEntry *entry_of(Admit *admit, NetPrefix prefix, f64 rate_minute, u64
 
 static AdmitEntry *address_entry(Admit *admit, NetAddress address, u64 now_ms)
 {
-    return entry_of(admit, net_household(address), admit->limits.joins_minute, now_ms, NULL);
+    return entry_of(admit, net_host_prefix(address), admit->limits.joins_minute, now_ms, NULL);
 }
 
 static AdmitEntry *site_entry(Admit *admit, NetAddress address, u64 now_ms, const AdmitEntry *own)

@@ -80,7 +80,7 @@ bool ban_target_of(const UserIdentity *identity, BanTarget *target)
         return true;
     }
     target->kind = TARGET_PREFIX;
-    target->prefix = net_household(identity->address);
+    target->prefix = net_host_prefix(identity->address);
     return identity->addressed;
 }
 

@@ -433,8 +433,8 @@ static f64 rate_now(const Budget *budget)
 u32 budget_take(Budget *budget, u64 now_ms)
 {
     CHECK(now_ms >= budget->last_ms && now_ms >= budget->heard_ms);
-    u64 patience_ms = SECOND_MS + (u64)(2.0 * budget->rtt_ms);
-    budget->silent = budget->silent || now_ms - budget->heard_ms > patience_ms;
+    u64 timeout_ms = SECOND_MS + (u64)(2.0 * budget->rtt_ms);
+    budget->silent = budget->silent || now_ms - budget->heard_ms > timeout_ms;
     f64 bytes_s = rate_now(budget), gained = (f64)(now_ms - budget->last_ms) / 1000.0 * bytes_s;
     f64 paid = fmin(budget->owed, owed_share * gained);
     budget->owed -= paid;

@@ -164,8 +164,8 @@ bool checkpointer_is_idle(Checkpointer *checkpointer)
     return idle;
 }
 
-void checkpointer_give(Checkpointer *checkpointer, u64 tick, u8 *image, size_t bytes,
-                       const u8 *note, u32 note_bytes)
+void checkpointer_submit(Checkpointer *checkpointer, u64 tick, u8 *image, size_t bytes,
+                         const u8 *note, u32 note_bytes)
 {
     CHECK(image != NULL && bytes > 0 && (note != NULL || note_bytes == 0));
     Checkpointer *c = checkpointer;

@@ -28,8 +28,8 @@ void checkpointer_destroy(Checkpointer *checkpointer);
 bool checkpointer_is_idle(Checkpointer *checkpointer);
 /* Takes an image (and owns it) and copies a note of at most WORLD_FILE_NOTE_BYTES_MAX bytes. Waits
  * for the one before to be written. */
-void checkpointer_give(Checkpointer *checkpointer, u64 tick, u8 *image, size_t bytes,
-                       const u8 *note, u32 note_bytes);
+void checkpointer_submit(Checkpointer *checkpointer, u64 tick, u8 *image, size_t bytes,
+                         const u8 *note, u32 note_bytes);
 void checkpointer_stats(Checkpointer *checkpointer, CheckpointStats *out);
 
 /* Reads the newest checkpoint of this scene that is whole; says in the log if the newest was not.

@@ -223,7 +223,7 @@ bool http_call_begin(HttpCall *call, const char *text, u64 now_ms)
 
 void http_call_run(HttpCall *call, u64 now_ms)
 {
-    if (call->line == LINE_BUSY && now_ms - call->begun_ms > HTTP_CALL_PATIENCE_MS) {
+    if (call->line == LINE_BUSY && now_ms - call->begun_ms > HTTP_CALL_TIMEOUT_MS) {
         finish(call, 0);
     }
 }

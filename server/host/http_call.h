@@ -13,7 +13,7 @@
 enum {
     HTTP_CALL_REQUEST_BYTES = 8192,
     HTTP_CALL_ANSWER_BYTES = 1024,
-    HTTP_CALL_PATIENCE_MS = 3000,
+    HTTP_CALL_TIMEOUT_MS = 3000,
     HTTP_CALL_NAME_MS = 300000 /* a name is looked up again after this, or a failure */
 };
 
@@ -28,7 +28,7 @@ HttpCall *http_call_create(uv_loop_t *loop, const char *host, u16 port, HttpCall
 /* Begins a request, a whole text: its headers must hold "Connection: close". False: one is under
  * way, or the text is too long; `done` is called later, and once for each that began. */
 bool http_call_begin(HttpCall *call, const char *text, u64 now_ms);
-/* Gives up on what takes longer than HTTP_CALL_PATIENCE_MS. Call in each iteration. */
+/* Gives up on what takes longer than HTTP_CALL_TIMEOUT_MS. Call in each iteration. */
 void http_call_run(HttpCall *call, u64 now_ms);
 /* True until `done` was called and the connection is closed. */
 bool http_call_is_busy(const HttpCall *call);

@@ -138,9 +138,9 @@ static bool presence_due(const Host *host, const Session *session, bool changed)
 {
     bool waits = host->now_ms < session->presence_ms;
     /* Changes after an idle time, and of the client's own grab, are sent immediately. */
-    bool hurry = (changed && session->presence_same >= PRESENCE_REPEATS) ||
-                 session->presence_grabbed != session->grabbed;
-    return session->state == SESSION_LIVE && session->world_here && (!waits || hurry);
+    bool urgent = (changed && session->presence_same >= PRESENCE_REPEATS) ||
+                  session->presence_grabbed != session->grabbed;
+    return session->state == SESSION_LIVE && session->world_here && (!waits || urgent);
 }
 
 /* Who is in his own time sees nobody. */

@@ -72,7 +72,7 @@ void publisher_tick(Publisher *p, Frame *frame, const Input *inputs, u32 input_c
     }
     pthread_mutex_unlock(&p->mutex);
     if (!queued) {
-        tick_queue_lose(&p->queue, frame);
+        tick_queue_drop(&p->queue, frame);
     }
 }
 

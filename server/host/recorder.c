@@ -69,7 +69,7 @@ void recorder_tick(Recorder *r, Frame *frame, const Input *inputs, u32 input_cou
     bool dead = r->dead;
     pthread_mutex_unlock(&r->mutex);
     if (tick == NULL && !dead) {
-        tick_queue_lose(&r->queue, frame);
+        tick_queue_drop(&r->queue, frame);
     }
     free(r->image);
     r->image = NULL;

@@ -17,9 +17,9 @@
 
 enum {
     /* After this long without a complete snapshot, viewers get the newest state of each chunk. */
-    PATIENCE_MS = 100,
+    TIMEOUT_MS = 100,
     /* Wait longer for the first frame of a world. */
-    PATIENCE_FIRST_MS = 5000,
+    TIMEOUT_FIRST_MS = 5000,
     TICKS_AHEAD_MAX = 1 << 20,
 };
 
@@ -116,12 +116,12 @@ static void world_receive(RelaySource *s, const MessageWorld *message)
         upstream_world(s->upstream, false);
         return;
     }
-    bool goes_on = s->same && s->begun && world_copy_same(s->worlds.newest, world);
+    bool continues = s->same && s->begun && world_copy_same(s->worlds.newest, world);
     s->same = false; /* a second world in one session is a new one */
     frame_assembly_destroy(s->assembly);
     s->assembly = NULL;
     s->event_count = 0;
-    bool valid = goes_on ? world_continue(s, world) : world_replace(s, world, message);
+    bool valid = continues ? world_continue(s, world) : world_replace(s, world, message);
     if (valid) {
         s->assembly = frame_assembly_create(s->worlds.newest->fields, s->coder);
     }
@@ -272,11 +272,11 @@ static void state_receive(void *context, const u8 *packet, u32 bytes)
 
 /* On a link that completes no snapshots, viewers get the states received so far, as a frame of the
  * tick before the newest, so that the newest can still follow if it completes. */
-static void patience_check(RelaySource *s)
+static void timeout_check(RelaySource *s)
 {
     u64 since_ns = s->begun ? u64_max(s->made_ns, s->world_ns) : s->world_ns;
-    u64 patience_ns = (s->begun ? PATIENCE_MS : PATIENCE_FIRST_MS) * MS;
-    if (s->assembly == NULL || s->now_ns - since_ns < patience_ns) {
+    u64 timeout_ns = (s->begun ? TIMEOUT_MS : TIMEOUT_FIRST_MS) * MS;
+    if (s->assembly == NULL || s->now_ns - since_ns < timeout_ns) {
         return;
     }
     u64 newest = snapshot_receiver_tick(frame_assembly_receiver(s->assembly));
@@ -414,7 +414,7 @@ void relay_follow(RelaySource *s, u64 now_ns)
     s->now_ns = now_ns;
     relay_send(s);
     upstream_poll(s->upstream, now_ns);
-    patience_check(s);
+    timeout_check(s);
     if (upstream_state(s->upstream) == UPSTREAM_CLOSED) {
         pthread_mutex_lock(&s->mutex);
         s->closed = *upstream_error(s->upstream);

@@ -150,7 +150,7 @@ static void sim_checkpoint(WorldSource *s)
         memcpy(note, s->note, note_bytes);
     }
     pthread_mutex_unlock(&s->mutex);
-    checkpointer_give(s->checkpointer, tick, image, bytes, note, note != NULL ? note_bytes : 0);
+    checkpointer_submit(s->checkpointer, tick, image, bytes, note, note != NULL ? note_bytes : 0);
     free(note);
 }
 
@@ -308,7 +308,8 @@ static void sim_record_jump(WorldSource *s, u32 kind, u64 back_tick)
 static int sim_go_on(WorldSource *s, u64 next, u32 kind, u64 back_tick)
 {
     world_empty_hands(s->world);
-    world_retell(s->world, kind == RECORDING_IMAGE_BACK ? EVENT_RESET_BACK : EVENT_RESET_LOAD);
+    world_resend_entities(s->world,
+                          kind == RECORDING_IMAGE_BACK ? EVENT_RESET_BACK : EVENT_RESET_LOAD);
     s->shift = next - world_tick_number(s->world);
     s->deadline_ns = 0;
     sim_record_jump(s, kind, back_tick);

@@ -42,7 +42,7 @@ typedef struct WorldSource {
     u64 shift; /* the stream's tick less the world's own, modulo 2^64: a world that is taken back
                   has an earlier tick, a stream goes on */
     Rewind rewind;
-    bool said_unkept;         /* the newest image did not fit */
+    bool warned_unkept;       /* the newest image did not fit */
     u64 image_tick;           /* of the last image in the recording */
     u64 checkpoint_ns;        /* when the last checkpoint was taken */
     u64 checkpoint_tick;      /* and of which tick */

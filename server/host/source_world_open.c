@@ -117,7 +117,7 @@ static int open_scene(WorldSource *s, const char *path, ErrorText *error)
 }
 
 /* Goes on from the saved world or the recording, if there is one. */
-static int go_on(WorldSource *s, const char *path, ErrorText *error)
+static int resume_saved(WorldSource *s, const char *path, ErrorText *error)
 {
     if (s->from.image == NULL) {
         return ends_with(path, ".plrec")
@@ -173,7 +173,7 @@ int world_source_open(WorldSource *s, const char *path, ErrorText *error)
         error_prefix(error, "%s", path);
         return ERROR_FORMAT;
     }
-    result = go_on(s, path, error);
+    result = resume_saved(s, path, error);
     if (result == ERROR_OK &&
         !rewind_init(&s->rewind, s->options.back_s, s->options.back_bytes_max)) {
         result = error_set(error, ERROR_MEMORY, "out of memory for images to go back to");

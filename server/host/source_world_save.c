@@ -146,13 +146,13 @@ bool world_source_saved(Source *source, SourceSaved *out)
 /* Says once, until it changes, that the world cannot be taken back. */
 static void sim_say_kept(WorldSource *s, bool kept, size_t bytes)
 {
-    if (!kept && !s->said_unkept) {
+    if (!kept && !s->warned_unkept) {
         log_warn("the world cannot be taken back: an image of it has %.1f MiB, --back-memory %.1f",
                  (f64)bytes / 1048576.0, (f64)s->rewind.bytes_max / 1048576.0);
-    } else if (kept && s->said_unkept) {
+    } else if (kept && s->warned_unkept) {
         log_info("the world can be taken back again");
     }
-    s->said_unkept = !kept;
+    s->warned_unkept = !kept;
 }
 
 void sim_keep_image(WorldSource *s)

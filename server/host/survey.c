@@ -42,7 +42,7 @@ struct Survey {
     u32 mark_count;
 };
 
-static bool go_on(void *context)
+static bool proceed(void *context)
 {
     Survey *s = context;
     pthread_mutex_lock(&s->mutex);
@@ -172,7 +172,7 @@ static bool sample_all(Survey *s, RecordingReader *reader)
             bytes += head->world.field_count > 0 && frame != NULL ? frame->fields->frame_bytes : 0;
             keys_only = keys_only || bytes > DECODE_ALL_BYTES;
         }
-        if (result != 0 || !go_on(s)) {
+        if (result != 0 || !proceed(s)) {
             frame_release(frame);
             return false;
         }
@@ -194,7 +194,7 @@ static void *survey_main(void *argument)
     s->first_tick = info->first_tick;
     s->last_tick = info->last_tick;
     RecordingVisitor visitor = {
-        .context = s, .go_on = go_on, .events = take_events, .note = take_note};
+        .context = s, .proceed = proceed, .events = take_events, .note = take_note};
     (void)recording_reader_visit(reader, &visitor); /* what was found before damage counts */
     add_impacts(s);
     u32 probes = recording_reader_head(reader)->world.probe_count;

@@ -84,7 +84,7 @@ void tick_queue_image(TickQueue *queue, QueuedTick *tick, const RecordingImage *
     queue->bytes += image != NULL ? about->bytes : 0;
 }
 
-void tick_queue_lose(TickQueue *queue, Frame *frame)
+void tick_queue_drop(TickQueue *queue, Frame *frame)
 {
     if (queue->gap.last_tick == 0) {
         queue->gap.first_tick = frame->tick;

@@ -2,7 +2,7 @@
  * tick_queue.h: ticks that wait for a slower thread (recorder.c, publisher.c): a bounded ring of
  * frames with their inputs. A tick that finds no room is lost, but not its events: they go with the
  * next one that has room, which also names the gap. One thread pushes, one pops; the owner's mutex
- * guards all but tick_queue_lose. Popping moves no tick: a copy of the first is valid until it is
+ * guards all but tick_queue_drop. Popping moves no tick: a copy of the first is valid until it is
  * popped.
  * Layer: server/host.
  */
@@ -37,13 +37,13 @@ typedef struct TickQueue {
 bool tick_queue_init(TickQueue *queue, u32 capacity, u64 bytes_max, u32 overhead);
 void tick_queue_finish(TickQueue *queue);
 bool tick_queue_full(const TickQueue *queue, const Frame *frame);
-/* The tick as queued, or NULL: no room, or out of memory; then tick_queue_lose. The frame is
+/* The tick as queued, or NULL: no room, or out of memory; then tick_queue_drop. The frame is
  * acquired, the inputs are copied. */
 QueuedTick *tick_queue_push(TickQueue *queue, Frame *frame, const Input *inputs, u32 input_count);
 /* Gives the tick pushed last an image, which the queue frees. */
 void tick_queue_image(TickQueue *queue, QueuedTick *tick, const RecordingImage *about, u8 *image);
 /* Keeps the events of a tick that was not queued. */
-void tick_queue_lose(TickQueue *queue, Frame *frame);
+void tick_queue_drop(TickQueue *queue, Frame *frame);
 /* The tick at a place of those that wait, or NULL. */
 QueuedTick *tick_queue_at(const TickQueue *queue, u32 place);
 void tick_queue_pop(TickQueue *queue);

@@ -136,7 +136,7 @@ int transfer_world(Host *host, const Stream *stream, Session *session)
 
 bool transfer_world_out(const Session *session)
 {
-    return session->bulk == NULL || bulk_sender_went_out(session->bulk, session->world_transfer);
+    return session->bulk == NULL || bulk_sender_is_sent(session->bulk, session->world_transfer);
 }
 
 bool transfer_world_arrived(const Session *session)

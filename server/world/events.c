@@ -61,7 +61,7 @@ void world_notify_entities(World *world, i32 code)
     }
 }
 
-void world_retell(World *world, i32 code)
+void world_resend_entities(World *world, i32 code)
 {
     world->event_count = 0;
     world_notify_entities(world, code);

@@ -125,8 +125,8 @@ static void steer(Matter *matter)
     for (u32 i = 0; i < scene->particle_system_count; i++) {
         i32 body = scene->particle_systems[i].flees;
         if (body >= 0) {
-            particles_set_hunter(m->particles, i,
-                                 rigid_centre(bodies->rigid, bodies->body_slots[body]));
+            particles_set_predator(m->particles, i,
+                                   rigid_centre(bodies->rigid, bodies->body_slots[body]));
         }
     }
 }

@@ -130,7 +130,7 @@ static int fill(Matter *matter, ErrorText *error)
         result = soft_build(m->soft);
     }
     if (result == ERROR_OK) {
-        matter_soft_take_spares_away(m);
+        matter_soft_remove_spares(m);
     }
     return result;
 }

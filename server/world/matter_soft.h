@@ -68,7 +68,7 @@ u32 matter_soft_spare_count(const Scene *scene);
 u64 matter_soft_spare_points(const Scene *scene);
 /* Adds the spares of all prefabs; before soft_build. After it they are taken away. */
 int matter_soft_add_spares(MatterSoft *m, ErrorText *error);
-void matter_soft_take_spares_away(MatterSoft *m);
+void matter_soft_remove_spares(MatterSoft *m);
 int matter_soft_spawn(Matter *matter, const ScenePrefab *prefab, const Input *input, u32 *entity);
 u32 matter_soft_spawned(const Matter *matter, u32 user);
 /* Only what was spawned. */

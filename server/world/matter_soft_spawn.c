@@ -56,7 +56,7 @@ int matter_soft_add_spares(MatterSoft *m, ErrorText *error)
     return ERROR_OK;
 }
 
-void matter_soft_take_spares_away(MatterSoft *m)
+void matter_soft_remove_spares(MatterSoft *m)
 {
     for (u32 i = 0; i < m->spare_count; i++) {
         soft_take_away(m->soft, range_of(m, i)->body);

@@ -83,7 +83,7 @@ void world_empty_hands(World *world);
 
 /* Between ticks: tells all entities anew as the next frame's events, after an EVENT_RESET with the
  * code EVENT_RESET_BACK or EVENT_RESET_LOAD: for a world that world_load made another one. */
-void world_retell(World *world, i32 code);
+void world_resend_entities(World *world, i32 code);
 
 /* What a ray hits first: bodies that are no sensors, soft bodies, particles. */
 typedef struct WorldHit {

@@ -105,7 +105,7 @@ static bool is_done(Jobs *jobs, u32 ranges)
 }
 
 /* Pauses of those who wait, before they sleep. */
-static u32 patience(Jobs *jobs)
+static u32 spin_limit(Jobs *jobs)
 {
     return atomic_load_explicit(&jobs->held, memory_order_relaxed) ? HELD_PAUSES
                                                                    : jobs->spin_pauses;
@@ -126,7 +126,7 @@ static bool spin_for_done(Jobs *jobs, u32 ranges, u32 pauses)
 /* Spins, then sleeps, until this many ranges are done; false: the chain has ended. */
 static bool wait_for_done(Jobs *jobs, u32 chain, u32 ranges)
 {
-    if (spin_for_done(jobs, ranges, patience(jobs))) {
+    if (spin_for_done(jobs, ranges, spin_limit(jobs))) {
         return true;
     }
     /* Threads that finish ranges or start a chain change `done` or `chain` and then read the
@@ -235,7 +235,7 @@ static void work(Jobs *jobs, u32 chain, u32 worker)
 /* Spins, then sleeps, until there is a new chain or the pool stops. */
 static u32 wait_for_chain(Jobs *jobs, u32 chain)
 {
-    for (u32 i = 0; i < patience(jobs); i++) {
+    for (u32 i = 0; i < spin_limit(jobs); i++) {
         u32 now = atomic_load_explicit(&jobs->chain, memory_order_acquire);
         if (now != chain) {
             return now;

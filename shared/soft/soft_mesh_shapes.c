@@ -99,13 +99,13 @@ int soft_mesh_sphere(SoftMesh *mesh, f32 radius, u32 level, ErrorText *error)
 /* ---- torus and tube ----------------------------------------------------------------------- */
 
 /* Connects point i of one circle and its successor to those of the next circle, whose point i
- * lies behind (turned: half a segment ahead). Seen from outside the second circle is on the left
+ * lies behind (staggered: half a segment ahead). Seen from outside the second circle is on the left
  * of the first. */
-static void join_circles(SoftMesh *mesh, u32 first, u32 second, u32 segments, bool turned)
+static void join_circles(SoftMesh *mesh, u32 first, u32 second, u32 segments, bool staggered)
 {
     for (u32 i = 0; i < segments; i++) {
         u32 next = (i + 1) % segments;
-        if (turned) {
+        if (staggered) {
             soft_mesh_add_triangle(mesh, first + i, first + next, second + i);
             soft_mesh_add_triangle(mesh, first + next, second + next, second + i);
         } else {

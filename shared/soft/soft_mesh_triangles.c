@@ -25,7 +25,7 @@ enum {
 
 typedef struct MeshPart {
     u32 first, count; /* in `queue` */
-    u32 turned;       /* triangles flipped to agree with the first */
+    u32 flipped;      /* triangles flipped to agree with the first */
     bool closed;
 } MeshPart;
 
@@ -35,7 +35,7 @@ typedef struct Cleaner {
     u32 vertex_count, triangle_count;
     u32 *welded;     /* [vertex_count] the first vertex at the same position */
     u8 *dropped;     /* [triangle_count] */
-    u8 *turned;      /* [triangle_count] */
+    u8 *flipped;     /* [triangle_count] */
     u8 *seen;        /* [triangle_count] */
     u32 *across;     /* [3 × triangle_count] the opposite side of the same edge, or NONE */
     u32 *queue;      /* [triangle_count] triangles, part by part */
@@ -244,7 +244,7 @@ static int walk_part(Cleaner *cleaner, u32 start, u32 first, ErrorText *error)
     for (u32 at = first; at < first + part->count; at++) {
         u32 t = cleaner->queue[at];
         cleaner->part_of[t] = cleaner->part_count - 1;
-        part->turned += cleaner->turned[t];
+        part->flipped += cleaner->flipped[t];
         for (u32 i = 0; i < 3; i++) {
             u32 other = cleaner->across[3 * t + i];
             if (other == NONE) {
@@ -252,12 +252,12 @@ static int walk_part(Cleaner *cleaner, u32 start, u32 first, ErrorText *error)
                 continue;
             }
             u32 n = other / 3;
-            u8 turned = cleaner->turned[t] ^ (u8)same_direction(cleaner, 3 * t + i, other);
+            u8 flipped = cleaner->flipped[t] ^ (u8)same_direction(cleaner, 3 * t + i, other);
             if (!cleaner->seen[n]) {
                 cleaner->seen[n] = 1;
-                cleaner->turned[n] = turned;
+                cleaner->flipped[n] = flipped;
                 cleaner->queue[first + part->count++] = n;
-            } else if (cleaner->turned[n] != turned) {
+            } else if (cleaner->flipped[n] != flipped) {
                 return error_set(error, ERROR_FORMAT,
                                  "surface: one-sided (a Möbius strip) at triangle %u", t);
             }
@@ -285,7 +285,7 @@ static int find_parts(Cleaner *cleaner, ErrorText *error)
 static void turn_part(Cleaner *cleaner, const MeshPart *part)
 {
     for (u32 i = part->first; i < part->first + part->count; i++) {
-        cleaner->turned[cleaner->queue[i]] ^= 1;
+        cleaner->flipped[cleaner->queue[i]] ^= 1;
     }
 }
 
@@ -306,7 +306,7 @@ static f64 part_volume(const Cleaner *cleaner, const MeshPart *part)
         f64 six = p[0][0] * (p[1][1] * p[2][2] - p[1][2] * p[2][1]) +
                   p[0][1] * (p[1][2] * p[2][0] - p[1][0] * p[2][2]) +
                   p[0][2] * (p[1][0] * p[2][1] - p[1][1] * p[2][0]);
-        sum += cleaner->turned[t] ? -six : six;
+        sum += cleaner->flipped[t] ? -six : six;
     }
     return sum;
 }
@@ -387,7 +387,7 @@ static int orient(Cleaner *cleaner, ErrorText *error)
     for (u32 i = 0; i < cleaner->part_count; i++) {
         MeshPart *part = &cleaner->parts[i];
         closed += part->closed;
-        if (part->closed ? part_volume(cleaner, part) < 0.0 : part->turned > part->count / 2) {
+        if (part->closed ? part_volume(cleaner, part) < 0.0 : part->flipped > part->count / 2) {
             turn_part(cleaner, part);
         }
     }
@@ -424,10 +424,10 @@ static int write_mesh(Cleaner *cleaner, SoftMesh *mesh, ErrorText *error)
     for (u32 t = 0; t < cleaner->triangle_count; t++) {
         if (!cleaner->dropped[t]) {
             const u32 *c = &cleaner->triangles[3 * (size_t)t];
-            u8 turned = cleaner->turned[t];
-            cleaner->repair.reversed += turned;
-            soft_mesh_add_triangle(mesh, number[c[0]], number[c[turned ? 2 : 1]],
-                                   number[c[turned ? 1 : 2]]);
+            u8 flipped = cleaner->flipped[t];
+            cleaner->repair.reversed += flipped;
+            soft_mesh_add_triangle(mesh, number[c[0]], number[c[flipped ? 2 : 1]],
+                                   number[c[flipped ? 1 : 2]]);
         }
     }
     mesh->closed = true;
@@ -477,10 +477,10 @@ int soft_mesh_triangles(SoftMesh *mesh, const Vec3 *vertices, u32 vertex_count,
     c.part_of = calloc(triangle_count, sizeof *c.part_of);
     c.parts = malloc(triangle_count * sizeof *c.parts);
     c.dropped = calloc(triangle_count, 1);
-    c.turned = calloc(triangle_count, 1);
+    c.flipped = calloc(triangle_count, 1);
     c.seen = calloc(triangle_count, 1);
     if (c.triangles == NULL || c.welded == NULL || c.across == NULL || c.queue == NULL ||
-        c.part_of == NULL || c.parts == NULL || c.dropped == NULL || c.turned == NULL ||
+        c.part_of == NULL || c.parts == NULL || c.dropped == NULL || c.flipped == NULL ||
         c.seen == NULL) {
         code = error_set(error, ERROR_MEMORY, "out of memory for a surface");
     } else {
@@ -497,7 +497,7 @@ int soft_mesh_triangles(SoftMesh *mesh, const Vec3 *vertices, u32 vertex_count,
     free(c.part_of);
     free(c.parts);
     free(c.dropped);
-    free(c.turned);
+    free(c.flipped);
     free(c.seen);
     return code;
 }

@@ -182,7 +182,7 @@ static void flocks_follow_their_rules(void **state)
     expect_near("alignment", (f64)flock.pulls[0].y, 2.0, 1e-4);
     expect_near("alignment", (f64)flock.pulls[0].z, -2.0, 1e-4);
     rules = calm;
-    rules.hunter = vec3(-1.0f, 0.0f, 0.0f);
+    rules.predator = vec3(-1.0f, 0.0f, 0.0f);
     rules.flee_distance = 1.5f;
     rules.agility = 30.0f;
     flock_accelerate(&flock, 2, &rules, NULL);

@@ -250,7 +250,7 @@ static const FlockRules rules = {.sight = 1.5f,
                                  .cohesion = 1.5f,
                                  .cruise = 4.0f,
                                  .agility = 25.0f,
-                                 .hunter = {1e4f, 0.0f, 0.0f},
+                                 .predator = {1e4f, 0.0f, 0.0f},
                                  .flee_distance = 4.0f};
 
 /* About 14 in sight of each. */

@@ -212,10 +212,10 @@ static void check_meeting(const ShapePose *pose, Vec3 from, Vec3 to)
     if (!(vec3_distance(from, to) > 1e-3f)) {
         return;
     }
-    for (u32 kind = LINE_SEGMENT; kind <= LINE_WHOLE; kind++) {
-        PairMeeting meeting;
+    for (u32 kind = LINE_SEGMENT; kind <= LINE_INFINITE; kind++) {
+        PairIntersection meeting;
         line.kind = (LineKind)kind;
-        if (line_shape_meet(&line, pose, &meeting)) {
+        if (line_shape_intersect(&line, pose, &meeting)) {
             demand(isfinite(meeting.time) && vec3_is_finite(meeting.point));
             demand(kind != LINE_SEGMENT || (meeting.time >= 0.0f && meeting.time <= 1.0f));
         }

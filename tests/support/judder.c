@@ -572,7 +572,7 @@ static void play_begin(Play *play, const JudderNetwork *network, f64 seconds)
         entity_of(BODY_BALL, (Shape){.kind = SHAPE_SPHERE, .radius = (f32)BALL_RADIUS_M});
     play->entities[1] = entity_of(BODY_GROUND, (Shape){.kind = SHAPE_PLANE});
     play->entity_list = (EntityList){.items = play->entities, .count = 2, .version = 1};
-    timeline_stand(play->timeline, play->ground);
+    timeline_set_static(play->timeline, play->ground);
     play->flying = must(malloc(PACKETS_MAX * sizeof *play->flying));
     for (u32 i = 0; i < PACKETS_MAX; i++) {
         play->flying[i].at_s = -1.0;

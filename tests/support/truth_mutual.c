@@ -283,7 +283,7 @@ static f64 flock_bounded(TruthCase *c)
     def.homing = truth_range(c, 0.05f, 1.0f);
     Particles *p = alone(&def, vec3(0.0f, -9.81f, 0.0f));
     f32 h = 1.0f / truth_range(c, 60.0f, 240.0f);
-    particles_set_hunter(p, 0, vec3_scale(truth_direction(c), 2.0f));
+    particles_set_predator(p, 0, vec3_scale(truth_direction(c), 2.0f));
     f64 worst = 0.0;
     for (f32 t = 0.0f; t < 6.0f; t += h) {
         steps_of(p, 1, h);

@@ -169,12 +169,15 @@ TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union|class) (\w+) \{|"
 PRIVATE = re.compile(r"Layer: [\w/]+, private\b")
 # Words that gave way to those of the glossary of ARCHITECTURE.md, as parts of identifiers.
 OLD_WORDS = {
-    "foretell": "predict", "foretold": "predicted", "fresh": "new", "judge": "lag compensation",
-    "permit": "authorize", "sane": "valid", "seams": "constraint batches", "softs": "soft_bodies",
-    "spin": "angular_velocity", "strays": "deep overlap", "tell": "notify", "tells": "notifies", "told": "notified", "trouble": "an error",
-    "wholes": "body constraints",
+    "foretell": "predict", "foretold": "predicted", "fresh": "new", "grip": "grab or coupling",
+    "household": "address prefix", "hunter": "predator", "hurry": "catch up",
+    "judge": "lag compensation", "patience": "timeout", "permit": "authorize", "retell": "resend",
+    "sane": "valid", "seams": "constraint batches", "softs": "soft_bodies",
+    "spin": "angular_velocity", "strays": "deep overlap", "tell": "notify", "tells": "notifies",
+    "thinned": "decimated", "thins": "decimates", "told": "notified", "trouble": "an error",
+    "turned": "rotated", "wholes": "body constraints",
 }
-SPINS = re.compile(r"spin_pauses|spin_for_done|SPIN_PAUSES")  # of threads that wait
+SPINS = re.compile(r"spin_pauses|spin_limit|spin_for_done|SPIN_PAUSES")  # of threads that wait
 NOTES = re.compile(r"\b(TODO|FIXME|XXX)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
 # What looks like a file's name: with a folder or without, * and {a,b} as in a shell.

@@ -175,11 +175,11 @@ static void response_of(const Collider *of, u32 thing, f32 mass, f64 response[SI
     memset(response, 0, SIX * sizeof response[0]);
     for (u32 n = 0; n < 3 && mass > 0.0f; n++) {
         Vec3 unit = vec3(n == 0 ? 1.0f : 0.0f, n == 1 ? 1.0f : 0.0f, n == 2 ? 1.0f : 0.0f);
-        Vec3 turned = of->ops->bodies->angular_response(of->of, thing, unit);
+        Vec3 rotation = of->ops->bodies->angular_response(of->of, thing, unit);
         response[n][n] = 1.0 / (f64)mass;
-        response[3][3 + n] = turned.x;
-        response[4][3 + n] = turned.y;
-        response[5][3 + n] = turned.z;
+        response[3][3 + n] = rotation.x;
+        response[4][3 + n] = rotation.y;
+        response[5][3 + n] = rotation.z;
     }
 }
 

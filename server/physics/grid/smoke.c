@@ -147,9 +147,9 @@ static u64 lay_out(Smoke *smoke, u8 *at)
         smoke->full[f] = (u8 *)take(at, &used, bricks / 4 + 1);
     }
     smoke->most = take(at, &used, bricks);
-    smoke->touch_capacity = TOUCHES_A_BRICK * bricks + SMOKE_DRAGS_MAX;
-    smoke->touches = (SmokeTouch *)(void *)take(
-        at, &used, (u64)smoke->touch_capacity * sizeof(SmokeTouch) / sizeof(f32));
+    smoke->contact_capacity = TOUCHES_A_BRICK * bricks + SMOKE_DRAGS_MAX;
+    smoke->contacts = (SmokeContact *)(void *)take(
+        at, &used, (u64)smoke->contact_capacity * sizeof(SmokeContact) / sizeof(f32));
     u64 tallies = (u64)grid->bricks[1] * (u64)grid->bricks[2] * (u64)((grid->bricks[0] + 1) / 2);
     smoke->tallies =
         (SmokeTally *)(void *)take(at, &used, tallies * sizeof(SmokeTally) / sizeof(f32));
@@ -216,7 +216,7 @@ void smoke_clear(Smoke *smoke)
     air_pressure_clear(&smoke->pressure);
     memset(smoke->grid.awake, smoke->def.awake, air_grid_bricks(&smoke->grid));
     smoke->last_s = smoke->speed = smoke->residual = 0.0f;
-    smoke->touch_count = smoke->drag_count = smoke->iterations = 0;
+    smoke->contact_count = smoke->drag_count = smoke->iterations = 0;
     memset(&smoke->account, 0, sizeof smoke->account);
     memset(&smoke->taken, 0, sizeof smoke->taken);
     smoke->burns = false;

@@ -31,14 +31,14 @@
 #define SMOKE_FILL_MAX    1e4f
 
 /* A thing in a brick. */
-typedef struct SmokeTouch {
+typedef struct SmokeContact {
     u32 brick, collider, thing, number;
     bool moves, takes; /* takes: impulses */
-    f32 grip;          /* share of the air within that it holds */
+    f32 coupling;      /* share of the air within that it holds */
     Vec3 impulse;      /* N s, on the thing in this tick, */
     Vec3 moment;       /* Σ |J| x over faces, */
     f32 weight;        /* and Σ |J| */
-} SmokeTouch;
+} SmokeContact;
 
 /* Of a span in a tick: sums of velocities, m/s, of faces that are not at sides. */
 typedef struct SmokeTally {
@@ -73,8 +73,8 @@ struct Smoke {
     u8 *memory;
     SmokeSource sources[SMOKE_SOURCES_MAX];
     u32 source_count;
-    SmokeTouch *touches; /* [touch_capacity] */
-    u32 touch_count, touch_capacity;
+    SmokeContact *contacts; /* [contact_capacity] */
+    u32 contact_count, contact_capacity;
     SmokeDrag drags[SMOKE_DRAGS_MAX];
     u32 drag_count;
     SmokeTally *tallies; /* [spans] */
@@ -149,7 +149,7 @@ void smoke_carry_rims(Smoke *smoke, u32 c);
 void smoke_clear_rims(const Smoke *smoke, f32 *cells);
 void smoke_burn(Smoke *smoke);
 /* smoke_obstacle.c */
-void smoke_find_touches(Smoke *smoke);
+void smoke_find_contacts(Smoke *smoke);
 void smoke_obstacles(Smoke *smoke);
 /* smoke_air.c */
 void smoke_uncouple(Smoke *smoke);
@@ -158,7 +158,7 @@ void smoke_uncouple(Smoke *smoke);
 void smoke_tally_begin(Smoke *smoke);
 void smoke_tally_friction(Smoke *smoke, u32 c, const f32 *cells, f32 amount);
 void smoke_tally_end(Smoke *smoke);
-bool smoke_account_is_sound(const Smoke *smoke);
+bool smoke_tally_is_valid(const Smoke *smoke);
 SIMD_INLINE f64 smoke_sum_wide(f32x8 v)
 {
     typedef f64 Wide __attribute__((vector_size(SIMD_LANES * sizeof(f64))));

@@ -49,7 +49,7 @@ static void touch_brick(Smoke *smoke, u32 c, const i32 brick[3], const u32 *thin
     f32 reach = dx * (half * sqrtf((f32)smoke->grid.dims) + 1.5f);
     Vec3 middle = place_of(smoke, (f32)(brick[0] * AIR_BRICK) + half,
                            (f32)(brick[1] * AIR_BRICK) + half, (f32)(brick[2] * AIR_BRICK) + half);
-    for (u32 i = 0; i < count && smoke->touch_count < smoke->touch_capacity; i++) {
+    for (u32 i = 0; i < count && smoke->contact_count < smoke->contact_capacity; i++) {
         Vec3 normal;
         bool blows = smoke->def.wind && collider->ops->blown != NULL &&
                      collider->ops->blown(collider->of, things[i]);
@@ -59,7 +59,7 @@ static void touch_brick(Smoke *smoke, u32 c, const i32 brick[3], const u32 *thin
                 (u32)((brick[2] * smoke->grid.bricks[1] + brick[1]) * smoke->grid.bricks[0] +
                       brick[0]);
             Vec3 moving = collider->ops->velocity(collider->of, things[i], middle);
-            smoke->touches[smoke->touch_count++] = (SmokeTouch){
+            smoke->contacts[smoke->contact_count++] = (SmokeContact){
                 .brick = number,
                 .collider = c,
                 .thing = things[i],
@@ -95,9 +95,9 @@ static void search(Smoke *smoke, u32 c, const i32 low[3], const i32 high[3])
 /* By brick, in the order found (Shell's sort with a key that is unique). */
 static void sort_touches(Smoke *smoke)
 {
-    u32 count = smoke->touch_count;
+    u32 count = smoke->contact_count;
     for (u32 i = 0; i < count; i++) {
-        smoke->touches[i].number = i;
+        smoke->contacts[i].number = i;
     }
     u32 gap = 1;
     while (gap < count / 3) {
@@ -105,25 +105,25 @@ static void sort_touches(Smoke *smoke)
     }
     for (; gap > 0; gap /= 3) {
         for (u32 i = gap; i < count; i++) {
-            SmokeTouch touch = smoke->touches[i];
+            SmokeContact contact = smoke->contacts[i];
             u32 at = i;
             for (; at >= gap; at -= gap) {
-                const SmokeTouch *before = &smoke->touches[at - gap];
-                bool less = touch.brick < before->brick ||
-                            (touch.brick == before->brick && touch.number < before->number);
+                const SmokeContact *before = &smoke->contacts[at - gap];
+                bool less = contact.brick < before->brick ||
+                            (contact.brick == before->brick && contact.number < before->number);
                 if (!less) {
                     break;
                 }
-                smoke->touches[at] = *before;
+                smoke->contacts[at] = *before;
             }
-            smoke->touches[at] = touch;
+            smoke->contacts[at] = contact;
         }
     }
 }
 
-void smoke_find_touches(Smoke *smoke)
+void smoke_find_contacts(Smoke *smoke)
 {
-    smoke->touch_count = 0;
+    smoke->contact_count = 0;
     const i32 low[3] = {0, 0, 0};
     for (u32 c = 0; c < smoke->collider_count; c++) {
         search(smoke, c, low, smoke->grid.bricks);
@@ -139,10 +139,10 @@ static f32 share_of(f32 distance, f32 dx)
 }
 
 /* A block of cells entirely inside or outside needs one query. */
-static void fill_shares(const Smoke *smoke, const SmokeTouch *touch, const i32 low[3],
+static void fill_shares(const Smoke *smoke, const SmokeContact *contact, const i32 low[3],
                         Shares *shares)
 {
-    const Collider *collider = &smoke->colliders[touch->collider];
+    const Collider *collider = &smoke->colliders[contact->collider];
     bool deep = smoke->grid.dims == 3;
     f32 dx = smoke->def.spacing, reach = dx * (1.5f * sqrtf(deep ? 3.0f : 2.0f) + 0.6f);
     for (i32 b = 0; b < (deep ? 27 : 9); b++) {
@@ -150,7 +150,7 @@ static void fill_shares(const Smoke *smoke, const SmokeTouch *touch, const i32 l
         Vec3 normal;
         Vec3 middle = place_of(smoke, (f32)(low[0] + from[0]) + 0.5f,
                                (f32)(low[1] + from[1]) + 0.5f, (f32)(low[2] + from[2]) + 0.5f);
-        f32 far = collider->ops->distance(collider->of, touch->thing, middle, reach, &normal);
+        f32 far = collider->ops->distance(collider->of, contact->thing, middle, reach, &normal);
         bool same = far >= reach || far <= -reach;
         for (i32 k = 0; k < (deep ? BLOCK : 1); k++) {
             for (i32 j = 0; j < BLOCK; j++) {
@@ -160,7 +160,7 @@ static void fill_shares(const Smoke *smoke, const SmokeTouch *touch, const i32 l
                         Vec3 at = vec3_add(middle, vec3((f32)(i - 1) * dx, (f32)(j - 1) * dx,
                                                         deep ? (f32)(k - 1) * dx : 0.0f));
                         distance =
-                            collider->ops->distance(collider->of, touch->thing, at, dx, &normal);
+                            collider->ops->distance(collider->of, contact->thing, at, dx, &normal);
                     }
                     shares->cell[from[2] + k][from[1] + j][from[0] + i] = share_of(distance, dx);
                 }
@@ -170,9 +170,9 @@ static void fill_shares(const Smoke *smoke, const SmokeTouch *touch, const i32 l
 }
 
 /* A face takes the thing's velocity by `share`. */
-static void hold_face(Smoke *smoke, SmokeTouch *touch, u32 c, const i32 at[3], f32 share)
+static void hold_face(Smoke *smoke, SmokeContact *contact, u32 c, const i32 at[3], f32 share)
 {
-    const Collider *collider = &smoke->colliders[touch->collider];
+    const Collider *collider = &smoke->colliders[contact->collider];
     const AirGrid *grid = &smoke->grid;
     bool side = (at[c] == 0 && grid->sides[2 * c] == AIR_CLOSED);
     if (side) {
@@ -180,7 +180,7 @@ static void hold_face(Smoke *smoke, SmokeTouch *touch, u32 c, const i32 at[3], f
     }
     const f32 half[3] = {c == 0 ? 0.0f : 0.5f, c == 1 ? 0.0f : 0.5f, c == 2 ? 0.0f : 0.5f};
     Vec3 place = place_of(smoke, (f32)at[0] + half[0], (f32)at[1] + half[1], (f32)at[2] + half[2]);
-    Vec3 moving = collider->ops->velocity(collider->of, touch->thing, place);
+    Vec3 moving = collider->ops->velocity(collider->of, contact->thing, place);
     f32 wanted = c == 0 ? moving.x : c == 1 ? moving.y : moving.z;
     wanted = f32_clamp(wanted, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
     i32 face = air_at(grid, at[0], at[1], at[2]);
@@ -189,23 +189,23 @@ static void hold_face(Smoke *smoke, SmokeTouch *touch, u32 c, const i32 at[3], f
     /* That of the air as the last tick's pressure leaves it. */
     f32 pushed = before - (p[0] - p[-smoke_stride(grid, c)]);
     pushed = f32_clamp(pushed, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
-    *v = before + share * touch->grip * (wanted - pushed);
+    *v = before + share * contact->coupling * (wanted - pushed);
     f32 impulse = (before - *v) * smoke->def.options.density * smoke_volume(smoke);
-    f32 *sum = c == 0 ? &touch->impulse.x : c == 1 ? &touch->impulse.y : &touch->impulse.z;
+    f32 *sum = c == 0 ? &contact->impulse.x : c == 1 ? &contact->impulse.y : &contact->impulse.z;
     *sum += impulse;
-    touch->moment = vec3_add_scaled(touch->moment, fabsf(impulse), place);
-    touch->weight += fabsf(impulse);
+    contact->moment = vec3_add_scaled(contact->moment, fabsf(impulse), place);
+    contact->weight += fabsf(impulse);
 }
 
-static void hold_brick(Smoke *smoke, SmokeTouch *touch)
+static void hold_brick(Smoke *smoke, SmokeContact *contact)
 {
     const AirGrid *grid = &smoke->grid;
-    i32 brick = (i32)touch->brick;
+    i32 brick = (i32)contact->brick;
     const i32 low[3] = {brick % grid->bricks[0] * AIR_BRICK,
                         brick / grid->bricks[0] % grid->bricks[1] * AIR_BRICK,
                         brick / grid->bricks[0] / grid->bricks[1] * AIR_BRICK};
     Shares shares;
-    fill_shares(smoke, touch, low, &shares);
+    fill_shares(smoke, contact, low, &shares);
     bool deep = grid->dims == 3;
     i32 end[3];
     for (u32 a = 0; a < 3; a++) {
@@ -222,7 +222,7 @@ static void hold_brick(Smoke *smoke, SmokeTouch *touch)
                 for (u32 c = 0; c < grid->dims; c++) {
                     f32 share = 0.5f * (here + below[c]);
                     if (share > 0.0f) {
-                        hold_face(smoke, touch, c, at, share);
+                        hold_face(smoke, contact, c, at, share);
                     }
                 }
             }
@@ -230,52 +230,53 @@ static void hold_brick(Smoke *smoke, SmokeTouch *touch)
     }
 }
 
-/* All touches of a brick, by the first. */
+/* All contacts of a brick, by the first. */
 static void hold_range(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);
     Smoke *smoke = (Smoke *)context;
     for (u32 i = first; i < end; i++) {
-        u32 brick = smoke->touches[i].brick;
-        if (!smoke->grid.awake[brick] || (i > 0 && smoke->touches[i - 1].brick == brick)) {
+        u32 brick = smoke->contacts[i].brick;
+        if (!smoke->grid.awake[brick] || (i > 0 && smoke->contacts[i - 1].brick == brick)) {
             continue;
         }
-        for (u32 k = i; k < smoke->touch_count && smoke->touches[k].brick == brick; k++) {
-            hold_brick(smoke, &smoke->touches[k]);
+        for (u32 k = i; k < smoke->contact_count && smoke->contacts[k].brick == brick; k++) {
+            hold_brick(smoke, &smoke->contacts[k]);
         }
     }
 }
 
 /* ---- what things receive ---- */
 
-static bool place_touch(const Smoke *smoke, const SmokeTouch *touch, Vec3 at, ContactPlace *place)
+static bool place_contact(const Smoke *smoke, const SmokeContact *contact, Vec3 at,
+                          ContactPlace *place)
 {
-    const Collider *collider = &smoke->colliders[touch->collider];
+    const Collider *collider = &smoke->colliders[contact->collider];
     memset(place, 0, sizeof *place);
     ContactParticle particle = {
         .position = at, .inverse_mass = 1.0f, .radius = 2.0f * (f32)AIR_BRICK * smoke->def.spacing};
-    return collider->ops->meet(collider->of, touch->thing, &particle, smoke->tick_s, place);
+    return collider->ops->meet(collider->of, contact->thing, &particle, smoke->tick_s, place);
 }
 
-static u32 drag_of(const Smoke *smoke, const SmokeTouch *touch)
+static u32 drag_of(const Smoke *smoke, const SmokeContact *contact)
 {
     u32 d = 0;
-    while (d < smoke->drag_count &&
-           (smoke->drags[d].collider != touch->collider || smoke->drags[d].thing != touch->thing)) {
+    while (d < smoke->drag_count && (smoke->drags[d].collider != contact->collider ||
+                                     smoke->drags[d].thing != contact->thing)) {
         d++;
     }
     return d;
 }
 
-static void add_drag(Smoke *smoke, const SmokeTouch *touch)
+static void add_drag(Smoke *smoke, const SmokeContact *contact)
 {
-    u32 d = drag_of(smoke, touch);
+    u32 d = drag_of(smoke, contact);
     if (d < smoke->drag_count) {
-        smoke->drags[d].impulse = vec3_add(smoke->drags[d].impulse, touch->impulse);
+        smoke->drags[d].impulse = vec3_add(smoke->drags[d].impulse, contact->impulse);
         smoke->drags[d].bricks++;
     } else if (d < SMOKE_DRAGS_MAX) {
         smoke->drags[smoke->drag_count++] =
-            (SmokeDrag){touch->collider, touch->thing, touch->impulse, 1};
+            (SmokeDrag){contact->collider, contact->thing, contact->impulse, 1};
     }
 }
 
@@ -296,23 +297,24 @@ static void find_grips(Smoke *smoke)
     f32 side = (f32)AIR_BRICK, cells = smoke->grid.dims == 3 ? side * side * side : side * side;
     f32 held = smoke->def.options.density * smoke_volume(smoke) * cells;
     smoke->drag_count = 0;
-    for (u32 i = 0; i < smoke->touch_count; i++) {
-        add_drag(smoke, &smoke->touches[i]);
+    for (u32 i = 0; i < smoke->contact_count; i++) {
+        add_drag(smoke, &smoke->contacts[i]);
     }
-    for (u32 i = 0; i < smoke->touch_count; i++) {
-        SmokeTouch *touch = &smoke->touches[i];
-        const Collider *collider = &smoke->colliders[touch->collider];
-        u32 d = drag_of(smoke, touch);
+    for (u32 i = 0; i < smoke->contact_count; i++) {
+        SmokeContact *contact = &smoke->contacts[i];
+        const Collider *collider = &smoke->colliders[contact->collider];
+        u32 d = drag_of(smoke, contact);
         f32 bricks = d < smoke->drag_count ? (f32)smoke->drags[d].bricks : 1.0f;
         ContactPlace place;
-        touch->grip = 1.0f;
-        touch->takes = collider->ops->take(collider->of, touch->thing);
-        if (touch->takes && place_touch(smoke, touch, middle_of(smoke, touch->brick), &place)) {
+        contact->coupling = 1.0f;
+        contact->takes = collider->ops->take(collider->of, contact->thing);
+        if (contact->takes &&
+            place_contact(smoke, contact, middle_of(smoke, contact->brick), &place)) {
             f32 light = 0.0f;
             for (u32 a = 0; a < 3; a++) {
                 light = f32_max(light, collider->ops->inverse_mass(collider->of, &place, axes[a]));
             }
-            touch->grip = f32_min(1.0f, 1.0f / (light * held * bricks + 1e-20f));
+            contact->coupling = f32_min(1.0f, 1.0f / (light * held * bricks + 1e-20f));
         }
     }
     smoke->drag_count = 0;
@@ -350,30 +352,30 @@ static void add_impulse(f64 sum[3], Vec3 impulse)
 void smoke_obstacles(Smoke *smoke)
 {
     find_grips(smoke);
-    jobs_run(smoke->jobs, smoke->touch_count, 1, hold_range, smoke);
-    for (u32 i = 0; i < smoke->touch_count; i++) {
-        add_drag(smoke, &smoke->touches[i]);
+    jobs_run(smoke->jobs, smoke->contact_count, 1, hold_range, smoke);
+    for (u32 i = 0; i < smoke->contact_count; i++) {
+        add_drag(smoke, &smoke->contacts[i]);
     }
     wake_dragged(smoke);
-    for (u32 i = 0; i < smoke->touch_count; i++) {
-        SmokeTouch *touch = &smoke->touches[i];
-        const Collider *collider = &smoke->colliders[touch->collider];
-        touch->takes = touch->takes && !is_asleep(collider, touch->thing);
+    for (u32 i = 0; i < smoke->contact_count; i++) {
+        SmokeContact *contact = &smoke->contacts[i];
+        const Collider *collider = &smoke->colliders[contact->collider];
+        contact->takes = contact->takes && !is_asleep(collider, contact->thing);
         ContactPlace place;
         bool passed = false;
-        if (touch->weight > 0.0f && touch->takes) {
-            Vec3 at = vec3_scale(touch->moment, 1.0f / touch->weight);
-            passed = place_touch(smoke, touch, at, &place);
+        if (contact->weight > 0.0f && contact->takes) {
+            Vec3 at = vec3_scale(contact->moment, 1.0f / contact->weight);
+            passed = place_contact(smoke, contact, at, &place);
             if (passed) {
-                collider->ops->impulse(collider->of, &place, touch->impulse);
+                collider->ops->impulse(collider->of, &place, contact->impulse);
             }
         }
-        add_impulse(smoke->held, touch->impulse);
+        add_impulse(smoke->held, contact->impulse);
         if (passed) {
-            add_impulse(smoke->passed, touch->impulse);
+            add_impulse(smoke->passed, contact->impulse);
         }
     }
-    for (u32 c = 0; c < smoke->grid.dims && smoke->touch_count > 0; c++) {
+    for (u32 c = 0; c < smoke->grid.dims && smoke->contact_count > 0; c++) {
         smoke_sides(smoke, c, smoke->velocity[c], SMOKE_SIDES_FACES);
     }
 }

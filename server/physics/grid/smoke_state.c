@@ -114,7 +114,7 @@ void smoke_serialize(Smoke *smoke, State *state)
         return;
     }
     bool good = are_within(numbers, 2, 4.0f * SMOKE_SPEED_MAX) && numbers[0] >= 0.0f && burns <= 1;
-    state->failed = state->failed || !good || !smoke_account_is_sound(smoke);
+    state->failed = state->failed || !good || !smoke_tally_is_valid(smoke);
     if (state->failed) {
         smoke_clear(smoke);
         return;

@@ -257,8 +257,8 @@ static void settle(Smoke *smoke)
     for (u32 i = 0; i < smoke->source_count; i++) {
         wake_source(smoke, &smoke->sources[i]);
     }
-    for (u32 i = 0; i < smoke->touch_count; i++) {
-        smoke->busy[smoke->touches[i].brick] |= smoke->touches[i].moves;
+    for (u32 i = 0; i < smoke->contact_count; i++) {
+        smoke->busy[smoke->contacts[i].brick] |= smoke->contacts[i].moves;
     }
     air_bricks_spread(grid, smoke->busy);
     bool changed = false, fell = false;
@@ -305,7 +305,7 @@ void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u3
     smoke->jobs = jobs;
     smoke->colliders = colliders;
     smoke->collider_count = u32_min(count, SMOKE_COLLIDERS_MAX);
-    smoke_find_touches(smoke);
+    smoke_find_contacts(smoke);
     settle(smoke);
     if (smoke->grid.span_count == 0) {
         smoke->speed = smoke->residual = 0.0f;

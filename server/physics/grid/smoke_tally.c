@@ -203,7 +203,7 @@ SmokeTaken smoke_taken(const Smoke *smoke)
     return smoke->taken;
 }
 
-bool smoke_account_is_sound(const Smoke *smoke)
+bool smoke_tally_is_valid(const Smoke *smoke)
 {
     static const f64 most = 1e30;
     const f64 *values[2] = {(const f64 *)(const void *)&smoke->account,

@@ -4,8 +4,8 @@
 /* A hand follows its target at most this fast: faster ones leave the liquid behind. */
 static const f32 hand_m_s_max = 8.0f;
 /* Rate at which what it holds takes on its velocity, and the strongest acceleration. */
-static const f32 grip_per_s = 60.0f;
-static const f32 grip_m_s2_max = 150.0f;
+static const f32 hold_rate_per_s = 60.0f;
+static const f32 hold_m_s2_max = 150.0f;
 
 bool liquid_hand_grab(Liquid *liquid, u32 hand, Vec3 place, f32 radius)
 {
@@ -50,7 +50,7 @@ Vec3 liquid_hand_place(const Liquid *liquid, u32 hand)
 /* What it holds: in full at its centre, nothing at its rim. */
 static void drag_items(Liquid *liquid, const LiquidHand *hand, Vec3 velocity, f32 h)
 {
-    f32 rate = grip_per_s * h / (1.0f + grip_per_s * h), most = grip_m_s2_max * h;
+    f32 rate = hold_rate_per_s * h / (1.0f + hold_rate_per_s * h), most = hold_m_s2_max * h;
     f32 per = 1.0f / (hand->radius * hand->radius);
     for (u32 i = 0; i < liquid->items; i++) {
         const Four *at = &liquid->place[i];

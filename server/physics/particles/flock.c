@@ -134,7 +134,7 @@ static Vec3 steer(const Company *all, Vec3 position, Vec3 velocity, const FlockR
         pull = vec3_add_scaled(pull, rules->cohesion / all->count, all->place);
     }
     pull = vec3_add_scaled(pull, rules->homing, vec3_sub(rules->home, position));
-    Vec3 away = vec3_sub(position, rules->hunter);
+    Vec3 away = vec3_sub(position, rules->predator);
     f32 apart = vec3_length(away);
     if (apart < rules->flee_distance && apart > 1e-6f) { /* as hard as it can, when near */
         f32 fear = 2.0f * rules->agility * (1.0f - apart / rules->flee_distance);

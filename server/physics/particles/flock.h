@@ -23,7 +23,7 @@ typedef struct FlockRules {
     Vec3 home;               /* m */
     f32 cruise;              /* m/s */
     f32 agility;             /* m/s², largest acceleration */
-    Vec3 hunter;             /* m */
+    Vec3 predator;           /* m */
     f32 flee_distance;       /* m */
 } FlockRules;
 

@@ -213,7 +213,7 @@ static void flock_together(Particles *p, const ParticleSystem *system)
                         .home = def->position,
                         .cruise = def->cruise,
                         .agility = def->agility,
-                        .hunter = system->hunter,
+                        .predator = system->predator,
                         .flee_distance = def->flee_distance};
     flock_accelerate(&p->flock, count, &rules, p->jobs);
     count = 0;

@@ -209,7 +209,7 @@ static void fill_system(Particles *p, ParticleSystem *system)
 static int init_system(ParticleSystem *system, const ParticlesDef *def, ErrorText *error)
 {
     f32 far = 2.0f * WORLD_EXTENT_MAX_M;
-    *system = (ParticleSystem){.def = *def, .count = def->count, .hunter = vec3(far, far, far)};
+    *system = (ParticleSystem){.def = *def, .count = def->count, .predator = vec3(far, far, far)};
     if (def->force_count > 0) {
         memcpy(system->forces, def->forces, def->force_count * sizeof *def->forces);
     }
@@ -289,10 +289,10 @@ void particles_tune(Particles *p, const ParticleTuning *tuning)
     }
 }
 
-void particles_set_hunter(Particles *p, u32 system, Vec3 position)
+void particles_set_predator(Particles *p, u32 system, Vec3 position)
 {
     CHECK(system < p->system_count);
-    p->systems[system].hunter = position;
+    p->systems[system].predator = position;
 }
 
 /* ---- a tick ---- */

@@ -83,7 +83,7 @@ void particles_set_bounds(Particles *particles, Bounds bounds);
 void particles_tune(Particles *particles, const ParticleTuning *tuning);
 ParticleTuning particles_tuning_default(void);
 /* What a flock flees in the coming tick; far away: nothing. */
-void particles_set_hunter(Particles *particles, u32 system, Vec3 position);
+void particles_set_predator(Particles *particles, u32 system, Vec3 position);
 
 /* The media of the tick, before particles_begin: where one is, it is the air that drags. Borrowed
  * until the next call. */

@@ -41,7 +41,7 @@ typedef struct ParticleSystem {
     u32 first, count; /* slots */
     u32 high;         /* one more than the last slot ever used, from `first` */
     SystemState state;
-    Vec3 hunter;
+    Vec3 predator;
     Swarm swarm;
     Bounds rest_bounds; /* m, of the particles of a sleeping system, if: */
     bool bounds_known;

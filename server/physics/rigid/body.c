@@ -148,7 +148,7 @@ void rigid_filter(const Rigid *rigid, u32 slot, u32 *group, u32 *mask)
     *group = rigid->bodies[slot].group;
     *mask = rigid->bodies[slot].mask;
 }
-bool rigid_meets(const Rigid *rigid, u32 slot, u32 group, u32 mask)
+bool rigid_collides_with(const Rigid *rigid, u32 slot, u32 group, u32 mask)
 {
     const Body *body = &rigid->bodies[slot];
     return body->sensor == 0 && (body->group & (mask != 0 ? mask : ~0u)) != 0 &&

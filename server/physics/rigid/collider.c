@@ -35,7 +35,7 @@ static u32 overlaps(void *of, Bounds bounds, u32 group, u32 mask, u32 *things, u
     RigidCollider *bodies = of;
     u32 count = rigid_overlaps(bodies->rigid, bounds, things, capacity), kept = 0;
     for (u32 i = 0; i < count; i++) {
-        if (rigid_meets(bodies->rigid, things[i], group, mask)) {
+        if (rigid_collides_with(bodies->rigid, things[i], group, mask)) {
             things[kept++] = things[i];
         }
     }

@@ -115,7 +115,7 @@ bool rigid_is_sensor(const Rigid *rigid, u32 slot);
 void rigid_filter(const Rigid *rigid, u32 slot, u32 *group, u32 *mask);
 /* Whether the live body collides with other matter of this group and mask (0: 1 and all).
  * Sensors do not. */
-bool rigid_meets(const Rigid *rigid, u32 slot, u32 group, u32 mask);
+bool rigid_collides_with(const Rigid *rigid, u32 slot, u32 group, u32 mask);
 bool rigid_awake(const Rigid *rigid, u32 slot);
 /* Velocity of the body's point at world arm r from its centre. */
 Vec3 rigid_velocity_at(const Rigid *rigid, u32 slot, Vec3 arm);

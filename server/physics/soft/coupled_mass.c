@@ -111,7 +111,7 @@ void coupled_mass_begin(Soft *soft, f32 h, bool moves)
     }
 }
 
-void coupled_mass_take(Soft *soft, u32 group)
+void coupled_mass_increase(Soft *soft, u32 group)
 {
     const BatchSpan span = soft->batches->groups[group].held;
     for (u32 i = span.first; i < span.first + span.count; i++) {
@@ -130,7 +130,7 @@ void coupled_mass_take(Soft *soft, u32 group)
 }
 
 /* Backwards: a particle may be attached twice. */
-void coupled_mass_give(Soft *soft, u32 group)
+void coupled_mass_restore(Soft *soft, u32 group)
 {
     const BatchSpan span = soft->batches->groups[group].held;
     for (u32 i = span.first + span.count; i-- > span.first;) {

@@ -186,7 +186,7 @@ static void run_group(const Step *step, u32 index)
         }
     }
     loads_store(soft, soft->batches->order + group->particles.first, group->particles.count);
-    coupled_mass_take(soft, index);
+    coupled_mass_increase(soft, index);
     loads_take(soft, index);
     if (group->bodies.count == 0) {
         rotation_begin_slab(soft, index);
@@ -208,7 +208,7 @@ static void run_group(const Step *step, u32 index)
     }
     end_turns(soft, group);
     loads_give(soft, index);
-    coupled_mass_give(soft, index);
+    coupled_mass_restore(soft, index);
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
         loads_count(soft, b, step->h);
         finish_body(soft, b, step->h);
@@ -240,7 +240,7 @@ static void phase_loop(void *context, u32 phase, u32 first, u32 end, u32 worker)
             rotation_end_cut(step->soft, cut);
             for (u32 g = 0; g < cut->group_count; g++) {
                 loads_give(step->soft, cut->first_group + g);
-                coupled_mass_give(step->soft, cut->first_group + g);
+                coupled_mass_restore(step->soft, cut->first_group + g);
             }
             loads_count(step->soft, cut->body, step->h);
             finish_body(step->soft, cut->body, step->h);

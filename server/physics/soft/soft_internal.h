@@ -314,8 +314,8 @@ int coupled_mass_create(Soft *soft);
 /* Before a step of h s; moves: the previous step has not yet moved the particles. */
 void coupled_mass_begin(Soft *soft, f32 h, bool moves);
 /* Before and after the constraints of a group. */
-void coupled_mass_take(Soft *soft, u32 group);
-void coupled_mass_give(Soft *soft, u32 group);
+void coupled_mass_increase(Soft *soft, u32 group);
+void coupled_mass_restore(Soft *soft, u32 group);
 
 /* load.c: particles stretched by a rigid body are solved together with it, as coupled_mass.c
  * does for attached ones. */

@@ -202,10 +202,10 @@ static bool pair_is_near(const Body *a, const Body *b)
 
 typedef struct PairSearch {
     Rigid *rigid;
-    _Atomic u32 taken; /* used entries of `found`; beyond the capacity: too little space */
-    bool everything;   /* all bodies, not only moved ones */
-    bool counts;       /* counts deep overlaps instead of pairs */
-    bool thins;        /* skips pairs rejected by deep_overlap_keeps */
+    _Atomic u32 taken;   /* used entries of `found`; beyond the capacity: too little space */
+    bool everything;     /* all bodies, not only moved ones */
+    bool counts;         /* counts deep overlaps instead of pairs */
+    bool limits_overlap; /* skips pairs rejected by deep_overlap_keeps */
     /* For search_overlaps: the moving tree against this one. */
     const Tree *tree;
     TreePart parts[TREE_PARTS];
@@ -220,6 +220,7 @@ typedef struct PairVisit {
 
 static void visit_flush(PairVisit *visit)
 {
+    // cppcheck-suppress ctuuninitvar
     Rigid *rigid = visit->search->rigid;
     u32 at = atomic_fetch_add(&visit->search->taken, visit->count);
     if (visit->count > 0 && !visit->search->counts && at <= rigid->found_capacity &&
@@ -233,7 +234,7 @@ static void visit_pair(void *context, u32 one, u32 other)
 {
     PairVisit *visit = context;
     Rigid *rigid = visit->search->rigid;
-    if (one == other || (visit->search->thins && !deep_overlap_keeps(rigid, one, other)) ||
+    if (one == other || (visit->search->limits_overlap && !deep_overlap_keeps(rigid, one, other)) ||
         !body_filter(rigid, one, other)) {
         return;
     }
@@ -358,12 +359,13 @@ static u32 found_most(const Rigid *rigid)
 }
 
 /* Fills `found` with the pairs of the bodies that moved, or of all; false: out of memory, or
- * (`jammed` is set) so many that deep overlaps should be limited first, unless `thinned`. */
-static bool search_pairs(Rigid *rigid, u32 moved, bool everything, bool thinned)
+ * (`jammed` is set) so many that deep overlaps should be limited first, unless `limited`. */
+static bool search_pairs(Rigid *rigid, u32 moved, bool everything, bool limited)
 {
     for (u32 attempt = 0; attempt < 2; attempt++) {
-        PairSearch search = {
-            .rigid = rigid, .everything = everything, .thins = thinned && rigid->overlaps_deeply};
+        PairSearch search = {.rigid = rigid,
+                             .everything = everything,
+                             .limits_overlap = limited && rigid->overlaps_deeply};
         if (everything || moved > rigid->moving.leaf_count / WALK_PART) {
             search_overlaps(&search);
         } else {
@@ -374,7 +376,7 @@ static bool search_pairs(Rigid *rigid, u32 moved, bool everything, bool thinned)
             rigid->found_count = wanted;
             return true;
         }
-        if (wanted > found_most(rigid) && !thinned) {
+        if (wanted > found_most(rigid) && !limited) {
             rigid->overlaps_deeply = true;
             break;
         }

@@ -125,10 +125,10 @@ static f32 limit_solve(const Trees *t, u32 place, Limit *limit, TreeAnswer *answ
     LimitAsk ask = limit_ask(limit, limit_speed(t, place, limit), soft, h);
     i32x8 acts = (i32x8)(limit->given > none) | (i32x8)(ask.change > none) | limit->locked;
     const TreeLinks *links = &t->joints[place].links;
-    Vec3x8 turned =
+    Vec3x8 rotated =
         vec3x8_add(symmetric3x8_mul(&t->sides[links->body_a].place.inertia, limit->about),
                    symmetric3x8_mul(&t->sides[links->body_b].place.inertia, limit->about));
-    f32x8 plain = vec3x8_dot(limit->about, turned);
+    f32x8 plain = vec3x8_dot(limit->about, rotated);
     acts &= (i32x8)(plain > none);
     if (!i32x8_any(acts)) {
         return 0.0f;

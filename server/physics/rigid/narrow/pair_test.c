@@ -26,15 +26,16 @@ static bool line_triangle(const Line *line, const Vec3 corners[3], f32 *t)
     if (t != NULL) {
         *t = along / size;
     }
-    return line->kind == LINE_WHOLE || (along >= 0.0f && (line->kind == LINE_RAY || along <= size));
+    return line->kind == LINE_INFINITE ||
+           (along >= 0.0f && (line->kind == LINE_RAY || along <= size));
 }
 
-bool line_triangle_touch(const Line *line, const Vec3 corners[3])
+bool line_triangle_overlap(const Line *line, const Vec3 corners[3])
 {
     return line_triangle(line, corners, NULL);
 }
 
-bool line_triangle_meet(const Line *line, const Vec3 corners[3], PairMeeting *meeting)
+bool line_triangle_intersect(const Line *line, const Vec3 corners[3], PairIntersection *meeting)
 {
     f32 t;
     if (!line_triangle(line, corners, &t)) {
@@ -49,7 +50,7 @@ bool line_triangle_meet(const Line *line, const Vec3 corners[3], PairMeeting *me
     return true;
 }
 
-static bool line_shape(const Line *line, const ShapePose *shape, PairMeeting *meeting)
+static bool line_shape(const Line *line, const ShapePose *shape, PairIntersection *meeting)
 {
     Vec3 d = vec3_sub(line->to, line->from);
     f32 length = vec3_length(d), distance = 0.0f, back = 0.0f;
@@ -60,7 +61,7 @@ static bool line_shape(const Line *line, const ShapePose *shape, PairMeeting *me
     Vec3 normal = vec3_zero(), *n = meeting != NULL ? &normal : NULL;
     f32 max = line->kind == LINE_SEGMENT ? length : INFINITY;
     bool hit = shape_ray(shape->shape, shape->position, shape->orientation, ray, max, &distance, n);
-    if (line->kind == LINE_WHOLE && !(hit && meeting == NULL)) {
+    if (line->kind == LINE_INFINITE && !(hit && meeting == NULL)) {
         Vec3 back_normal;
         Ray behind = {ray.origin, vec3_neg(ray.direction)};
         if (shape_ray(shape->shape, shape->position, shape->orientation, behind,
@@ -79,12 +80,12 @@ static bool line_shape(const Line *line, const ShapePose *shape, PairMeeting *me
     return hit;
 }
 
-bool line_shape_touch(const Line *line, const ShapePose *shape)
+bool line_shape_overlap(const Line *line, const ShapePose *shape)
 {
     return line_shape(line, shape, NULL);
 }
 
-bool line_shape_meet(const Line *line, const ShapePose *shape, PairMeeting *meeting)
+bool line_shape_intersect(const Line *line, const ShapePose *shape, PairIntersection *meeting)
 {
     return line_shape(line, shape, meeting);
 }
@@ -208,13 +209,13 @@ static bool triangles_meet(const Vec3 corners_a[3], const Vec3 corners_b[3], Vec
     return fmax(fmin(a0, a1), fmin(b0, b1)) <= fmin(fmax(a0, a1), fmax(b0, b1));
 }
 
-bool triangle_triangle_touch(const Vec3 a[3], const Vec3 b[3])
+bool triangle_triangle_overlap(const Vec3 a[3], const Vec3 b[3])
 {
     Vec3d ends[2];
     return triangles_meet(a, b, ends);
 }
 
-bool triangle_triangle_meet(const Vec3 a[3], const Vec3 b[3], Vec3 ends[2])
+bool triangle_triangle_intersect(const Vec3 a[3], const Vec3 b[3], Vec3 ends[2])
 {
     Vec3d found[2];
     if (!triangles_meet(a, b, found)) {
@@ -226,21 +227,21 @@ bool triangle_triangle_meet(const Vec3 a[3], const Vec3 b[3], Vec3 ends[2])
 }
 
 /* Keeps the earlier meeting. */
-static void meeting_offer(PairMeeting *best, bool *any, f32 time, Vec3 point, Vec3 normal)
+static void meeting_offer(PairIntersection *best, bool *any, f32 time, Vec3 point, Vec3 normal)
 {
     if (!*any || time < best->time) {
-        *best = (PairMeeting){time, point, normal};
+        *best = (PairIntersection){time, point, normal};
         *any = true;
     }
 }
 
 /* A moving corner against a resting face. */
 static void corner_face(Vec3 corner, Vec3 motion, const Vec3 face[3], bool face_is_first,
-                        PairMeeting *best, bool *any)
+                        PairIntersection *best, bool *any)
 {
     Line line = {LINE_SEGMENT, corner, vec3_add(corner, motion)};
-    PairMeeting meeting;
-    if (line_triangle_meet(&line, face, &meeting)) {
+    PairIntersection meeting;
+    if (line_triangle_intersect(&line, face, &meeting)) {
         /* If b's face rests and a's corner moves backwards, the point stays with a. */
         meeting_offer(best, any, meeting.time, face_is_first ? meeting.point : corner,
                       face_is_first ? meeting.normal : vec3_neg(meeting.normal));
@@ -248,7 +249,8 @@ static void corner_face(Vec3 corner, Vec3 motion, const Vec3 face[3], bool face_
 }
 
 /* Edge p rests, edge q moves: p0 + s dp = q0 + u dq + t motion. */
-static void edge_edge(Vec3 p0, Vec3 p1, Vec3 q0, Vec3 q1, Vec3 motion, PairMeeting *best, bool *any)
+static void edge_edge(Vec3 p0, Vec3 p1, Vec3 q0, Vec3 q1, Vec3 motion, PairIntersection *best,
+                      bool *any)
 {
     Vec3d dp = d_from(p1, p0), dq = d_from(q1, q0), m = d_from(motion, vec3_zero());
     Vec3d n = vec3d_cross(dp, dq), r = d_from(p0, q0);
@@ -272,13 +274,13 @@ static void edge_edge(Vec3 p0, Vec3 p1, Vec3 q0, Vec3 q1, Vec3 motion, PairMeeti
                   speed > 0.0 ? vec3_neg(normal) : normal);
 }
 
-bool triangle_triangle_meet_moving(const Vec3 a[3], const Vec3 b[3], Vec3 motion,
-                                   PairMeeting *meeting)
+bool triangle_triangle_intersect_moving(const Vec3 a[3], const Vec3 b[3], Vec3 motion,
+                                        PairIntersection *meeting)
 {
     Vec3 ends[2];
     Vec3 against = vec3_neg(vec3_normalize_or(motion, vec3(0.0f, -1.0f, 0.0f)));
-    if (triangle_triangle_meet(a, b, ends)) {
-        *meeting = (PairMeeting){0.0f, vec3_lerp(ends[0], ends[1], 0.5f), against};
+    if (triangle_triangle_intersect(a, b, ends)) {
+        *meeting = (PairIntersection){0.0f, vec3_lerp(ends[0], ends[1], 0.5f), against};
         return true;
     }
     bool any = false;
@@ -294,7 +296,7 @@ bool triangle_triangle_meet_moving(const Vec3 a[3], const Vec3 b[3], Vec3 motion
 
 /* ---- spheres ---- */
 
-bool sphere_sphere_touch(Ball a, Ball b)
+bool sphere_sphere_overlap(Ball a, Ball b)
 {
     f32 reach = a.radius + b.radius;
     return vec3_length_squared(vec3_sub(b.centre, a.centre)) <= reach * reach;
@@ -320,7 +322,7 @@ static bool point_ball_time(Vec3 from, Vec3 motion, f32 radius, f32 *time)
     return t <= 1.0;
 }
 
-bool sphere_sphere_meet(Ball a, Ball b, Vec3 motion, PairMeeting *meeting)
+bool sphere_sphere_intersect(Ball a, Ball b, Vec3 motion, PairIntersection *meeting)
 {
     Vec3 from = vec3_sub(b.centre, a.centre);
     f32 t;
@@ -328,7 +330,7 @@ bool sphere_sphere_meet(Ball a, Ball b, Vec3 motion, PairMeeting *meeting)
         return false;
     }
     Vec3 normal = vec3_normalize_or(vec3_add_scaled(from, t, motion), vec3(0.0f, 1.0f, 0.0f));
-    *meeting = (PairMeeting){t, vec3_add_scaled(a.centre, a.radius, normal), normal};
+    *meeting = (PairIntersection){t, vec3_add_scaled(a.centre, a.radius, normal), normal};
     return true;
 }
 
@@ -337,7 +339,7 @@ static Vec3 box_nearest(Vec3 half, Vec3 p)
     return vec3_min(vec3_max(p, vec3_neg(half)), half);
 }
 
-bool box_sphere_touch(const OrientedBox *box, Ball ball)
+bool box_sphere_overlap(const OrientedBox *box, Ball ball)
 {
     Vec3 p = quat_rotate_inverse(box->orientation, vec3_sub(ball.centre, box->centre));
     return vec3_length_squared(vec3_sub(p, box_nearest(box->half, p))) <= ball.radius * ball.radius;
@@ -437,7 +439,7 @@ static Vec3 box_normal(Vec3 half, Vec3 p, Vec3 *surface)
                       : vec3(0.0f, 0.0f, copysignf(1.0f, p.z));
 }
 
-bool box_sphere_meet(const OrientedBox *box, Ball ball, Vec3 motion, PairMeeting *meeting)
+bool box_sphere_intersect(const OrientedBox *box, Ball ball, Vec3 motion, PairIntersection *meeting)
 {
     Vec3 from = quat_rotate_inverse(box->orientation, vec3_sub(ball.centre, box->centre));
     Vec3 way = quat_rotate_inverse(box->orientation, motion), surface;
@@ -446,8 +448,8 @@ bool box_sphere_meet(const OrientedBox *box, Ball ball, Vec3 motion, PairMeeting
         return false;
     }
     Vec3 normal = box_normal(box->half, vec3_add_scaled(from, t, way), &surface);
-    *meeting = (PairMeeting){t, vec3_add(box->centre, quat_rotate(box->orientation, surface)),
-                             quat_rotate(box->orientation, normal)};
+    *meeting = (PairIntersection){t, vec3_add(box->centre, quat_rotate(box->orientation, surface)),
+                                  quat_rotate(box->orientation, normal)};
     return true;
 }
 
@@ -485,7 +487,7 @@ static Vec3 box_axis(const BoxBoxTest *pair, u32 i)
     return vec3_length_squared(axis) > 1e-6f ? vec3_normalize_or(axis, vec3_zero()) : vec3_zero();
 }
 
-bool box_box_touch(const OrientedBox *a, const OrientedBox *b)
+bool box_box_overlap(const OrientedBox *a, const OrientedBox *b)
 {
     BoxBoxTest pair = box_pair(a, b);
     for (u32 i = 0; i < 15; i++) {
@@ -555,7 +557,8 @@ static Vec3 box_touch_point(const BoxBoxTest *pair, Vec3 between, Vec3 normal, u
     return box_clamp(pair->a, pair->half_a, vec3_zero(), p);
 }
 
-bool box_box_meet(const OrientedBox *a, const OrientedBox *b, Vec3 motion, PairMeeting *meeting)
+bool box_box_intersect(const OrientedBox *a, const OrientedBox *b, Vec3 motion,
+                       PairIntersection *meeting)
 {
     BoxBoxTest pair = box_pair(a, b);
     f32 enter = 0.0f, leave = 1.0f, shallowest = INFINITY;
@@ -593,14 +596,14 @@ bool box_box_meet(const OrientedBox *a, const OrientedBox *b, Vec3 motion, PairM
     /* For boxes that overlap at the start: the direction of least penetration. */
     normal = enter > 0.0f ? normal : way_out;
     Vec3 between = vec3_add_scaled(pair.between, enter, motion);
-    *meeting = (PairMeeting){
+    *meeting = (PairIntersection){
         enter, vec3_add(a->centre, box_touch_point(&pair, between, normal, last)), normal};
     return true;
 }
 
 /* ---- planes ---- */
 
-bool plane_sphere_touch(HalfSpace plane, Ball ball)
+bool plane_sphere_overlap(HalfSpace plane, Ball ball)
 {
     return vec3_dot(plane.normal, ball.centre) - plane.offset <= ball.radius;
 }
@@ -613,14 +616,14 @@ static bool height_time(f32 height, f32 speed, f32 *time)
     return height <= 0.0f || (speed > 0.0f && height <= speed);
 }
 
-bool plane_sphere_meet(HalfSpace plane, Ball ball, Vec3 motion, PairMeeting *meeting)
+bool plane_sphere_intersect(HalfSpace plane, Ball ball, Vec3 motion, PairIntersection *meeting)
 {
     f32 t, height = vec3_dot(plane.normal, ball.centre) - plane.offset - ball.radius;
     if (!height_time(height, -vec3_dot(plane.normal, motion), &t)) {
         return false;
     }
     Vec3 point = vec3_add_scaled(ball.centre, -ball.radius, plane.normal);
-    *meeting = (PairMeeting){t, vec3_add_scaled(point, t, motion), plane.normal};
+    *meeting = (PairIntersection){t, vec3_add_scaled(point, t, motion), plane.normal};
     return true;
 }
 
@@ -632,12 +635,13 @@ static f32 plane_box_height(HalfSpace plane, const OrientedBox *box)
            box_extent(axes, box->half, plane.normal);
 }
 
-bool plane_box_touch(HalfSpace plane, const OrientedBox *box)
+bool plane_box_overlap(HalfSpace plane, const OrientedBox *box)
 {
     return plane_box_height(plane, box) <= 0.0f;
 }
 
-bool plane_box_meet(HalfSpace plane, const OrientedBox *box, Vec3 motion, PairMeeting *meeting)
+bool plane_box_intersect(HalfSpace plane, const OrientedBox *box, Vec3 motion,
+                         PairIntersection *meeting)
 {
     f32 t;
     if (!height_time(plane_box_height(plane, box), -vec3_dot(plane.normal, motion), &t)) {
@@ -646,7 +650,7 @@ bool plane_box_meet(HalfSpace plane, const OrientedBox *box, Vec3 motion, PairMe
     Mat3 m = mat3_from_quat(box->orientation);
     const Vec3 axes[3] = {m.x, m.y, m.z};
     Vec3 lowest = box_support_middle(axes, box->half, vec3_neg(plane.normal));
-    *meeting =
-        (PairMeeting){t, vec3_add_scaled(vec3_add(box->centre, lowest), t, motion), plane.normal};
+    *meeting = (PairIntersection){t, vec3_add_scaled(vec3_add(box->centre, lowest), t, motion),
+                                  plane.normal};
     return true;
 }

@@ -108,10 +108,10 @@ static bool will_touch(const Rigid *rigid, u32 contact)
  * the weight on it. may_be: for it or for bodies below it, since loads add up. */
 static bool is_heavy(const Rigid *rigid, u32 contact, f32 held, f32 weight, bool *may_be)
 {
-    const f32 goes_on = 0.25f;
+    const f32 continues = 0.25f;
     const Contact *c = &rigid->contacts[contact];
     f32 rate_hz = (f32)rigid->substeps / rigid->def.tick_s, gravity = rigid->heavy->gravity;
-    f32 part = c->flags & CONTACT_HEAVY ? goes_on : 1.0f;
+    f32 part = c->flags & CONTACT_HEAVY ? continues : 1.0f;
     bool sinks = gives_way(rigid, c, held * rate_hz, part);
     *may_be = (sinks || may_weigh_down(rigid, c, weight, gravity)) && will_touch(rigid, contact);
     return *may_be && (sinks || is_weighed_down(rigid, c, weight, gravity));

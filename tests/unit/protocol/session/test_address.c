@@ -65,10 +65,10 @@ static void test_prefixes(void **state)
     assert_true(net_prefix_contains(&site, address("2001:db8:0:1:ffff::")));
     assert_true(net_prefix_contains(&site, address("2001:db8:0:2::5")));
     assert_false(net_prefix_contains(&site, address("2001:db8:1:1::5")));
-    NetPrefix house = net_household(address("2001:db8:0:1::5"));
+    NetPrefix house = net_host_prefix(address("2001:db8:0:1::5"));
     assert_true(net_prefix_contains(&house, address("2001:db8:0:1:ffff::")));
     assert_false(net_prefix_contains(&house, address("2001:db8:0:2::5")));
-    house = net_household(address("10.1.2.3"));
+    house = net_host_prefix(address("10.1.2.3"));
     assert_false(net_prefix_contains(&house, address("10.1.2.4")));
     const u8 bytes[4] = {10, 1, 2, 3};
     NetAddress v4 = net_address_v4(bytes), same = address("::ffff:10.1.2.3");

@@ -409,7 +409,7 @@ static void test_void(void **state)
     BulkContent *old = random_content(SCENE_BYTES, 1), *fresh = random_content(5000, 2);
     assert_int_equal(bulk_sender_add(path.sender, old, &id), 0);
     assert_true(path_run(&path, id, 0, 400000, &taken) == UINT64_MAX);
-    assert_false(bulk_sender_went_out(path.sender, id));
+    assert_false(bulk_sender_is_sent(path.sender, id));
     u32 first = bulk_sender_void(path.sender);
     assert_true(bulk_sender_done(path.sender));
     assert_int_equal(bulk_sender_add(path.sender, fresh, &id), 0);

@@ -204,7 +204,7 @@ void world_empty_hands(World *world)
     (void)world;
 }
 
-void world_retell(World *world, i32 code)
+void world_resend_entities(World *world, i32 code)
 {
     (void)world;
     (void)code;

@@ -49,7 +49,7 @@ static bool brute_line_triangle(const Line *line, const Vec3 c[3], f32 *t, f32 *
         inside = inside && depth >= 0.0f;
         *margin = f32_min(*margin, fabsf(depth));
     }
-    if (line->kind != LINE_WHOLE) {
+    if (line->kind != LINE_INFINITE) {
         *margin = f32_min(*margin, fabsf(*t));
         inside = inside && *t >= 0.0f;
     }
@@ -70,10 +70,10 @@ static void lines_against_triangles(void **state)
         Vec3 c[3] = {any_vec(&any, -2.0f, 2.0f), any_vec(&any, -2.0f, 2.0f),
                      any_vec(&any, -2.0f, 2.0f)};
         f32 t, margin;
-        PairMeeting meeting;
+        PairIntersection meeting;
         bool want = brute_line_triangle(&line, c, &t, &margin);
-        bool got = line_triangle_meet(&line, c, &meeting);
-        assert_int_equal(got, line_triangle_touch(&line, c));
+        bool got = line_triangle_intersect(&line, c, &meeting);
+        assert_int_equal(got, line_triangle_overlap(&line, c));
         if (margin < 1e-3f || !(fabsf(t) < 100.0f)) {
             continue;
         }
@@ -90,11 +90,11 @@ static void lines_against_triangles(void **state)
     assert_true(hits[0] > 300 && hits[1] > hits[0] && hits[2] > hits[1]);
     /* In the plane of the triangle, and a degenerate triangle: no hit. */
     Vec3 flat[3] = {{0, 0, 0}, {1, 0, 0}, {0, 0, 1}};
-    Line in_plane = {LINE_WHOLE, {-1, 0, 0.2f}, {1, 0, 0.2f}};
-    assert_false(line_triangle_touch(&in_plane, flat));
+    Line in_plane = {LINE_INFINITE, {-1, 0, 0.2f}, {1, 0, 0.2f}};
+    assert_false(line_triangle_overlap(&in_plane, flat));
     Vec3 thin[3] = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}};
     Line down = {LINE_SEGMENT, {1, 1, 0}, {1, -1, 0}};
-    assert_false(line_triangle_touch(&down, thin));
+    assert_false(line_triangle_overlap(&down, thin));
 }
 
 static void lines_against_shapes(void **state)
@@ -102,27 +102,27 @@ static void lines_against_shapes(void **state)
     PL_UNUSED(state);
     Shape ball = {.kind = SHAPE_SPHERE, .radius = 1.0f};
     ShapePose pose = {&ball, vec3(10.0f, 0.0f, 0.0f), quat_identity()};
-    PairMeeting meeting;
+    PairIntersection meeting;
     /* `to` is 2 m away: the ball begins at 9 m, parameter 4.5. */
     Line line = {LINE_SEGMENT, vec3_zero(), vec3(2.0f, 0.0f, 0.0f)};
-    assert_false(line_shape_touch(&line, &pose));
-    assert_false(line_shape_meet(&line, &pose, &meeting));
+    assert_false(line_shape_overlap(&line, &pose));
+    assert_false(line_shape_intersect(&line, &pose, &meeting));
     line.kind = LINE_RAY;
-    assert_true(line_shape_touch(&line, &pose));
-    assert_true(line_shape_meet(&line, &pose, &meeting));
+    assert_true(line_shape_overlap(&line, &pose));
+    assert_true(line_shape_intersect(&line, &pose, &meeting));
     assert_near(meeting.time, 4.5f, 1e-6f);
     assert_vec_near(meeting.point, vec3(9.0f, 0.0f, 0.0f), 1e-5f);
     assert_vec_near(meeting.normal, vec3(-1.0f, 0.0f, 0.0f), 1e-5f);
     line.to = vec3(-2.0f, 0.0f, 0.0f); /* facing away */
-    assert_false(line_shape_touch(&line, &pose));
-    line.kind = LINE_WHOLE;
-    assert_true(line_shape_touch(&line, &pose));
-    assert_true(line_shape_meet(&line, &pose, &meeting));
+    assert_false(line_shape_overlap(&line, &pose));
+    line.kind = LINE_INFINITE;
+    assert_true(line_shape_overlap(&line, &pose));
+    assert_true(line_shape_intersect(&line, &pose, &meeting));
     assert_near(meeting.time, -4.5f, 1e-6f);
     assert_vec_near(meeting.point, vec3(9.0f, 0.0f, 0.0f), 1e-5f);
     assert_vec_near(meeting.normal, vec3(-1.0f, 0.0f, 0.0f), 1e-5f);
     line = (Line){LINE_SEGMENT, vec3(10.0f, 0.5f, 0.0f), vec3(20.0f, 0.0f, 0.0f)};
-    assert_true(line_shape_meet(&line, &pose, &meeting)); /* from inside */
+    assert_true(line_shape_intersect(&line, &pose, &meeting)); /* from inside */
     assert_near(meeting.time, 0.0f, 0.0f);
 }
 
@@ -167,9 +167,9 @@ static void triangles_against_edges_through_faces(void **state)
         any_triangle(a, 1.0f);
         any_triangle(b, 1.0f);
         bool want = brute_triangles(a, b, &margin);
-        bool got = triangle_triangle_touch(a, b);
-        assert_int_equal(got, triangle_triangle_touch(b, a));
-        assert_int_equal(got, triangle_triangle_meet(a, b, ends));
+        bool got = triangle_triangle_overlap(a, b);
+        assert_int_equal(got, triangle_triangle_overlap(b, a));
+        assert_int_equal(got, triangle_triangle_intersect(a, b, ends));
         if (margin < 1e-3f) {
             continue;
         }
@@ -193,19 +193,19 @@ static void triangles_in_one_plane_and_touching(void **state)
     Vec3 beside[3] = {{4, 0, 4}, {4, 0, 2}, {2, 0, 4}};
     Vec3 above[3] = {{0.5f, 0.01f, 0.5f}, {1, 0.01f, 0.5f}, {0.5f, 0.01f, 1}};
     Vec3 star[3] = {{3, 0, 3}, {-3, 0, 1}, {1, 0, -3}}; /* all corners outside, edges cross */
-    assert_true(triangle_triangle_touch(a, inside));
-    assert_true(triangle_triangle_touch(inside, a));
-    assert_true(triangle_triangle_meet(a, crossing, ends));
-    assert_true(triangle_triangle_touch(a, star));
-    assert_false(triangle_triangle_touch(a, beside));
-    assert_false(triangle_triangle_touch(a, above));
-    assert_true(triangle_triangle_touch(a, a));
+    assert_true(triangle_triangle_overlap(a, inside));
+    assert_true(triangle_triangle_overlap(inside, a));
+    assert_true(triangle_triangle_intersect(a, crossing, ends));
+    assert_true(triangle_triangle_overlap(a, star));
+    assert_false(triangle_triangle_overlap(a, beside));
+    assert_false(triangle_triangle_overlap(a, above));
+    assert_true(triangle_triangle_overlap(a, a));
     /* A corner that just touches the face, and a shared edge. */
     Vec3 on[3] = {{1, 0, 1}, {1, 1, 1}, {2, 1, 1}};
     Vec3 edge[3] = {{0, 0, 0}, {4, 0, 0}, {0, 3, 0}};
-    assert_true(triangle_triangle_meet(a, on, ends));
+    assert_true(triangle_triangle_intersect(a, on, ends));
     assert_vec_near(ends[0], on[0], 1e-6f);
-    assert_true(triangle_triangle_meet(a, edge, ends));
+    assert_true(triangle_triangle_intersect(a, edge, ends));
     f32 length = vec3_distance(ends[0], ends[1]);
     assert_near(length, 4.0f, 1e-5f);
 }
@@ -221,17 +221,17 @@ static void moving_triangles_against_samples(void **state)
         any_triangle(b, 1.0f);
         Vec3 offset = vec3_scale(any_direction(&any), 2.0f);
         Vec3 motion = vec3_add_scaled(any_vec(&any, -1.0f, 1.0f), -1.5f, offset);
-        PairMeeting meeting;
+        PairIntersection meeting;
         for (u32 k = 0; k < 3; k++) {
             b[k] = vec3_add(b[k], offset);
         }
-        bool got = triangle_triangle_meet_moving(a, b, motion, &meeting);
+        bool got = triangle_triangle_intersect_moving(a, b, motion, &meeting);
         for (u32 s = 0; s <= STEPS; s++) {
             f32 t = (f32)s / STEPS;
             for (u32 k = 0; k < 3; k++) {
                 moved[k] = vec3_add_scaled(b[k], t, motion);
             }
-            bool touch = triangle_triangle_touch(a, moved);
+            bool touch = triangle_triangle_overlap(a, moved);
             assert_true(!touch || (got && meeting.time <= t + 1e-5f));
         }
         if (!got) {
@@ -242,7 +242,7 @@ static void moving_triangles_against_samples(void **state)
         for (u32 k = 0; k < 3; k++) { /* slightly earlier: separated */
             moved[k] = vec3_add_scaled(b[k], meeting.time - 1e-4f, motion);
         }
-        assert_true(meeting.time == 0.0f || !triangle_triangle_touch(a, moved));
+        assert_true(meeting.time == 0.0f || !triangle_triangle_overlap(a, moved));
         for (u32 k = 0; k < 3; k++) {
             moved[k] = vec3_add_scaled(b[k], meeting.time, motion);
         }
@@ -262,7 +262,7 @@ typedef struct Pair {
 } Pair;
 
 typedef bool PairTouch(const Pair *pair, Vec3 shift, f32 grow);
-typedef bool PairMeet(const Pair *pair, PairMeeting *meeting);
+typedef bool PairMeet(const Pair *pair, PairIntersection *meeting);
 
 static Ball ball_of(const OrientedBox *box, Vec3 shift, f32 grow)
 {
@@ -277,46 +277,46 @@ static OrientedBox box_of(const OrientedBox *box, Vec3 shift, f32 grow)
 }
 static bool touch_balls(const Pair *p, Vec3 shift, f32 grow)
 {
-    return sphere_sphere_touch(ball_of(&p->a, vec3_zero(), 0.0f), ball_of(&p->b, shift, grow));
+    return sphere_sphere_overlap(ball_of(&p->a, vec3_zero(), 0.0f), ball_of(&p->b, shift, grow));
 }
-static bool meet_balls(const Pair *p, PairMeeting *m)
+static bool meet_balls(const Pair *p, PairIntersection *m)
 {
-    return sphere_sphere_meet(ball_of(&p->a, vec3_zero(), 0.0f), ball_of(&p->b, vec3_zero(), 0.0f),
-                              p->motion, m);
+    return sphere_sphere_intersect(ball_of(&p->a, vec3_zero(), 0.0f),
+                                   ball_of(&p->b, vec3_zero(), 0.0f), p->motion, m);
 }
 static bool touch_box_ball(const Pair *p, Vec3 shift, f32 grow)
 {
-    return box_sphere_touch(&p->a, ball_of(&p->b, shift, grow));
+    return box_sphere_overlap(&p->a, ball_of(&p->b, shift, grow));
 }
-static bool meet_box_ball(const Pair *p, PairMeeting *m)
+static bool meet_box_ball(const Pair *p, PairIntersection *m)
 {
-    return box_sphere_meet(&p->a, ball_of(&p->b, vec3_zero(), 0.0f), p->motion, m);
+    return box_sphere_intersect(&p->a, ball_of(&p->b, vec3_zero(), 0.0f), p->motion, m);
 }
 static bool touch_boxes(const Pair *p, Vec3 shift, f32 grow)
 {
     OrientedBox b = box_of(&p->b, shift, grow);
-    return box_box_touch(&p->a, &b);
+    return box_box_overlap(&p->a, &b);
 }
-static bool meet_boxes(const Pair *p, PairMeeting *m)
+static bool meet_boxes(const Pair *p, PairIntersection *m)
 {
-    return box_box_meet(&p->a, &p->b, p->motion, m);
+    return box_box_intersect(&p->a, &p->b, p->motion, m);
 }
 static bool touch_plane_ball(const Pair *p, Vec3 shift, f32 grow)
 {
-    return plane_sphere_touch(p->plane, ball_of(&p->b, shift, grow));
+    return plane_sphere_overlap(p->plane, ball_of(&p->b, shift, grow));
 }
-static bool meet_plane_ball(const Pair *p, PairMeeting *m)
+static bool meet_plane_ball(const Pair *p, PairIntersection *m)
 {
-    return plane_sphere_meet(p->plane, ball_of(&p->b, vec3_zero(), 0.0f), p->motion, m);
+    return plane_sphere_intersect(p->plane, ball_of(&p->b, vec3_zero(), 0.0f), p->motion, m);
 }
 static bool touch_plane_box(const Pair *p, Vec3 shift, f32 grow)
 {
     OrientedBox b = box_of(&p->b, shift, grow);
-    return plane_box_touch(p->plane, &b);
+    return plane_box_overlap(p->plane, &b);
 }
-static bool meet_plane_box(const Pair *p, PairMeeting *m)
+static bool meet_plane_box(const Pair *p, PairIntersection *m)
 {
-    return plane_box_meet(p->plane, &p->b, p->motion, m);
+    return plane_box_intersect(p->plane, &p->b, p->motion, m);
 }
 
 static void assert_first_touches(PairTouch *touch, PairMeet *meet, u64 seed)
@@ -334,7 +334,7 @@ static void assert_first_touches(PairTouch *touch, PairMeet *meet, u64 seed)
         p.motion = vec3_scale(vec3_sub(p.a.centre, p.b.centre), any_between(&any, 0.2f, 1.6f));
         p.motion = vec3_add(p.motion, any_vec(&any, -2.0f, 2.0f));
         p.motion = i % 11 == 0 ? vec3(0.0f, p.motion.y, 0.0f) : p.motion;
-        PairMeeting m;
+        PairIntersection m;
         bool got = meet(&p, &m);
         f32 first = got ? m.time : 2.0f;
         for (u32 s = 0; s <= STEPS; s++) {
@@ -388,7 +388,7 @@ static void boxes_touch_where_points_coincide(void **state)
             p = vec3_abs(quat_rotate_inverse(a.orientation, p));
             found = p.x <= a.half.x && p.y <= a.half.y && p.z <= a.half.z;
         }
-        bool touch = box_box_touch(&a, &b);
+        bool touch = box_box_overlap(&a, &b);
         assert_true(touch || !found);
         touches += touch;
     }
@@ -398,30 +398,30 @@ static void boxes_touch_where_points_coincide(void **state)
 static void times_by_hand(void **state)
 {
     PL_UNUSED(state);
-    PairMeeting m;
+    PairIntersection m;
     /* Balls of 1 and 0.5 m, centres 5 m apart, approaching by 7 m: 3.5 / 7. */
     Ball one = {vec3_zero(), 1.0f}, other = {vec3(5.0f, 0.0f, 0.0f), 0.5f};
-    assert_true(sphere_sphere_meet(one, other, vec3(-7.0f, 0.0f, 0.0f), &m));
+    assert_true(sphere_sphere_intersect(one, other, vec3(-7.0f, 0.0f, 0.0f), &m));
     assert_near(m.time, 0.5f, 1e-6f);
     assert_vec_near(m.point, vec3(1.0f, 0.0f, 0.0f), 1e-5f);
     /* A bullet of 1 cm, 1 km away: no loss of precision. */
     Ball bullet = {vec3(0.0f, 1000.0f, 0.005f), 0.005f}, grain = {vec3_zero(), 0.005f};
-    assert_true(sphere_sphere_meet(grain, bullet, vec3(0.0f, -2000.0f, 0.0f), &m));
+    assert_true(sphere_sphere_intersect(grain, bullet, vec3(0.0f, -2000.0f, 0.0f), &m));
     assert_near(m.time, (1000.0f - sqrtf(1e-4f - 2.5e-5f)) / 2000.0f, 1e-7f);
     /* A ball of 0.5 m towards the corner (1, 1, 1) of a box, along its diagonal from 4 m away. */
     OrientedBox box = {vec3_zero(), vec3(1.0f, 1.0f, 1.0f), quat_identity()};
     Vec3 out = vec3_scale(vec3(1.0f, 1.0f, 1.0f), 1.0f / sqrtf(3.0f));
     Ball ball = {vec3_add_scaled(vec3(1.0f, 1.0f, 1.0f), 4.0f, out), 0.5f};
-    assert_true(box_sphere_meet(&box, ball, vec3_scale(out, -7.0f), &m));
+    assert_true(box_sphere_intersect(&box, ball, vec3_scale(out, -7.0f), &m));
     assert_near(m.time, 0.5f, 1e-5f);
     assert_vec_near(m.normal, out, 1e-4f);
     assert_vec_near(m.point, vec3(1.0f, 1.0f, 1.0f), 1e-4f);
     /* It passes a vertical edge at 0.36 m sideways: contact 0.48 m before it in x. */
     ball = (Ball){vec3(3.0f, 0.0f, 1.36f), 0.6f};
-    assert_true(box_sphere_meet(&box, ball, vec3(-4.0f, 0.0f, 0.0f), &m));
+    assert_true(box_sphere_intersect(&box, ball, vec3(-4.0f, 0.0f, 0.0f), &m));
     assert_near(m.time, (2.0f - 0.48f) / 4.0f, 1e-5f);
     ball.centre.z = 1.61f;
-    assert_false(box_sphere_meet(&box, ball, vec3(-4.0f, 0.0f, 0.0f), &m));
+    assert_false(box_sphere_intersect(&box, ball, vec3(-4.0f, 0.0f, 0.0f), &m));
     /* A cube on its corner falls 2 m on a plane: its lowest point is √3 below its centre. */
     Quat tip = quat_normalize(
         (Quat){1.0f + 1.0f / sqrtf(3.0f), -1.0f / sqrtf(3.0f), 0.0f, 1.0f / sqrtf(3.0f)});
@@ -429,11 +429,11 @@ static void times_by_hand(void **state)
     assert_near(fabsf(rotated.y), 1.0f, 1e-5f);
     OrientedBox cube = {vec3(0.0f, 1.0f + sqrtf(3.0f), 0.0f), vec3(1.0f, 1.0f, 1.0f), tip};
     HalfSpace ground = {vec3(0.0f, 1.0f, 0.0f), 0.0f};
-    assert_false(plane_box_touch(ground, &cube));
-    assert_true(plane_box_meet(ground, &cube, vec3(0.0f, -2.0f, 0.0f), &m));
+    assert_false(plane_box_overlap(ground, &cube));
+    assert_true(plane_box_intersect(ground, &cube, vec3(0.0f, -2.0f, 0.0f), &m));
     assert_near(m.time, 0.5f, 1e-5f);
     assert_vec_near(m.point, vec3_zero(), 1e-4f);
-    assert_false(plane_box_meet(ground, &cube, vec3(0.0f, 2.0f, 0.0f), &m));
+    assert_false(plane_box_intersect(ground, &cube, vec3(0.0f, 2.0f, 0.0f), &m));
 }
 
 int main(void)

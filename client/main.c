@@ -107,7 +107,7 @@ static int parse(ClientOptions *options, int argc, char **argv, const char **ope
     }
     *operand = count > 0 ? operands[0] : NULL;
     if (count > 0 && options->list != NULL) {
-        return error_set(error, ERROR_USAGE, "--list: finds worlds, and joins none");
+        return error_set(error, ERROR_USAGE, "--list: finds worlds but joins none");
     }
     if (count == 0 && options->list == NULL && (options->headless || options->bots > 0)) {
         return error_set(error, ERROR_USAGE,
@@ -344,9 +344,10 @@ static bool film_fits(const ClientOptions *options, ErrorText *error)
         error_set(error, ERROR_USAGE,
                   "--from, --to, --fps, --speed, --camera and --force belong to --render");
     } else if (options->render != NULL && plays) {
-        error_set(error, ERROR_USAGE,
-                  "--render does not go with --do, --screenshot, --bots, --report, --show, --list "
-                  "and --duration");
+        error_set(
+            error, ERROR_USAGE,
+            "--render cannot be combined with --do, --screenshot, --bots, --report, --show, --list "
+            "and --duration");
     }
     return error->code == ERROR_OK;
 }

@@ -119,7 +119,7 @@ int private_server_start(PrivateServer *server, const char *path, const volatile
     server_path(program, sizeof program);
     int pipes[2];
     if (pipe(pipes) != 0) {
-        error_set(error, ERROR_IO, "cannot make a pipe: %s", strerror(errno));
+        error_set(error, ERROR_IO, "cannot create a pipe: %s", strerror(errno));
         return EXIT_NETWORK;
     }
     pid_t parent = getpid();

@@ -34,7 +34,7 @@ inside sh -c 'cp /usr/share/doc/plenum-server/examples/example.conf /etc/plenum/
     install -d -o plenum -g plenum -m 750 /var/lib/plenum /var/lib/plenum/a'
 inside su plenum -s /bin/sh -c 'cd /var/lib/plenum/a && for i in 1 2; do STATE_DIRECTORY=$PWD plenum-server --config /etc/plenum/a.conf \
     --checkpoint checkpoints --resume --record recording.plrec --ticks $((i * 60)) --fast || exit 1; done; plenum-tool info recording.plrec > info && plenum-server --verify recording.plrec' 2>&1 | tee "$work/said"
-grep -q 'the world goes on at tick 60' "$work/said"
+grep -q 'continuing at tick 60' "$work/said"
 inside sh -c 'test -s /usr/share/man/man1/plenum-server.1.gz && test -s /lib/systemd/system/plenum-server@.service && test -d /usr/share/doc/plenum-doc'
 
 # A program with the library: compiled here, with the headers and the library of the package.

@@ -72,7 +72,7 @@ static int parse(ServerOptions *options, OptionState *state, int argc, char **ar
         .synopsis =
             "[options] SCENE.json | WORLD.plworld | SESSION.plrec | plenum://HOST[:PORT][#KEY] | "
             "nats://HOST[:PORT]/WORLD",
-        .about = "Serves one shared physical world: simulates a scene, goes on with a saved world, "
+        .about = "Serves one shared physical world: simulates a scene, continues a saved world, "
                  "plays "
                  "a recording to all clients together, or relays the world of another server or "
                  "what one publishes to a broker.",
@@ -406,7 +406,7 @@ static Source *source_open(const ServerOptions *options, const char *operand, Kn
         }
         if (options->record != NULL) {
             error_set(error, ERROR_USAGE,
-                      "--record: %s is already a recording: --live goes on from it", operand);
+                      "--record: %s is already a recording: continue it with --live", operand);
             return NULL;
         }
         return source_recording_create(operand, &source, error);

@@ -45,7 +45,7 @@ static int command_send(FILE *console, const char *line, ErrorText *error)
 {
     char answer[1024];
     if (dprintf(fileno(console), "%s\n", line) < 0) {
-        error_set(error, ERROR_NETWORK, "the server has gone");
+        error_set(error, ERROR_NETWORK, "the server closed the connection");
         return EXIT_NETWORK;
     }
     while (fgets(answer, sizeof answer, console) != NULL) {
@@ -54,7 +54,7 @@ static int command_send(FILE *console, const char *line, ErrorText *error)
         }
         fputs(answer[0] == '|' ? answer + 2 : answer, stdout);
     }
-    error_set(error, ERROR_NETWORK, "the server has gone");
+    error_set(error, ERROR_NETWORK, "the server closed the connection");
     return EXIT_NETWORK;
 }
 

@@ -258,7 +258,7 @@ static bool print_check(RecordingReader *reader, u32 tick_rate)
         printf("images      %" PRIu64 " of the world\n", check.images);
     }
     if (check.backs > 0) {
-        printf("taken back  %" PRIu64 " times\n", check.backs);
+        printf("rewound     %" PRIu64 " times\n", check.backs);
     }
     if (check.loads > 0) {
         printf("loaded      %" PRIu64 " times\n", check.loads);

@@ -147,7 +147,7 @@ static int ffmpeg_start(FilmSink *sink, ErrorText *error)
     }
     int ends[2];
     if (pipe(ends) != 0) {
-        return error_set(error, ERROR_IO, "cannot make a pipe: %s", strerror(errno));
+        return error_set(error, ERROR_IO, "cannot create a pipe: %s", strerror(errno));
     }
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

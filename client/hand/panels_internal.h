@@ -1,5 +1,5 @@
 /*
- * panels_internal.h: what the panels, the timeline bar and the list of worlds share.
+ * panels_internal.h: shared by the panels, the timeline bar and the list of worlds.
  * Layer: client/hand, private.
  */
 #ifndef PLENUM_CLIENT_HAND_PANELS_INTERNAL_H

@@ -1,6 +1,6 @@
 /*
- * rods.h: what a scene holds that no field draws: rods and springs of joints, and sensors, as
- * marks; and the list of marks.
+ * rods.h: marks for parts of a scene that no field draws: rods and springs of joints, sensors; and
+ * the list of marks.
  * Layer: client/hand (no SDL).
  */
 #ifndef PLENUM_CLIENT_HAND_RODS_H

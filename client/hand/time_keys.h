@@ -1,6 +1,6 @@
 /*
- * time_keys.h: what keys do to time: in a recording as in a film cutter, in a live world as far as
- * it goes.
+ * time_keys.h: keys that control time: in a recording as in a video editor, in a live world where
+ * possible.
  * Layer: client/hand.
  */
 #ifndef PLENUM_CLIENT_HAND_TIME_KEYS_H

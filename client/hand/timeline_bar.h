@@ -1,7 +1,7 @@
 /*
- * timeline_bar.h: the bar across the window under a recording: where it stands, what happens when,
- * and the controls known from films. Everybody sees the common time, which operators move; a user
- * who left it moves one of their own, and sees where the common one is. Controls are sent one per
+ * timeline_bar.h: the bar below a recording: the current time, marks of events, and the controls of
+ * a video player. All users see the common time, which operators control; a user who left it
+ * controls their own, and sees where the common one is. Controls are sent one per
  * frame, in order.
  * Layer: client/hand, private.
  */

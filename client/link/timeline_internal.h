@@ -1,6 +1,6 @@
 /*
- * timeline_internal.h: the inside of a timeline, for timeline.c, which moves it on,
- * timeline_show.c, which says what is to be seen, and shown.c, which keeps all of it.
+ * timeline_internal.h: internals of a timeline, shared by timeline.c (advances it), timeline_show.c
+ * (its shown elements) and shown.c (its storage).
  * Layer: client/link, private.
  */
 #ifndef PLENUM_CLIENT_LINK_TIMELINE_INTERNAL_H

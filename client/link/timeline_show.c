@@ -1,4 +1,4 @@
-/* timeline_show.c: what a timeline shows: elements of fields at the shown tick. */
+/* timeline_show.c: elements of fields at the shown tick of a timeline. */
 #include "client/link/timeline_internal.h"
 #include "shared/base/check.h"
 

@@ -1,6 +1,6 @@
 /*
- * liquid_form.h: what of a liquid's points is to be drawn: the volume of each, which grows where a
- * narrow link omits others, and its foam. No OpenGL.
+ * liquid_form.h: selects the drawn points of a liquid, the volume of each (which grows where a
+ * narrow link omits others), and its foam. No OpenGL.
  *
  * Foam is where air is mixed in (after Ihmsen, Akinci, Akinci, Teschner 2012, "Unified spray, foam
  * and bubbles for particle-based fluids"): points that have few others around them (spray), and

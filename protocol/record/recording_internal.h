@@ -1,6 +1,6 @@
 /*
- * recording_internal.h: the inside of a reader, for what reads a recording tick by tick
- * (recording_read.c) and what reads it block by block (recording_block.c, recording_walk.c).
+ * recording_internal.h: internals of a reader, shared by recording_read.c (tick by tick),
+ * recording_block.c and recording_walk.c (block by block).
  * Layer: protocol/record, private.
  */
 #ifndef PLENUM_PROTOCOL_RECORD_RECORDING_INTERNAL_H

@@ -87,11 +87,11 @@ int announcement_verify(const char *header, const u8 key[IDENTITY_PUBLIC_BYTES],
     if (what->unix_ms + ANNOUNCEMENT_SKEW_MS < now_ms ||
         what->unix_ms > now_ms + ANNOUNCEMENT_SKEW_MS) {
         return error_set(error, ERROR_DENIED,
-                         "it was signed at another time: are the clocks of both right?");
+                         "signed at another time: check the clocks of both machines");
     }
     digest(what, hash);
     if (!identity_verify(key, purpose, hash, sizeof hash, signature)) {
-        return error_set(error, ERROR_CRYPTO, "it is not signed by the key that it names");
+        return error_set(error, ERROR_CRYPTO, "not signed by the key that it names");
     }
     Identity server = {0};
     memcpy(server.public_key, key, sizeof server.public_key);

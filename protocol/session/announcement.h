@@ -1,8 +1,8 @@
 /*
- * announcement.h: by what a lobby knows who announces a world: a token that the lobby's operator
- * signed (token.h, with its flag for lobbies), and a signature by the server's own key over what is
- * announced and when. It travels as one header of an HTTP request, in clear: without the key in the
- * server neither token nor signature is of use to others.
+ * announcement.h: authenticates announcements to a lobby: a token that the lobby's operator signed
+ * (token.h, with its flag for lobbies), and a signature by the server's own key over content and
+ * time. It is one header of an HTTP request, in clear: without the server's key neither token nor
+ * signature is of use to others.
  *
  *   Authorization: Plenum TIME SIGNATURE TOKEN
  *

@@ -1,6 +1,6 @@
 /*
- * credentials.h: what a program shows to a server that it connects to, from files: a connect token,
- * a long-term key, a password; and which server it expects there (known_hosts.h).
+ * credentials.h: credentials of a program for the server that it connects to, from files: a connect
+ * token, a long-term key, a password; and which server it expects (known_hosts.h).
  * Layer: protocol/session.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_CREDENTIALS_H

@@ -1,9 +1,9 @@
 /*
- * door.h: which half-open peers of a transport may stay. A peer is half-open until the host has
- * proven it: it has an address, but may be silent for ever. Half-open peers share the places that
- * proven ones leave, by prefix: where no place is left, one of the prefix that holds most of them
- * goes, and a newcomer of that prefix waits. So one site that fills all places loses them to others
- * at once, and a crowd behind one address only queues (a CONNECT is repeated).
+ * door.h: limits the half-open peers of a transport. A peer is half-open until the host has proven
+ * it: it has an address, but may stay silent. Half-open peers share the places that proven ones
+ * leave, by prefix: when no place is left, one peer of the prefix that holds most of them is
+ * dropped, and a newcomer of that prefix waits. So one site that fills all places loses them to
+ * others at once, and a crowd behind one address only queues (a CONNECT is repeated).
  * Pure: time is an argument.
  * Layer: protocol/session.
  */

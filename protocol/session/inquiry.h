@@ -1,6 +1,6 @@
 /*
- * inquiry.h: what a server says of its world to anybody who asks: name, users, places, key. For
- * lists of worlds, round trips, and lobbies that check an address. One datagram each way, without a
+ * inquiry.h: public queries about a server's world: name, users, places, key. For lists of worlds,
+ * round trips, and lobbies that check an address. One datagram each way, without a
  * tunnel; the answer is smaller than the question, and the number of answers is limited.
  *
  *   question  magic "PLNM" · kind 5 · zero 3 · nonce 8 · zeros to INQUIRY_BYTES

@@ -34,7 +34,7 @@ int known_hosts_init(KnownHosts *known, const char *where, const char *path, Err
         known->pinned = identity_from_text(mark + 1, known->key);
         if (!known->pinned) {
             return error_set(error, ERROR_USAGE,
-                             "\"%s\": after # comes the server's key, 64 hexadecimal digits",
+                             "\"%s\": after # expected the server's key, 64 hexadecimal digits",
                              where);
         }
     }
@@ -107,8 +107,7 @@ bool known_hosts_accept(void *context, const u8 key[IDENTITY_PUBLIC_BYTES])
         if (!same && !known->warned) {
             known->warned = true;
             identity_to_text(known->key, before);
-            log_error("%s: this is not the server that was expected: its key is %s, not %s",
-                      known->host, now, before);
+            log_error("%s: unexpected server: its key is %s, not %s", known->host, now, before);
         }
         return same;
     }
@@ -119,9 +118,9 @@ bool known_hosts_accept(void *context, const u8 key[IDENTITY_PUBLIC_BYTES])
         }
         known->warned = true;
         identity_to_text(kept, before);
-        log_error("%s: THE SERVER'S KEY HAS CHANGED. It was %s and is %s. Somebody may sit between "
-                  "you and the server, or it was set up anew. If its operator confirms the new "
-                  "key, delete line %u of %s",
+        log_error("%s: THE SERVER'S KEY HAS CHANGED. It was %s and is %s. Someone may be "
+                  "intercepting the connection, or the server was reinstalled. If its operator "
+                  "confirms the new key, delete line %u of %s",
                   known->host, before, now, line, known->path);
         return false;
     }

@@ -745,7 +745,7 @@ static LinkEnet *link_create(const Udp *udp, bool server, const Identity *identi
     link->server = server;
     link->host = enet_host_create(NULL, peers_max, CHANNEL_COUNT, 0, 0);
     if (link->host == NULL) {
-        error_set(error, ERROR_NETWORK, "cannot make a host for %u peers", peers_max);
+        error_set(error, ERROR_NETWORK, "cannot create a host for %u peers", peers_max);
         free(link);
         return NULL;
     }

@@ -19,7 +19,7 @@ int password_read(const char *path, char password[PASSWORD_BYTES_MAX], ErrorText
     size_t length = strcspn(text, "\r\n");
     int result = ERROR_OK;
     if (stat(path, &status) != 0 || (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        result = error_set(error, ERROR_DENIED, "%s: others may read it: chmod 600", path);
+        result = error_set(error, ERROR_DENIED, "%s: readable by other users: chmod 600", path);
     } else if (length == 0 || length >= PASSWORD_BYTES_MAX || !text_is_clean(text, length)) {
         result =
             error_set(error, ERROR_FORMAT, "%s: expected a first line of 1 to %d bytes of UTF-8",

@@ -541,14 +541,13 @@ static int open_recording(Export *e, ErrorText *error)
             ? info->last_tick
             : u64_min(tick_of(options->to_s, head->tick_rate, UINT64_MAX / 2), info->last_tick);
     if (head->tick_rate == 0) {
-        return error_set(error, ERROR_FORMAT, "%s: says no tick rate", options->recording);
+        return error_set(error, ERROR_FORMAT, "%s: has no tick rate", options->recording);
     }
     if (e->from_tick > e->to_tick) {
-        return error_set(
-            error, ERROR_USAGE,
-            "%s: has %.3f s to %.3f s: nothing of it is in the range of --from and --to",
-            options->recording, (f64)info->first_tick / head->tick_rate,
-            (f64)info->last_tick / head->tick_rate);
+        return error_set(error, ERROR_USAGE,
+                         "%s: has %.3f s to %.3f s: nothing of it lies between --from and --to",
+                         options->recording, (f64)info->first_tick / head->tick_rate,
+                         (f64)info->last_tick / head->tick_rate);
     }
     return ERROR_OK;
 }

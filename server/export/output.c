@@ -99,7 +99,7 @@ static int open_folder(ExportOutput *output, ErrorText *error)
                          strerror(errno));
     }
     if (stat(output->path, &status) != 0 || !S_ISDIR(status.st_mode)) {
-        return error_set(error, ERROR_IO, "%s: exists and is no folder", output->path);
+        return error_set(error, ERROR_IO, "%s: exists and is not a folder", output->path);
     }
     if (!output->replace && !folder_is_empty(output->path)) {
         return error_set(error, ERROR_IO,
@@ -117,7 +117,7 @@ static int check_free(const char *path, bool replace, ErrorText *error)
         return ERROR_OK;
     }
     if (!S_ISREG(status.st_mode)) {
-        return error_set(error, ERROR_IO, "%s: exists and is no plain file", path);
+        return error_set(error, ERROR_IO, "%s: exists and is not a regular file", path);
     }
     return replace ? ERROR_OK : error_set(error, ERROR_IO, "%s: exists; --force replaces it", path);
 }
@@ -127,7 +127,7 @@ ExportOutput *export_output_create(const char *path, bool folder, bool replace, 
     ExportOutput *output = calloc(1, sizeof *output);
     if (output == NULL || strlen(path) + 8 > sizeof output->path || path[0] == '\0') {
         error_set(error, output == NULL ? ERROR_MEMORY : ERROR_IO, "%s: %s", path,
-                  output == NULL ? "out of memory" : "this is no name for a file");
+                  output == NULL ? "out of memory" : "not a valid file name");
         free(output);
         return NULL;
     }

@@ -1,6 +1,6 @@
 /*
- * above.c: what a relay's host exchanges with the servers above besides frames. Chat and notices
- * from above go to all clients; users and presences are listed with the host's own.
+ * above.c: chat, notices, users and presences between a relay's host and the servers above. Chat
+ * and notices from above go to all clients; users and presences are listed with the host's own.
  */
 #include "server/host/session.h"
 

@@ -178,7 +178,8 @@ static int run_votekick(Call *call)
     case ERROR_LIMIT:
         return refuse(call, ERROR_LIMIT, "the next vote may begin in a minute");
     default:
-        return refuse(call, ERROR_DENIED, "no vote about operators, oneself or a second user");
+        return refuse(call, ERROR_DENIED,
+                      "you cannot vote about operators, yourself or a second user");
     }
 }
 
@@ -355,7 +356,7 @@ static int run_clear(Call *call)
     if (user == 0) {
         return ERROR_NOT_FOUND;
     }
-    say(call, "removes %u things that user #%u spawned", spawns_clear(call->host, user), user);
+    say(call, "removed %u objects that user #%u spawned", spawns_clear(call->host, user), user);
     return ERROR_OK;
 }
 
@@ -377,12 +378,12 @@ static int run_back(Call *call)
     Host *host = call->host;
     int result = host->common.source->ops->control(host->common.source, 0, CONTROL_BACK, seconds);
     if (result == ERROR_RANGE) {
-        say(call, "refused: the world can be taken back by at most %.0f s",
+        say(call, "refused: the world can be rewound by at most %.0f s",
             (f64)host->common.status.status.back_s);
         return result;
     }
     if (result != ERROR_OK) {
-        return refuse(call, (Error)result, "this is no running world");
+        return refuse(call, (Error)result, "this is not a running world");
     }
     world_taken_back(host, call->caller->name, seconds);
     return ERROR_OK;
@@ -456,7 +457,7 @@ static int run_role(Call *call)
                               : refuse(call, ERROR_RANGE, "viewer, participant, operator or admin");
     }
     if (call->caller->session != NULL && role > (u32)call->caller->role) {
-        return refuse(call, ERROR_DENIED, "nobody gives a role above his own");
+        return refuse(call, ERROR_DENIED, "you cannot grant a role above your own");
     }
     target->role = target->permissions.role = (Role)role;
     call->host->roster_dirty = true;
@@ -536,7 +537,7 @@ int admin_run(Host *host, const AdminCaller *caller, const char *line)
         char detail[TEXT_BYTES_MAX];
         snprintf(detail, sizeof detail, "%.250s", line);
         int result = caller->role < commands[i].role
-                         ? refuse(&call, ERROR_DENIED, "your role may not do that")
+                         ? refuse(&call, ERROR_DENIED, "your role does not allow that")
                          : commands[i].run(&call);
         if (commands[i].logged) {
             log_command(host, caller, commands[i].name, detail, result);

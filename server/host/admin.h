@@ -1,5 +1,5 @@
 /*
- * admin.h: commands of those who look after a server, as lines of text: from the chat of a client
+ * admin.h: commands of a server's operators, as lines of text: from the chat of a client
  * ("/kick Ada") and from the console socket. Private to the host: includes session.h.
  * Layer: server/host, private.
  */

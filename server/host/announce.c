@@ -44,8 +44,7 @@ static int url_read(const char *url, char *server, u16 *port, ErrorText *error)
     const char *at = url + sizeof scheme - 1;
     if (strncmp(url, scheme, sizeof scheme - 1) != 0) {
         return error_set(error, ERROR_USAGE,
-                         "--lobby %s: expected http://HOST[:PORT] (what is said there is signed)",
-                         url);
+                         "--lobby %s: expected http://HOST[:PORT] (announcements are signed)", url);
     }
     size_t length = strcspn(at, ":/");
     unsigned long number = 80;

@@ -107,7 +107,7 @@ static int lead_to(Resimulation *r, const char *path, u64 tick, ErrorText *error
         if (result == ERROR_OK && at.recorded != at.simulated) {
             return error_set(error, ERROR_MISMATCH,
                              "%s: from tick %" PRIu64 " on the simulation differs from the "
-                             "recording: there is no way to tick %" PRIu64,
+                             "recording: cannot reach tick %" PRIu64,
                              path, at.tick, tick);
         }
         if (result == ERROR_OK && at.tick >= tick) {
@@ -116,7 +116,7 @@ static int lead_to(Resimulation *r, const char *path, u64 tick, ErrorText *error
         ticks++;
         u64 now_ns = clock_now_ns();
         if (now_ns - shown_ns > PROGRESS_NS) {
-            log_info("on the way to tick %" PRIu64 ": at tick %" PRIu64, tick, at.tick);
+            log_info("simulating to tick %" PRIu64 ": at tick %" PRIu64, tick, at.tick);
             shown_ns = now_ns;
         }
     }
@@ -127,7 +127,7 @@ static int lead_to(Resimulation *r, const char *path, u64 tick, ErrorText *error
         return error_set(error, ERROR_NOT_FOUND, "%s: has no tick %" PRIu64, path, tick);
     }
     if (result == ERROR_OK) {
-        log_info("%s is taken over at tick %" PRIu64 ", after %" PRIu64 " simulated", path, tick,
+        log_info("%s: branched at tick %" PRIu64 " after simulating %" PRIu64 " ticks", path, tick,
                  ticks);
     }
     return result;

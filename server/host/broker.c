@@ -212,7 +212,7 @@ static natsStatus key_set(Broker *b, const char *path)
     }
     bool clear = key->kind == BROKER_KEY_PASSWORD || key->kind == BROKER_KEY_TOKEN;
     if (clear && !b->address.tls) {
-        log_warn("broker: what is in %s goes to %s in clear: tls:// would seal it", path,
+        log_warn("broker: the credentials in %s are sent to %s unencrypted: use tls://", path,
                  b->address.shown);
     }
     if (s == NATS_OK && key->certificate[0] != '\0') {
@@ -458,7 +458,7 @@ static int look(Broker *b, u64 sequence, u64 last, BrokerMessage *out, ErrorText
             return call_failed(b, status, code, error);
         }
     }
-    return error_set(error, ERROR_NOT_FOUND, "%s: no message of a world there", b->address.shown);
+    return error_set(error, ERROR_NOT_FOUND, "%s: no world is published there", b->address.shown);
 }
 
 typedef struct Ends {
@@ -495,9 +495,10 @@ static int newest(Broker *b, const char *subject, BrokerMessage *out, ErrorText 
     out->time_ns = natsMsg_GetTime(m);
     out->data = NULL;
     natsMsg_Destroy(m);
-    return result == ERROR_OK ? ERROR_OK
-                              : error_set(error, ERROR_FORMAT, "%s: its messages are not Plenum's",
-                                          b->address.shown);
+    return result == ERROR_OK
+               ? ERROR_OK
+               : error_set(error, ERROR_FORMAT, "%s: the messages there are not from Plenum",
+                           b->address.shown);
 }
 
 /* What a search by halves looks for: the first message for which this is false. */

@@ -224,9 +224,10 @@ int broker_key_read(const char *path, BrokerKey *out, ErrorText *error)
     if (text == NULL) {
         return ERROR_IO;
     }
-    int result = stat(path, &status) != 0 || (status.st_mode & (S_IRWXG | S_IRWXO)) != 0
-                     ? error_set(error, ERROR_DENIED, "%s: others may read it: chmod 600", path)
-                     : broker_key_parse(path, text, out, error);
+    int result =
+        stat(path, &status) != 0 || (status.st_mode & (S_IRWXG | S_IRWXO)) != 0
+            ? error_set(error, ERROR_DENIED, "%s: readable by other users: chmod 600", path)
+            : broker_key_parse(path, text, out, error);
     sodium_memzero(text, bytes);
     free(text);
     return result;

@@ -1,10 +1,10 @@
 /*
- * broker_key.h: what a broker is shown by those who may publish or follow: the file of
- * --broker-creds. It is one of
+ * broker_key.h: credentials for a broker, to publish or to follow: the file of --broker-creds. It
+ * is one of
  *   - a .creds file as NATS tools write it (a user's token and its seed),
  *   - a seed of a user's key (SU...), alone on a line,
  *   - lines "user = NAME" and "password = SECRET", or "token = SECRET".
- * Lines "certificate = FILE" and "key = FILE" name what is shown in TLS; both are PEM. A secret is
+ * Lines "certificate = FILE" and "key = FILE" name a client certificate; both are PEM. A secret is
  * never part of an address or a command line, which others on the machine can read.
  * Layer: server/host, private.
  */

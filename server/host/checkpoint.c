@@ -54,7 +54,7 @@ static void note_result(Checkpointer *c, int result, f64 ms, const ErrorText *er
     CheckpointStats *stats = &c->stats;
     if (result == ERROR_OK) {
         if (stats->failing) {
-            log_info("checkpoints are written again");
+            log_info("checkpoints can be written again");
         }
         stats->failing = false;
         stats->written++;
@@ -65,7 +65,7 @@ static void note_result(Checkpointer *c, int result, f64 ms, const ErrorText *er
                   (f64)c->next.image_bytes / 1048576.0, ms);
     } else {
         if (!stats->failing) {
-            log_error("checkpoint: %s; the world goes on and it is tried again", error->text);
+            log_error("checkpoint: %s; the world continues, trying again later", error->text);
         }
         stats->failing = true;
         stats->failed++;
@@ -90,7 +90,7 @@ static void *write_main(void *argument)
         /* A second name for the old one, where the file system has such. */
         unlink(c->previous);
         if (link(c->path, c->previous) != 0 && errno != ENOENT) {
-            log_debug("checkpoint: the one before is not kept: %s", strerror(errno));
+            log_debug("checkpoint: cannot keep the previous one: %s", strerror(errno));
         }
         int result = world_file_write(c->path, &c->next, &error);
         f64 ms = (f64)(clock_now_ns() - began_ns) * 1e-6;
@@ -123,7 +123,7 @@ Checkpointer *checkpointer_create(const char *folder, const Scene *scene, ErrorT
         usable = false;
     }
     if (usable && access(folder, W_OK | X_OK) != 0) {
-        error_set(error, ERROR_IO, "%s: checkpoints cannot be written there: %s", folder,
+        error_set(error, ERROR_IO, "%s: cannot write checkpoints there: %s", folder,
                   strerror(errno));
         usable = false;
     }

@@ -1,4 +1,4 @@
-/* entry.c: who gets in: limits per address (admit.h), places, and the queue for them. */
+/* entry.c: admission of clients: limits per address (admit.h), places, the queue for them. */
 #include "server/host/session.h"
 #include "shared/base/check.h"
 #include "shared/base/log.h"
@@ -117,7 +117,7 @@ static void place_take(Host *host, Session *session)
     session->waits = true;
     host->stats.waiting++;
     session->queue_ms = host->now_ms;
-    log_info("a client waits for a place: %u in the queue", host->stats.waiting);
+    log_info("a client waits in the queue: %u waiting", host->stats.waiting);
 }
 
 void entry_enter(Host *host, Session *session)

@@ -72,14 +72,6 @@ void follow_destroy(Follow *f)
     }
 }
 
-void follow_anew(Follow *f)
-{
-    reader_drop(f);
-    f->begun = false;
-    f->made = false;
-    f->part_count = 0;
-}
-
 const FollowStats *follow_stats(const Follow *f)
 {
     return &f->stats;

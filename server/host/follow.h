@@ -1,8 +1,8 @@
 /*
- * follow.h: makes frames of the messages of a broker: puts parts together, keeps order, and has the
+ * follow.h: turns a broker's messages into frames: joins parts, restores their order, and has the
  * reader of recordings decode the blocks. Where messages are missing or damaged, it waits for the
  * next one from which a follower can start; the frame after that carries what changed meanwhile.
- * Messages are data of strangers: none can do more than end what is followed so far.
+ * Messages are untrusted: a bad one can only end the current stream.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_FOLLOW_H
@@ -36,8 +36,6 @@ void follow_destroy(Follow *follow);
 /* Handles a message or a part of one. 0, ERROR_STATE: out of order, or had before; ERROR_FORMAT and
  * others: damaged. */
 int follow_message(Follow *follow, const BrokerMessage *message);
-/* Waits for a message to start at, whatever came before; the stream may go on anywhere. */
-void follow_anew(Follow *follow);
 const FollowStats *follow_stats(const Follow *follow);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * frame_merge.h: a frame that also tells the events of one that nobody will see.
+ * frame_merge.h: adds the events of a skipped frame to a later one.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_FRAME_MERGE_H

@@ -1,5 +1,5 @@
-/* hands.c: what users hold is let go when they leave, are frozen, or the source was too busy to
- * hear of it. A release is never lost: the host keeps it until the source has taken it. */
+/* hands.c: releases the grabs of users who leave or are frozen. A release is never lost: the host
+ * keeps it until the source has accepted it. */
 #include "server/host/session.h"
 
 #include "shared/base/log.h"
@@ -12,7 +12,7 @@ void release_later(Host *host, u32 user, u32 sequence)
         u32 capacity = u32_max(2 * host->release_capacity, 64);
         PendingRelease *grown = realloc(host->releases, capacity * sizeof *grown);
         if (grown == NULL) {
-            log_error("out of memory: what user %u holds is not let go", user);
+            log_error("out of memory: the grabs of user %u are not released", user);
             return;
         }
         host->releases = grown;

@@ -1,5 +1,5 @@
-/* health.c: what a server runs out of: memory, file descriptors, room on the disk. It goes on
- * without, says so, and refuses what it has no room for. */
+/* health.c: shortages of memory, file descriptors and disk space. The server keeps running, reports
+ * them, and refuses what does not fit. */
 #include "server/host/session.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -51,7 +51,7 @@ static void descriptors_check(Host *host)
     }
     if (host->descriptors_short != was) {
         host->stats.descriptor_shortages += !was;
-        log_warn("%s", was ? "there are file descriptors again"
+        log_warn("%s", was ? "file descriptors are available again"
                            : "no file descriptors are left (ulimit -n): files and connections of "
                              "the console and of HTTP cannot be opened");
     }

@@ -1,6 +1,6 @@
 /*
- * http_call.h: small HTTP requests to one place, one at a time, on the host's own loop: nothing
- * waits for an answer. Plain HTTP/1.1; of the answer only status and first bytes are kept.
+ * http_call.h: small HTTP requests to one server, one at a time and without blocking, on the host's
+ * loop. HTTP/1.1 without TLS; only the status and the first bytes of the answer are kept.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_HTTP_CALL_H

@@ -1,6 +1,6 @@
-/* keep.c: what the host wants to find again with a checkpoint: who may return as whom, and who
- * spawned what. It lies in the checkpoint's file, which only the server's user may read; it is
- * checked all the same. */
+/* keep.c: the host's part of a checkpoint: who may resume as which user, and who spawned what. It
+ * is stored in the checkpoint's file, which only the server's user may read, and checked when it is
+ * read all the same. */
 #include "server/host/session.h"
 #include "shared/base/hash.h"
 #include "shared/base/log.h"
@@ -140,7 +140,7 @@ void keep_restore(Host *host)
     }
     const u8 *users = note + sizeof head;
     if (bytes < sizeof head || !is_whole(&head, bytes) || !users_are_valid(&head, users)) {
-        log_warn("the checkpoint does not say who may return in a way that is known here");
+        log_warn("checkpoint: unknown format of its users: nobody can resume");
         return;
     }
     host->next_user = head.next_user;
@@ -156,5 +156,5 @@ void keep_restore(Host *host)
         memcpy(&kept, spawns + i * sizeof kept, sizeof kept);
         spawns_restore(host, kept.entity, kept.user, kept.account);
     }
-    log_info("%u users may return, %u things are theirs", head.user_count, head.spawn_count);
+    log_info("%u users may resume, %u objects belong to them", head.user_count, head.spawn_count);
 }

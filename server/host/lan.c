@@ -96,7 +96,7 @@ static bool listen_on(Lan *lan, uv_loop_t *loop, uv_udp_t *socket, bool ipv6)
         (code = uv_udp_recv_start(socket, on_room, on_datagram)) == 0) {
         return true;
     }
-    log_debug("looking for worlds on the local network: no %s: %s", ipv6 ? "IPv6" : "IPv4",
+    log_debug("discovery on the local network: no %s: %s", ipv6 ? "IPv6" : "IPv4",
               uv_strerror(code));
     uv_close((uv_handle_t *)socket, NULL);
     return false;

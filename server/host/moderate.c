@@ -104,7 +104,7 @@ void moderate_save(Host *host)
     if (host->health.bans_failing && !was) {
         log_error("%s", error.text);
     } else if (was && !host->health.bans_failing) {
-        log_info("the list of bans could be written again");
+        log_info("the list of bans can be written again");
     }
 }
 

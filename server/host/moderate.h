@@ -1,6 +1,6 @@
 /*
- * moderate.h: what is done to users against their will: kick, ban, mute, freeze, by operators or by
- * vote. Private to the host: session.h includes it.
+ * moderate.h: moderation of users: kick, ban, mute, freeze, by operators or by vote.
+ * Private to the host: session.h includes it.
  * Layer: server/host, private.
  */
 #ifndef PLENUM_SERVER_HOST_MODERATE_H

@@ -1,6 +1,7 @@
 /*
- * notice.h: what a host says of its world to strangers (inquiry.h), kept up to date: to who asks at
- * its port, to who looks for worlds on the local network (lan.h), and to a lobby (announce.h).
+ * notice.h: the public description of a host's world (inquiry.h), kept up to date. It answers
+ * queries at the server's port and on the local network (lan.h), and is announced to a lobby
+ * (announce.h).
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_NOTICE_H

@@ -73,18 +73,19 @@ int own_time_leave(Host *host, Session *session, ErrorText *error)
                          session->relay       ? "a relay follows the common time"
                          : host->memory_short ? "the server has reached its memory limit"
                          : host->common.status.status.replay
-                             ? "on this server all watch together"
+                             ? "this server offers no time of one's own"
                              : "only recordings can be watched in one's own time");
     }
     if (session->own != NULL) {
-        return error_set(error, ERROR_STATE, "you have left the common time already");
+        return error_set(error, ERROR_STATE, "you already left the common time");
     }
     if (!session->world_here) {
-        return error_set(error, ERROR_STATE, "wait until the world is here");
+        return error_set(error, ERROR_STATE, "wait until the world has arrived");
     }
     Stream *own = stream_free(host);
     if (own == NULL) {
-        return error_set(error, ERROR_LIMIT, "%u already watch in their own time: try again later",
+        return error_set(error, ERROR_LIMIT,
+                         "%u users already control their own time: try again later",
                          host->options.own_times);
     }
     Source *source = host->common.source->ops->again(host->common.source, error);
@@ -118,7 +119,7 @@ static void go_back(Host *host, Session *session)
 int own_time_return(Host *host, Session *session, ErrorText *error)
 {
     if (session->own == NULL) {
-        return error_set(error, ERROR_STATE, "you watch the common time already");
+        return error_set(error, ERROR_STATE, "you are already in the common time");
     }
     if (!session->world_here || host->now_ms - session->here_ms < OWN_STAY_MS) {
         return error_set(error, ERROR_STATE, "you have just left: wait a moment");

@@ -124,9 +124,9 @@ static void attempted(Publisher *p, bool failed, const char *why)
     p->stats.failing = failed;
     pthread_mutex_unlock(&p->mutex);
     if (failed && !p->said_failing) {
-        log_error("cannot publish: %s: the world goes on without it", why);
+        log_error("cannot publish: %s: the world continues unpublished", why);
     } else if (!failed && p->said_failing) {
-        log_info("%s: publishing goes on", p->options.broker.address.shown);
+        log_info("%s: publishing again", p->options.broker.address.shown);
     }
     p->said_failing = failed;
 }

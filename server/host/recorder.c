@@ -131,7 +131,7 @@ static void wrote(Recorder *r, int result)
     }
     pthread_mutex_unlock(&r->mutex);
     if (stuck && !was) {
-        log_error("%s: cannot write: %s: the recording waits for room on the disk", r->path,
+        log_error("%s: cannot write: %s: recording pauses until the disk has space", r->path,
                   strerror(recording_writer_errno(r->writer)));
     } else if (was && !stuck && !dead) {
         log_info("%s: can be written again", r->path);
@@ -252,7 +252,7 @@ static int free_name(Recorder *r, const char *path, ErrorText *error)
         }
     }
     if (strcmp(r->path, path) != 0) {
-        log_warn("%s exists and is kept: recording to %s (--force replaces)", path, r->path);
+        log_warn("%s exists: recording to %s instead (--force replaces it)", path, r->path);
     }
     return ERROR_OK;
 }

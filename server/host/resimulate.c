@@ -157,7 +157,7 @@ static int compare_image(Resimulation *r, const RecordingImage *image, ErrorText
     if (result == ERROR_OK &&
         (own_bytes != image->bytes || memcmp(own, recorded, own_bytes) != 0)) {
         result = error_set(error, ERROR_MISMATCH,
-                           "%s: the image of tick %" PRIu64 " is not what the inputs lead to",
+                           "%s: the image of tick %" PRIu64 " differs from the re-simulated world",
                            r->path, image->tick);
     }
     free(own);

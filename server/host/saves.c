@@ -47,8 +47,8 @@ static int path_of(Host *host, const char *name, char path[PATH_MAX], ErrorText 
     }
     if (!name_is_good(host, name)) {
         return error_set(error, ERROR_RANGE,
-                         "a name has at most %d bytes, no / \\ or \", no dot or # in front, no "
-                         "blanks around it and nothing invisible",
+                         "a name has at most %d bytes, no / \\ or \", no leading dot or #, no "
+                         "blanks at either end and no invisible characters",
                          NAME_CLEAN_BYTES - 1);
     }
     int length = snprintf(path, PATH_MAX, "%s/%s" ENDING, host->options.saves, name);
@@ -144,14 +144,15 @@ int saves_begin(Host *host, const Saving *saving, ErrorText *error)
     }
     bool there = access(path, F_OK) == 0;
     if (saving->kind == SAVE_LOAD && !there) {
-        return error_set(error, ERROR_NOT_FOUND, "no world \"%s\" is saved: see saves",
+        return error_set(error, ERROR_NOT_FOUND, "no saved world \"%s\": list them with saves",
                          saving->name);
     }
     if (saving->kind == SAVE_WRITE && !there && saves_list(host, saves) == SAVES_MAX) {
-        return error_set(error, ERROR_LIMIT, "%d worlds are saved: remove one (unsave)", SAVES_MAX);
+        return error_set(error, ERROR_LIMIT, "%d worlds are already saved: remove one with unsave",
+                         SAVES_MAX);
     }
     if (saving->kind == SAVE_WRITE && mkdir(host->options.saves, 0700) != 0 && errno != EEXIST) {
-        return error_set(error, ERROR_IO, "the folder for saved worlds cannot be created: %s",
+        return error_set(error, ERROR_IO, "cannot create the folder for saved worlds: %s",
                          strerror(errno));
     }
     result = host->common.source->ops->save(host->common.source, saving->kind, path, error);
@@ -169,10 +170,10 @@ int saves_remove(Host *host, const char *name, ErrorText *error)
         result = error_set(error, ERROR_STATE, "a world is being saved or loaded");
     }
     if (result == ERROR_OK && unlink(path) != 0) {
-        result =
-            errno == ENOENT
-                ? error_set(error, ERROR_NOT_FOUND, "no world \"%s\" is saved: see saves", name)
-                : error_set(error, ERROR_IO, "\"%s\" cannot be removed: %s", name, strerror(errno));
+        result = errno == ENOENT ? error_set(error, ERROR_NOT_FOUND,
+                                             "no saved world \"%s\": list them with saves", name)
+                                 : error_set(error, ERROR_IO, "\"%s\" cannot be removed: %s", name,
+                                             strerror(errno));
     }
     if (result == ERROR_OK) {
         saves_send(host, NULL);

@@ -68,7 +68,7 @@ int service_socket(int *fd, ErrorText *error)
     *fd = count == 1 ? SD_LISTEN_FDS_START : -1;
     if (count > 1 || (count == 1 && sd_is_socket_inet(*fd, AF_UNSPEC, SOCK_DGRAM, -1, 0) <= 0)) {
         return error_set(error, ERROR_USAGE,
-                         "the service manager passed %d sockets: expected one, of UDP", count);
+                         "expected one UDP socket from the service manager, got %d", count);
     }
     return ERROR_OK;
 }

@@ -453,7 +453,7 @@ void chronicle_check(Host *host);
 /* Begins to save the world under a name, or to load it. By whom: `saving`, with its kind and the
  * wanted name; copied. 0, or a negative Error with a text: ERROR_RANGE for a name that is none,
  * ERROR_NOT_FOUND, ERROR_LIMIT if there are SAVES_MAX, ERROR_STATE if one is under way,
- * ERROR_UNSUPPORTED if this is no running world. */
+ * ERROR_UNSUPPORTED if this is not a running world. */
 int saves_begin(Host *host, const Saving *saving, ErrorText *error);
 /* Removes a saved world. 0 or a negative Error with a text. */
 int saves_remove(Host *host, const char *name, ErrorText *error);

@@ -36,8 +36,7 @@ void stream_message(Host *host, const Stream *stream, u32 channel, const Message
     u32 bytes = 0;
     u8 *cleartext = message_encode(message, &bytes);
     if (cleartext == NULL) {
-        log_error("a message of kind %s does not fit and is not sent",
-                  message_kind_name(message->kind));
+        log_error("a message of kind %s is too large: not sent", message_kind_name(message->kind));
         return;
     }
     BulkContent *content = NULL; /* packed once, if any client gets it as a transfer */

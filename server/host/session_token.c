@@ -1,6 +1,6 @@
 /*
- * session_token.c: what a session owes to its token: who proved which key, whether the token may be
- * used (again), and the end of the session when it expires or is revoked.
+ * session_token.c: tokens of sessions: proof of the key that a token is bound to, single use, and
+ * the end of the session when its token expires or is revoked.
  */
 #include "server/host/session.h"
 #include "shared/base/clock.h"

@@ -120,7 +120,7 @@ static void frame_record(BrokerSource *s, Frame *frame, bool anew, const Input *
         return;
     }
     if (s->recorder != NULL && anew) {
-        log_warn("the world that is followed changed: the recording %s ends here",
+        log_warn("the followed world changed: the recording %s ends here",
                  recorder_path(s->recorder));
         recorder_set(s, NULL);
     } else if (!s->recorded) {
@@ -350,7 +350,7 @@ static void message_receive(BrokerSource *s, const BrokerMessage *m)
         s->from = BROKER_FROM_NEWEST;
     }
     if (s->said_lost) {
-        log_info("broker: %s was found again", s->options.broker.address.shown);
+        log_info("broker: %s is reachable again", s->options.broker.address.shown);
         s->said_lost = false;
     }
     u64 damaged = follow_stats(s->follow)->damaged;

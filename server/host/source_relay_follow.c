@@ -379,7 +379,7 @@ static void welcomed(void *context, const MessageWelcome *welcome, bool same)
     log_info("relay: joined the server above as user %u, %s", welcome->user,
              role_name(welcome->role));
     if (s->stats.sessions > 1) {
-        notice_push(s, "the server above was found again");
+        notice_push(s, "the server above is reachable again");
     }
 }
 
@@ -395,7 +395,7 @@ static void lost(void *context, const char *why)
     pthread_mutex_unlock(&s->mutex);
     log_warn("relay: %s; looking for it again", why);
     if (was) {
-        notice_push(s, "the server above was lost: the world stands still until it is found");
+        notice_push(s, "lost the server above: the world is frozen until it answers");
     }
     host_wake(s);
 }

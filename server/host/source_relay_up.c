@@ -1,5 +1,5 @@
 /*
- * source_relay_up.c: what a relay sends up on behalf of its users, if the server above allows it:
+ * source_relay_up.c: messages that a relay sends up for its users, if the server above allows it:
  * the list of users, chat, presence and inputs. The server above assigns each user an id; users
  * without one can only watch.
  */

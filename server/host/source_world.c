@@ -140,7 +140,7 @@ static void sim_checkpoint(WorldSource *s)
     u64 tick = world_tick_number(s->world);
     s->checkpoint_tick = sim_tick_number(s);
     if (world_save(s->world, &image, &bytes) != ERROR_OK) {
-        log_error("checkpoint: no memory for an image of the world");
+        log_error("checkpoint: out of memory for an image of the world");
         return;
     }
     pthread_mutex_lock(&s->mutex);
@@ -295,7 +295,7 @@ static void sim_record_jump(WorldSource *s, u32 kind, u64 back_tick)
         return;
     }
     if (world_save(s->world, &image, &bytes) != ERROR_OK) {
-        log_error("no memory to record the world that was gone on from: --verify ends here");
+        log_error("out of memory to record the restored world: --verify ends here");
         return;
     }
     const RecordingImage about = {
@@ -329,13 +329,12 @@ static int sim_back(WorldSource *s)
     pthread_mutex_unlock(&s->mutex);
     const RewindImage *image = rewind_at(&s->rewind, wanted);
     if (image == NULL || world_load(s->world, image->image, image->bytes, &error) != ERROR_OK) {
-        log_error("the world cannot be taken back: %s",
-                  image == NULL ? "that was too long ago" : error.text);
+        log_error("cannot rewind: %s", image == NULL ? "that was too long ago" : error.text);
         return ERROR_OK;
     }
     u64 back_tick = image->tick;
     rewind_cut(&s->rewind, image->world_tick);
-    log_info("the world is taken back from tick %" PRIu64 " to tick %" PRIu64 ", as tick %" PRIu64,
+    log_info("rewound from tick %" PRIu64 " to tick %" PRIu64 ", continuing as tick %" PRIu64,
              next - 1, back_tick, next);
     return sim_go_on(s, next, RECORDING_IMAGE_BACK, back_tick);
 }
@@ -357,7 +356,7 @@ static int sim_serve_save(WorldSource *s)
     if (!sim_load(s)) {
         return ERROR_OK;
     }
-    log_info("the world is loaded from %s, at its tick %" PRIu64 ", as tick %" PRIu64, s->save_path,
+    log_info("loaded the world from %s at its tick %" PRIu64 ", as tick %" PRIu64, s->save_path,
              world_tick_number(s->world), tick + 1);
     rewind_clear(&s->rewind); /* its ticks are not those of this world */
     int result = sim_go_on(s, tick + 1, RECORDING_IMAGE_LOAD, 0);
@@ -464,8 +463,8 @@ static void sim_note_late(WorldSource *s, u64 now_ns, u64 period_ns)
     s->slowed_ns = now_ns;
     s->given_up_ns += late_ns;
     if (s->warned_ns == 0 || now_ns - s->warned_ns > WARN_NS) {
-        log_warn("the server cannot keep up: world time is %.0f ms behind, a tick costs %.2f ms "
-                 "and has %.2f ms, %" PRIu64 " ticks began late so far",
+        log_warn("the server cannot keep up: world time is %.0f ms behind, a tick takes %.2f of "
+                 "%.2f ms, %" PRIu64 " ticks began late so far",
                  (f64)s->given_up_ns * 1e-6, s->cost.value, (f64)period_ns * 1e-6, late_ticks);
         s->warned_ns = now_ns;
         s->given_up_ns = 0;

@@ -106,7 +106,7 @@ static int open_scene(WorldSource *s, const char *path, ErrorText *error)
     WorldFile found;
     int result = checkpoint_find(s->options.checkpoint_folder, s->scene, most, &found, error);
     if (result == ERROR_NOT_FOUND) {
-        log_info("no checkpoint in %s yet: the world starts anew", s->options.checkpoint_folder);
+        log_info("no checkpoint in %s yet: starting a new world", s->options.checkpoint_folder);
         return ERROR_OK;
     }
     if (result == ERROR_OK) {
@@ -130,8 +130,7 @@ static int resume_saved(WorldSource *s, const char *path, ErrorText *error)
         return result;
     }
     s->checkpoint_tick = world_tick_number(s->world);
-    log_info("the world goes on at tick %" PRIu64 " (saved by %s)", s->checkpoint_tick,
-             s->from.build);
+    log_info("continuing at tick %" PRIu64 " (saved by %s)", s->checkpoint_tick, s->from.build);
     return ERROR_OK;
 }
 
@@ -176,7 +175,7 @@ int world_source_open(WorldSource *s, const char *path, ErrorText *error)
     result = resume_saved(s, path, error);
     if (result == ERROR_OK &&
         !rewind_init(&s->rewind, s->options.back_s, s->options.back_bytes_max)) {
-        result = error_set(error, ERROR_MEMORY, "out of memory for images to go back to");
+        result = error_set(error, ERROR_MEMORY, "out of memory for rewind images");
     }
     if (result != ERROR_OK) {
         return result;

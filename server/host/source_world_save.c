@@ -1,7 +1,7 @@
 /*
- * source_world_save.c: a running world is saved to a file, or becomes a saved one. The simulation
- * takes the image between two ticks; a thread of its own compresses and writes it, because a disk
- * may take seconds. Loading is the simulation's: the world stands still meanwhile. Images to rewind
+ * source_world_save.c: saves a running world to a file, or replaces it by a saved one. The
+ * simulation takes the image between two ticks; a separate thread compresses and writes it, because
+ * a disk may take seconds. The simulation thread loads: no tick runs meanwhile. Images to rewind
  * to stay in memory (rewind.h).
  */
 #include "server/host/source_world_internal.h"
@@ -41,7 +41,7 @@ static void *write_main(void *argument)
                  s->saving_tick, s->save_path, (f64)s->saving.image_bytes / 1048576.0,
                  (f64)(clock_now_ns() - began_ns) * 1e-6);
     } else {
-        log_error("the world is not saved: %s", error.text);
+        log_error("cannot save the world: %s", error.text);
     }
     free(s->saving.owned);
     sim_save_ended(s, s->saving_tick, &error);
@@ -82,7 +82,7 @@ bool sim_load(WorldSource *s)
         world_file_release(&file);
     }
     if (result != ERROR_OK) {
-        log_error("the world stays as it is: %s", error.text);
+        log_error("cannot load the world: %s", error.text);
         sim_save_ended(s, 0, &error);
         return false;
     }
@@ -147,10 +147,10 @@ bool world_source_saved(Source *source, SourceSaved *out)
 static void sim_say_kept(WorldSource *s, bool kept, size_t bytes)
 {
     if (!kept && !s->warned_unkept) {
-        log_warn("the world cannot be taken back: an image of it has %.1f MiB, --back-memory %.1f",
+        log_warn("cannot rewind: an image of the world takes %.1f MiB, --back-memory allows %.1f",
                  (f64)bytes / 1048576.0, (f64)s->rewind.bytes_max / 1048576.0);
     } else if (kept && s->warned_unkept) {
-        log_info("the world can be taken back again");
+        log_info("the world can be rewound again");
     }
     s->warned_unkept = !kept;
 }

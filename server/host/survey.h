@@ -1,6 +1,6 @@
 /*
- * survey.h: what is on a recording, for the timelines of clients: the course of its probes, and
- * marks where something happened. Read on its own thread, which takes a while for a long one.
+ * survey.h: a summary of a recording for the timelines of clients: the course of its probes, and
+ * marks of events. Read on its own thread, since that takes a while for a long recording.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_SURVEY_H

@@ -102,7 +102,7 @@ static int read_on(Tape *tape)
         if (key == 0) {
             return result;
         }
-        log_error("the recording is damaged after tick %" PRIu64 " (%s): it goes on at %" PRIu64,
+        log_error("the recording is damaged after tick %" PRIu64 " (%s): continuing at %" PRIu64,
                   last, error_name((Error)result), key);
         tape->warned_tick = key;
         result = recording_reader_seek(tape->reader, key);

@@ -1,7 +1,7 @@
 /*
- * token_ledger.h: which tokens (by id) are good no more: those that the operator revoked, in a file
- * that is read again when it changes, and those for one session that were used, in a file that only
- * grows (and is read at start), so that a restart does not make them good again.
+ * token_ledger.h: tokens (by id) that are no longer valid: those that the operator revoked, in a
+ * file that is read again when it changes, and used tokens for a single session, in a file that
+ * only grows and is read at start, so that a restart does not make them valid again.
  *
  * Both files have lines of 16 hexadecimal digits; in the second the expiry in Unix seconds follows,
  * and lines that have expired are forgotten. Lines of # are skipped.

@@ -56,7 +56,7 @@ struct Upstream {
     u16 echo_ms; /* newest send_ms of the server, and its arrival time */
     u64 echo_at_ns;
     InputPacket packet;
-    UpstreamStats stats;
+    u64 sessions; /* begun so far */
 };
 
 Upstream *upstream_create(const UpstreamOptions *options, const UpstreamHandler *handler,
@@ -99,9 +99,7 @@ static int send_bytes(Upstream *upstream, u32 channel, const void *data, u32 byt
     if (upstream->link == NULL) {
         return ERROR_STATE;
     }
-    int result = upstream->link->ops->send(upstream->link, upstream->peer, channel, data, bytes);
-    upstream->stats.bytes_out += result == ERROR_OK ? bytes : 0;
-    return result;
+    return upstream->link->ops->send(upstream->link, upstream->peer, channel, data, bytes);
 }
 
 static int message_send(Upstream *upstream, u32 channel, const Message *message)
@@ -150,7 +148,7 @@ static void fail(Upstream *upstream, Error code, const char *text)
     bool joined = upstream->state == UPSTREAM_JOINED;
     error_set(&upstream->error, code, "%s", text);
     link_drop(upstream);
-    bool final = upstream->stats.sessions == 0 && code != ERROR_NETWORK;
+    bool final = upstream->sessions == 0 && code != ERROR_NETWORK;
     upstream->state = final ? UPSTREAM_CLOSED : UPSTREAM_CONNECTING;
     upstream->retry_gap_ms = upstream->retry_gap_ms == 0
                                  ? RETRY_FIRST_MS
@@ -228,9 +226,9 @@ static void welcome_receive(Upstream *upstream, const MessageWelcome *welcome)
         upstream_reject(upstream, "out of memory for the connection to the server above");
         return;
     }
-    bool same = upstream->stats.sessions > 0 && welcome->user == upstream->user;
+    bool same = upstream->sessions > 0 && welcome->user == upstream->user;
     upstream->state = UPSTREAM_JOINED;
-    upstream->stats.sessions++;
+    upstream->sessions++;
     upstream->user = welcome->user;
     upstream->resume = welcome->resume;
     upstream->handler.welcomed(upstream->handler.context, welcome, same);
@@ -263,7 +261,6 @@ static void message_receive(Upstream *upstream, const u8 *data, u32 bytes)
     u8 *storage = NULL;
     char text[TEXT_BYTES_MAX];
     if (message_decode(data, bytes, &message, &storage, NULL) != ERROR_OK) {
-        upstream->stats.malformed++;
         return;
     }
     bool joined = upstream->state == UPSTREAM_JOINED;
@@ -272,7 +269,6 @@ static void message_receive(Upstream *upstream, const u8 *data, u32 bytes)
         if (!joined) {
             welcome_receive(upstream, &message.welcome);
         } else {
-            upstream->stats.malformed++;
         }
         break;
     case MESSAGE_REFUSE:
@@ -294,7 +290,6 @@ static void message_receive(Upstream *upstream, const u8 *data, u32 bytes)
         if (joined) {
             upstream->handler.message(upstream->handler.context, &message);
         } else {
-            upstream->stats.malformed++;
         }
         break;
     }
@@ -348,14 +343,12 @@ static void joined_receive(Upstream *upstream, u32 channel, const u8 *data, u32 
         return;
     }
     if (bytes > MESSAGE_BYTES_MAX) {
-        upstream->stats.malformed++;
     } else if (channel == CHANNEL_STATE) {
         upstream->handler.state(upstream->handler.context, data, bytes);
     } else if (channel == CHANNEL_BULK) {
         bulk_receive(upstream, data, bytes);
     } else if (channel == CHANNEL_BLOCKS) {
-        upstream->stats.malformed +=
-            !bulk_queue_block(&upstream->bulk, data, bytes, upstream->now_ns, upstream->now_ns);
+        (void)bulk_queue_block(&upstream->bulk, data, bytes, upstream->now_ns, upstream->now_ns);
     } else {
         message_receive(upstream, data, bytes);
     }
@@ -368,7 +361,6 @@ static void early_keep(Upstream *upstream, u32 channel, const u8 *data, u32 byte
         copy = malloc(u32_max(bytes, 1));
     }
     if (copy == NULL) {
-        upstream->stats.malformed++;
         return;
     }
     memcpy(copy, data, bytes);
@@ -378,8 +370,6 @@ static void early_keep(Upstream *upstream, u32 channel, const u8 *data, u32 byte
 
 static void payload_receive(Upstream *upstream, u32 channel, const u8 *data, u32 bytes)
 {
-    upstream->stats.bytes_in += bytes;
-    upstream->stats.packets_in++;
     if (upstream->state == UPSTREAM_JOINED) {
         joined_receive(upstream, channel, data, bytes);
         return;
@@ -531,9 +521,4 @@ UpstreamState upstream_state(const Upstream *upstream)
 const ErrorText *upstream_error(const Upstream *upstream)
 {
     return &upstream->error;
-}
-
-void upstream_stats(const Upstream *upstream, UpstreamStats *stats)
-{
-    *stats = upstream->stats;
 }

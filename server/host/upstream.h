@@ -66,10 +66,4 @@ int upstream_send(Upstream *upstream, u32 channel, const Message *message);
 /* The same for an encoded message. */
 int upstream_send_payload(Upstream *upstream, u32 channel, const u8 *data, u32 bytes);
 
-typedef struct UpstreamStats {
-    u64 bytes_in, bytes_out, packets_in, malformed;
-    u64 sessions; /* begun so far */
-} UpstreamStats;
-void upstream_stats(const Upstream *upstream, UpstreamStats *stats);
-
 #endif

@@ -157,7 +157,7 @@ static LobbyRefusal take(Lobby *lobby, const LobbyRequest *request, LobbyTime ti
     if (world == NULL) {
         if (!is_local(request->from) &&
             worlds_from(lobby, request->from) >= lobby->options.per_address) {
-            error_set(error, ERROR_LIMIT, "%u worlds of one address are enough",
+            error_set(error, ERROR_LIMIT, "at most %u worlds per address",
                       lobby->options.per_address);
             return LOBBY_OFTEN;
         }
@@ -203,7 +203,7 @@ static LobbyRefusal announce(Lobby *lobby, const LobbyRequest *request, LobbyTim
     }
     LobbyWorld *known = find(lobby, notice.key);
     if (known != NULL && what.unix_ms <= known->unix_ms) {
-        error_set(error, ERROR_STATE, "a later announcement of this world came before");
+        error_set(error, ERROR_STATE, "a newer announcement of this world was already received");
         return LOBBY_OLD;
     }
     if (strcmp(request->method, "DELETE") == 0) {

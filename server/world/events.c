@@ -1,6 +1,6 @@
 /*
- * events.c: what happens in a tick and is told, and who lets go of what: all kinds of matter and
- * all of inputs, build and tick call it, and it calls none of them.
+ * events.c: the events of a tick, and release of grabs. All kinds of matter, inputs.c, build.c and
+ * tick.c call it; it calls none of them.
  */
 #include "server/world/world_internal.h"
 

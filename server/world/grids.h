@@ -1,6 +1,6 @@
 /*
- * grids.h: what kinds of matter on grids (air, water) share: each grid of the scene has a field and
- * an entity of all of its cells.
+ * grids.h: shared by the kinds of matter on grids (air, water): each grid of the scene has a field
+ * and an entity of all of its cells.
  * Layer: server/world, private.
  */
 #ifndef PLENUM_SERVER_WORLD_GRIDS_H

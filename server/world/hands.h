@@ -1,5 +1,5 @@
 /*
- * hands.h: what kinds of matter share when users grab and push them.
+ * hands.h: shared by kinds of matter that users grab and push.
  * Layer: server/world, private.
  */
 #ifndef PLENUM_SERVER_WORLD_HANDS_H

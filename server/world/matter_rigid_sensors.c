@@ -1,7 +1,7 @@
 /*
- * matter_rigid_sensors.c: what other matter enters and leaves the sensors of a scene; rigid bodies
- * are noticed by their own narrow phase. A sensor asks the colliders of the other kinds, after the
- * tick; what it noticed is state, so that a saved world does not report it twice.
+ * matter_rigid_sensors.c: detects other matter in the sensors of a scene (their own narrow phase
+ * detects rigid bodies). After the tick a sensor queries the colliders of the other kinds. What it
+ * has reported is state, so a loaded world does not report it twice.
  */
 #include "server/physics/rigid/narrow/manifold.h"
 #include "server/world/matter_rigid.h"

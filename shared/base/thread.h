@@ -1,5 +1,5 @@
 /*
- * thread.h: what the system is told of a thread: its name, and that it goes before others.
+ * thread.h: names and priorities of threads.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_THREAD_H

@@ -1,6 +1,6 @@
 /*
- * triangle.h: the place of a triangle that is nearest to a point (Ericson, Real-Time Collision
- * Detection, 2005, §5.1.5).
+ * triangle.h: the nearest point of a triangle (Ericson, Real-Time Collision Detection, 2005,
+ * §5.1.5).
  * Layer: shared/geometry.
  */
 #ifndef PLENUM_SHARED_GEOMETRY_TRIANGLE_H

@@ -146,7 +146,7 @@ static void test_taken_back_together(void **state)
     char *text;
     const char *record = test_path("back.plrec");
     take_back(record, "operator", &text);
-    expect(text, "the world is taken back from tick");
+    expect(text, "rewound from tick");
     read_session(record, &session);
     assert_true(session.back_at > 0);
     u64 length = session.back_at - session.back_to;
@@ -158,7 +158,7 @@ static void test_taken_back_together(void **state)
     }
     assert_true(session.ticks > session.back_at + 20);
     expect(says(0, "plenum-server", "--verify", record, NULL, NULL), "ticks equal");
-    expect(says(0, "plenum-tool", "info", record, NULL, NULL), "taken back  1 times");
+    expect(says(0, "plenum-tool", "info", record, NULL, NULL), "rewound     1 times");
     /* A branch behind the jump, whose way is from there. */
     Process server;
     char at[24], ticks[24];
@@ -181,7 +181,7 @@ static void test_not_by_everyone(void **state)
     char *text;
     const char *record = test_path("denied.plrec");
     take_back(record, "participant", &text);
-    assert_null(strstr(text, "is taken back"));
+    assert_null(strstr(text, "rewound from"));
     free(text);
     read_session(record, &session);
     assert_int_equal(session.back_at, 0);
@@ -195,7 +195,7 @@ static void test_is_short(void **state)
     process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--fast", "--ticks", "505",
                   "--live", "--at", "500", evening, NULL);
     assert_int_equal(process_wait(&server, 120.0), 0);
-    expect(file_text(server.err), "is taken over at tick 500, after 20 simulated");
+    expect(file_text(server.err), "branched at tick 500 after simulating 20 ticks");
 }
 
 static void test_refusals(void **state)
@@ -207,7 +207,7 @@ static void test_refusals(void **state)
     expect(says(2, "plenum-server", "--at", "5", scene, NULL), "is not a recording");
     expect(says(2, "plenum-server", "--live", scene, NULL, NULL), "is not a recording");
     expect(says(2, "plenum-server", "--verify", "--live", evening, NULL), "no --live");
-    expect(says(2, "plenum-server", "--record", again, evening, NULL), "--live goes on");
+    expect(says(2, "plenum-server", "--record", again, evening, NULL), "continue it with --live");
 }
 
 int main(void)

@@ -125,7 +125,7 @@ static void test_restart(void **state)
     assert_true(same_frames(root_file, leaf_file, &missing) > 100);
     assert_int_equal(missing, 0);
     char *said = file_text(leaf.err);
-    assert_non_null(strstr(said, "was found again"));
+    assert_non_null(strstr(said, "is reachable again"));
     free(said);
     rig_broker_down(&broker, SIGTERM);
 }

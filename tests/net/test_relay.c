@@ -428,7 +428,7 @@ static void test_outage(void **state)
     tree_run(&tree, 25000);
     assert_true(tap->frames > frames + 60);
     assert_false(connection_status(client)->paused);
-    assert_true(hears_of(client, "found again"));
+    assert_true(hears_of(client, "reachable again"));
     assert_int_equal(connection_user(client), user);
     assert_int_equal(connection_epoch(client), epoch);
     assert_int_equal(differing(root, tap), 0);

@@ -10,9 +10,10 @@ past LINES_MAX without a reason (LONG_FILES), no function beyond PARAMETERS_MAX 
 files define a type of one name (check_types); private headers are used at home alone
 (check_private); server/ and protocol/ state what they rely on (check_density); no identifier of a
 program uses a word that the glossary of ARCHITECTURE.md replaced (check_words); the README of a
-room is short (check_readme).
+room is short (check_readme); what a header of a program declares is used somewhere (check_used).
 usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
 """
+import collections
 import fnmatch
 import re
 import subprocess
@@ -451,6 +452,22 @@ def check_density(texts):
     return found
 
 
+def check_used(texts):
+    """Functions that a program's header declares and nothing names but their definition, as (path,
+    line, text)."""
+    code = {path: without_comments(text) for path, text in texts.items()}
+    named = collections.Counter(word for text in code.values() for word in re.findall(r"\w+", text))
+    found = []
+    for path, text in code.items():
+        if path.endswith(".h") and not path.startswith("tests/"):
+            for match in FUNCTION.finditer(text):
+                here = text[match.end():match.end() + 1] == "{"  # defined in the header
+                if named[match.group(1)] <= 2 - here:
+                    found.append((path, text.count("\n", 0, match.start(1)) + 1,
+                                  f"nothing calls {match.group(1)}: remove it"))
+    return found
+
+
 def check_readme(path, text):
     """A room's README says what belongs there and where to start; `make map` lists its files."""
     if not path.endswith("/README.md") or not path.startswith(ROOMS_WITH_README):
@@ -575,6 +592,11 @@ def self_test():
     found = check_names("shared/a.c", names, there, endings_of(there))
     if len(found) != 1 or "protocol/b.c" not in found[0][1]:
         sys.exit(f"tidy: self test: of {names!r} {found}")
+    texts = {"server/a.h": "int called(int x);\nint uncalled(int x);\n",
+             "server/a.c": "int called(int x)\n{\n}\nint uncalled(int x)\n{\n}\n",
+             "server/b.c": "int b(void)\n{\n    return called(1);\n}\n"}
+    if [f[:2] for f in check_used(texts)] != [("server/a.h", 2)]:
+        sys.exit(f"tidy: self test: uncalled functions: {check_used(texts)}")
     ten = "# room\n\n" + "line\n\n" * README_LINES_MAX
     if check_readme("server/a/README.md", ten) or not check_readme("server/README.md", ten + "x\n") \
             or check_readme("deploy/README.md", ten + "x\n"):
@@ -610,7 +632,7 @@ def main():
             print(f"{path}:{number}: {text}")
             count += 1
     for path, number, text in (check_calls(texts) + check_circles(texts) + check_types(texts) + check_private(texts) +
-                               check_density(texts)):
+                               check_density(texts) + check_used(texts)):
         print(f"{path}:{number}: {text}")
         count += 1
     for name in MANY_PARAMETERS:

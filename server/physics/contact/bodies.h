@@ -1,6 +1,6 @@
 /*
- * bodies.h: what a collider offers beside ColliderOps if its things are rigid bodies: frame and
- * motion, response to impulses anywhere, convex parts for exact contact with triangles, and islands
+ * bodies.h: further operations of colliders whose things are rigid bodies: frame and motion,
+ * response to impulses anywhere, convex parts for exact contact with triangles, and islands
  * for others that rest on them and sleep with them. Other solids can hang on such things, roll on
  * them, and meet them with faces; other colliders are met by points alone.
  * Layer: server/physics/contact.

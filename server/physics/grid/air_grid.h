@@ -117,10 +117,6 @@ SIMD_INLINE f32x8 air_load(const f32 *at) /* of any alignment */
 {
     return (f32x8) * (const f32x8_loose *)(const void *)at;
 }
-SIMD_INLINE void air_store(f32 *at, f32x8 v)
-{
-    *(f32x8_loose *)(void *)at = v;
-}
 /* Whole vectors of a row. */
 SIMD_INLINE void air_clear(f32 *row, i32 x, i32 end)
 {

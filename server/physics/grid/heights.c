@@ -11,7 +11,7 @@ Error heights_check(const u32 size[2], f32 cell_m, const WaterBorder border[HEIG
 {
     for (u32 n = 0; n < 2; n++) {
         if (size[n] < 1 || size[n] > HEIGHTS_SIDE_MAX) {
-            return error_set(error, ERROR_RANGE, "size[%u] is %u: expected 1 to %u cells", n,
+            return error_set(error, ERROR_RANGE, "size[%u] is %u, expected 1 to %u cells", n,
                              size[n], HEIGHTS_SIDE_MAX);
         }
         WaterBorder a = border[2 * n], b = border[2 * n + 1];
@@ -28,7 +28,7 @@ Error heights_check(const u32 size[2], f32 cell_m, const WaterBorder border[HEIG
                          FIELD_ELEMENTS_MAX);
     }
     if (!(cell_m >= HEIGHTS_CELL_MIN_M && cell_m <= HEIGHTS_CELL_MAX_M)) {
-        return error_set(error, ERROR_RANGE, "cell is %g m: expected %g to %g", cell_m,
+        return error_set(error, ERROR_RANGE, "cell is %g m, expected %g to %g", cell_m,
                          HEIGHTS_CELL_MIN_M, HEIGHTS_CELL_MAX_M);
     }
     return ERROR_OK;

@@ -1,5 +1,5 @@
 /*
- * heights.h: what grids of water levels have in common: borders, limits, memory.
+ * heights.h: borders, limits and memory of grids of water levels.
  * Layer: server/physics (includes shared only).
  */
 #ifndef PLENUM_SERVER_PHYSICS_GRID_HEIGHTS_H

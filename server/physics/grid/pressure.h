@@ -59,11 +59,6 @@ u64 air_pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at);
 void air_pressure_clear(Pressure *pressure);
 /* After the grid's spans changed. */
 void air_pressure_spans(Pressure *pressure, const AirGrid *grid);
-/* Where the residual of the solution goes: zero in sleeping bricks and beyond the grid. */
-static inline f32 *air_pressure_source(Pressure *pressure)
-{
-    return pressure->level[0].b;
-}
 /* Solves, from the solution that there is, until the residual's root mean square is at most
  * `tolerance`, in at most `most` iterations. The solution's ghosts are those of air_ghosts with 0
  * outside. */

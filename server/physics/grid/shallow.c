@@ -22,10 +22,10 @@ Error shallow_check(const ShallowDef *def, ErrorText *error)
         return code;
     }
     if (!(def->friction >= 0.0f && def->friction <= 1.0f)) {
-        return error_set(error, ERROR_RANGE, "friction is %g: expected 0 to 1", def->friction);
+        return error_set(error, ERROR_RANGE, "friction is %g, expected 0 to 1", def->friction);
     }
     if (!(def->damping >= 0.0f && def->damping <= 100.0f)) {
-        return error_set(error, ERROR_RANGE, "damping is %g: expected 0 to 100 1/s", def->damping);
+        return error_set(error, ERROR_RANGE, "damping is %g, expected 0 to 100 1/s", def->damping);
     }
     return ERROR_OK;
 }

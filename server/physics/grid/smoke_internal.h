@@ -1,5 +1,5 @@
 /*
- * smoke_internal.h: what the files of the smoke solver share.
+ * smoke_internal.h: internals of the smoke solver.
  *   smoke.c            definition, memory, options, cells
  *   smoke_step.c       the order of a tick, sources, sleep
  *   smoke_side.c       ghosts of velocities: walls, openings
@@ -95,10 +95,6 @@ struct Smoke {
     bool burns; /* there may be fuel */
 };
 
-static inline u32 smoke_dims(const Smoke *smoke)
-{
-    return smoke->grid.dims;
-}
 static inline u32 smoke_fields(const Smoke *smoke)
 {
     return smoke->def.dyed ? SMOKE_FIELDS : SMOKE_DYE; /* which is the last */

@@ -47,11 +47,11 @@ Error wave_check(const WaveDef *def, ErrorText *error)
         return code;
     }
     if (!(def->depth_m > 0.0f && def->depth_m <= HEIGHTS_DEPTH_MAX_M)) {
-        return error_set(error, ERROR_RANGE, "depth is %g m: expected more than 0, to %g",
+        return error_set(error, ERROR_RANGE, "depth is %g m, expected more than 0, to %g",
                          def->depth_m, HEIGHTS_DEPTH_MAX_M);
     }
     if (!(def->damping >= 0.0f && def->damping <= 100.0f)) {
-        return error_set(error, ERROR_RANGE, "damping is %g: expected 0 to 100 1/s", def->damping);
+        return error_set(error, ERROR_RANGE, "damping is %g, expected 0 to 100 1/s", def->damping);
     }
     return ERROR_OK;
 }

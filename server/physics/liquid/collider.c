@@ -1,5 +1,5 @@
-/* collider.c: particles as what later kinds meet: balls (ball.h). They have moved through the
- * whole substep already; others see them where they were at their own time of it. */
+/* collider.c: particles as colliders (balls, ball.h) for kinds that step after them. They have
+ * already moved through the whole substep; the others see them at the time of their own step. */
 #include "server/physics/contact/ball.h"
 #include "server/physics/liquid/liquid_internal.h"
 

@@ -42,11 +42,6 @@ bool liquid_hand_holds(const Liquid *liquid, u32 hand)
     return hand < LIQUID_HANDS_MAX && liquid->hands[hand].live == 1;
 }
 
-Vec3 liquid_hand_place(const Liquid *liquid, u32 hand)
-{
-    return hand < LIQUID_HANDS_MAX ? liquid->hands[hand].place : vec3_zero();
-}
-
 /* What it holds: in full at its centre, nothing at its rim. */
 static void drag_items(Liquid *liquid, const LiquidHand *hand, Vec3 velocity, f32 h)
 {

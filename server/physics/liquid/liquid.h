@@ -139,7 +139,6 @@ bool liquid_hand_grab(Liquid *liquid, u32 hand, Vec3 place, f32 radius);
 void liquid_hand_drag(Liquid *liquid, u32 hand, Vec3 target);
 void liquid_hand_release(Liquid *liquid, u32 hand);
 bool liquid_hand_holds(const Liquid *liquid, u32 hand);
-Vec3 liquid_hand_place(const Liquid *liquid, u32 hand);
 /* Shares an impulse (N s) among the particles within `radius` of a place, by mass; no particle
  * gains more than LIQUID_PUSH_M_S. Returns the impulse given. */
 Vec3 liquid_push(Liquid *liquid, Vec3 place, f32 radius, Vec3 impulse);

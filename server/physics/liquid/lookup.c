@@ -1,4 +1,4 @@
-/* lookup.c: what there is in a store: phases, slots, particles. */
+/* lookup.c: accessors of phases, slots and particles. */
 #include "server/physics/liquid/liquid_internal.h"
 
 #include "shared/base/check.h"

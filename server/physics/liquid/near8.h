@@ -55,16 +55,6 @@ SIMD_INLINE void store_fours(Four *to, f32x8 x, f32x8 y, f32x8 z, f32x8 w)
     }
 }
 
-/* In a fixed order. */
-SIMD_INLINE f64 dot_lanes(f32x8 a, f32x8 b, u32 lanes)
-{
-    f64 sum[2] = {0.0, 0.0};
-    for (u32 l = 0; l < lanes; l++) {
-        sum[l & 1] += (f64)a[l] * (f64)b[l];
-    }
-    return sum[0] + sum[1];
-}
-
 /* Lanes of the slice at `first` that are items. */
 static inline u32 lanes_of(u32 first, u32 end)
 {

@@ -1,4 +1,4 @@
-/* lookup.c: what there is in a store: systems, slots, particles. */
+/* lookup.c: accessors of systems, slots and particles. */
 #include "server/physics/particles/particles_internal.h"
 #include "shared/base/check.h"
 

@@ -1,9 +1,10 @@
 /*
- * collider.h: rigid bodies as what other matter touches (server/physics/contact). Things are slots.
+ * collider.h: rigid bodies as colliders for other matter (server/physics/contact). Things are
+ * slots.
  *
- * Bodies that others may touch take their steps: their own substep has moved them all the way
- * already; here they go back to where it began, and with each step of the others on by their part
- * of the way. Each solver that meets bodies has a RigidCollider of its own.
+ * Bodies that other matter may touch take that matter's steps. Their own substep has already moved
+ * them all the way; here they return to its start and move on by their share with each step. Each
+ * solver that meets bodies has its own RigidCollider.
  * Layer: server/physics/rigid.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_COLLIDER_H

@@ -83,12 +83,12 @@ static int check_sticks(const SoftMesh *mesh, ErrorText *error)
 static int check_mesh(const Soft *soft, const SoftMesh *mesh, ErrorText *error)
 {
     if (mesh->point_count == 0 || mesh->point_count > PARTICLES_MAX - soft->count) {
-        return error_set(error, ERROR_LIMIT, "%u points: a world has 1 to %d in all",
+        return error_set(error, ERROR_LIMIT, "%u points: expected 1 to %d in all bodies",
                          mesh->point_count, PARTICLES_MAX);
     }
     for (u32 i = 0; i < mesh->point_count; i++) {
         if (!(vec3_length(mesh->points[i]) <= 2.0f * WORLD_EXTENT_MAX_M)) {
-            return error_set(error, ERROR_RANGE, "point %u: not a place in the world", i);
+            return error_set(error, ERROR_RANGE, "point %u: outside the world", i);
         }
     }
     if (mesh->grid[0] != 0 && (u64)mesh->grid[0] * mesh->grid[1] != mesh->point_count) {
@@ -110,7 +110,7 @@ static int check_pins(const Collider *holder, const SoftDef *def, ErrorText *err
         }
         if (pin->body.generation != 0 &&
             (holder == NULL || !holder->ops->bodies->alive(holder->of, pin->body))) {
-            return error_set(error, ERROR_RANGE, "pin %u: its body does not live", i);
+            return error_set(error, ERROR_RANGE, "pin %u: its body does not exist", i);
         }
     }
     return ERROR_OK;

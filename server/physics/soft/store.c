@@ -1,4 +1,4 @@
-/* store.c: what the store holds, one number at a time: calls nothing. */
+/* store.c: accessors of the store; calls nothing. */
 #include "server/physics/soft/soft_internal.h"
 
 u32 soft_particles(const Soft *soft)

@@ -1,6 +1,6 @@
 /*
- * surface.h: what others may touch of the soft bodies in a tick: their triangles, segments and
- * tetrahedra with a tree of their bounds, built once for all who touch them (collider.c).
+ * surface.h: collision surfaces of soft bodies in a tick: their triangles, segments and tetrahedra
+ * with a tree of their bounds, built once for all kinds that collide with them (collider.c).
  * Layer: server/physics/soft, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_SOFT_SURFACE_H

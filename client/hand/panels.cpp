@@ -348,7 +348,7 @@ static void draw_time(const Hud *hud, PanelsActions *actions)
         return;
     }
     ImGui::TextDisabled("time");
-    if (ImGui::Button(hud->status.paused ? "go on" : "pause")) {
+    if (ImGui::Button(hud->status.paused ? "resume" : "pause")) {
         control(actions, hud->status.paused ? CONTROL_RESUME : CONTROL_PAUSE, 0.0);
     }
     ImGui::SameLine();

@@ -23,7 +23,7 @@ struct TimelineBar {
     BarControl queue[BAR_CONTROLS_MAX]; /* not sent yet */
     u32 queued;
     bool scrubbing;  /* the cursor is dragged */
-    bool was_moving; /* to go on after it */
+    bool was_moving; /* to continue after it */
     bool looping;    /* a range is dragged */
     f64 from_tick;   /* where the drag began */
     f64 tick;        /* under the dragged cursor */

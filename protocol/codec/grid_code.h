@@ -40,7 +40,7 @@ void grid_codec_destroy(GridCodec *codec); /* NULL is fine */
 void grid_codec_sizes(u32 *rows, u32 *sets);
 /* Begins a chain: from now on adaptation continues from one code to the next, first from the
  * starting tables, and filters begin as the last ones were. Codes of a chain decode in their order
- * only. A code that did not fit breaks it: begin anew. */
+ * only. A code that did not fit breaks it: begin again. */
 void grid_codec_chain(GridCodec *codec);
 /* Training: a chain whose filters change slowly. */
 void grid_codec_train(GridCodec *codec);

@@ -45,7 +45,7 @@ PointCodec *point_codec_create(const PointTables *start);
 void point_codec_destroy(PointCodec *codec); /* NULL is fine */
 /* Begins a chain: from now on adaptation continues from one code to the next, first from the
  * starting tables. Codes of a chain decode in their order only. A code that did not fit breaks it:
- * begin anew. */
+ * begin again. */
 void point_codec_chain(PointCodec *codec);
 /* Training: counts symbols from now on. False: out of memory. */
 bool point_codec_learn(PointCodec *codec);

@@ -41,7 +41,7 @@ void pose_codec_destroy(PoseCodec *codec); /* NULL is fine */
 void pose_codec_sizes(u32 *rows, u32 *sets);
 /* Begins a chain: from now on adaptation continues from one code to the next, first from the
  * starting tables. Codes of a chain decode in their order only. A code that did not fit breaks it:
- * begin anew. Of recordings and training. */
+ * begin again. Of recordings and training. */
 void pose_codec_chain(PoseCodec *codec);
 /* The tables as they are now. */
 const MixTables *pose_codec_tables(PoseCodec *codec);

@@ -42,9 +42,9 @@ typedef struct RecordingHead {
 typedef enum RecordingImageKind {
     RECORDING_IMAGE_START = 1, /* with the first tick: the world did not begin as its scene */
     RECORDING_IMAGE_KEPT = 2,  /* what the inputs before led to, so that others can start here */
-    RECORDING_IMAGE_BACK = 3,  /* the world was taken back and goes on from this */
+    RECORDING_IMAGE_BACK = 3,  /* the world was rewound and continues from this */
     RECORDING_IMAGE_LOAD =
-        4, /* it was replaced by one that had been saved, and goes on from this */
+        4, /* it was replaced by one that had been saved, and continues from this */
     RECORDING_IMAGE_KIND_COUNT
 } RecordingImageKind;
 
@@ -52,7 +52,7 @@ typedef enum RecordingImageKind {
 typedef struct RecordingImage {
     u64 tick;
     u32 kind;      /* RecordingImageKind */
-    u64 back_tick; /* BACK: the earlier recorded tick that the world was taken back to */
+    u64 back_tick; /* BACK: the earlier recorded tick that the world was rewound to */
     u64 bytes;     /* of world_save */
     u64 offset;    /* in the file; a writer's is ignored */
 } RecordingImage;
@@ -171,7 +171,7 @@ const RecordingImage *recording_reader_image_here(const RecordingReader *reader)
  * text. */
 int recording_reader_image(RecordingReader *reader, const RecordingImage *image, u64 most,
                            u8 **bytes, ErrorText *error);
-/* Tick of the first key frame after `tick`; 0: none. Reading can go on there after damage. */
+/* Tick of the first key frame after `tick`; 0: none. Reading can continue there after damage. */
 u64 recording_reader_key_after(const RecordingReader *reader, u64 tick);
 /* Tick of the last key frame at or before `tick`, or of the first one. */
 u64 recording_reader_key_at(const RecordingReader *reader, u64 tick);
@@ -219,11 +219,11 @@ typedef struct RecordingCheck {
     u64 notes, gaps;
     u64 gap_ticks;        /* that the recorder lost */
     u64 images;           /* of the world, whole ones */
-    u64 backs;            /* of them: where the world was taken back */
+    u64 backs;            /* of them: where the world was rewound */
     u64 loads;            /* and where it was loaded */
     u64 key_interval_max; /* ticks between key frames, at most */
 } RecordingCheck;
-/* Reads and decodes every block of the file, goes on behind damage, and compares the index with
+/* Reads and decodes every block of the file, continues behind damage, and compares the index with
  * what it found. `damage` is called for each damaged range. 0, or a negative Error where the file
  * cannot be read at all. The reader's position is lost: destroy it. */
 int recording_reader_check(RecordingReader *reader,

@@ -88,7 +88,7 @@ typedef struct RecordingFileImage {
     u32 kind;
     u32 part;      /* from 0 */
     u64 bytes;     /* of the whole image */
-    u64 back_tick; /* 0 unless the world was taken back */
+    u64 back_tick; /* 0 unless the world was rewound */
 } RecordingFileImage;
 
 typedef struct RecordingFileSystems {

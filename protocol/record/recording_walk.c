@@ -1,5 +1,5 @@
 /* recording_walk.c: reads a recording block by block: its notes and events without its frames, or
- * everything, going on behind what is damaged. */
+ * everything, continuing behind what is damaged. */
 #include "protocol/record/recording_internal.h"
 
 #include <stdlib.h>

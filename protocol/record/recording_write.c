@@ -31,7 +31,7 @@ struct RecordingWriter {
     RecordingTrail trail;
     u64 key_ticks; /* ticks between key frames */
     u64 key_due;
-    bool jumped; /* the world was taken back or loaded: deltas across that say little */
+    bool jumped; /* the world was rewound or loaded: deltas across that say little */
     RecordingFileIndex index;
     RecordingMarks keys, entity_events;
     RecordingSystems systems; /* of the last ticks, not in a block yet */

@@ -1,7 +1,7 @@
 /*
- * world_file.h: .plworld files: a world at a tick, to go on from: its scene, the image of its state
- * and what else its keeper wants to find again. One zstd frame behind a head with checksums; a file
- * is replaced as a whole, so that a crash leaves the old one or the new one.
+ * world_file.h: .plworld files: a world at a tick, to continue from: its scene, the image of its
+ * state and what else its keeper wants to find again. One zstd frame behind a head with checksums;
+ * a file is replaced as a whole, so that a crash leaves the old one or the new one.
  * Layer: protocol/record.
  */
 #ifndef PLENUM_PROTOCOL_RECORD_WORLD_FILE_H

@@ -561,7 +561,7 @@ static bool enet_poll(Link *base, u64 now_ms, LinkEvent *event)
             return true;
         }
     }
-    /* A cookie or the tunnel's answer may have just arrived: go on without waiting for the next
+    /* A cookie or the tunnel's answer may have just arrived: continue without waiting for the next
      * poll. */
     return !link->server && link->outgoing == NULL && link->dialer.probe.cookie != 0 &&
            !client_advance(link, event);

@@ -60,7 +60,7 @@ typedef enum ControlKind {
     CONTROL_RESET = 6, /* rebuild from the scene */
     CONTROL_LOOP_FIRST = 7, /* value: world time s at which a loop begins (recordings) */
     CONTROL_LOOP_LAST = 8,  /* and at which it ends; not after its begin: no loop */
-    CONTROL_BACK = 9,       /* value: world time s by which a live world is taken back */
+    CONTROL_BACK = 9,       /* value: world time s by which a live world is rewound */
     CONTROL_UNDO = 10,      /* take back the user's last spawn, removal or parameter */
     CONTROL_LEAVE = 11,     /* leave the common time of a recording; where OWN_TIME_OFFERED */
     CONTROL_RETURN = 12,    /* return to it */
@@ -248,7 +248,7 @@ typedef struct MessageStatus {
     f32 tick_ms;               /* cost of a tick in ms, moving average */
     PlaySegment play;          /* of a recording */
     u64 loop_first, loop_last; /* ticks of a recording that are repeated; 0, 0: none */
-    f32 back_s;                /* how far a live world can be taken back, world time; 0: not */
+    f32 back_s;                /* how far a live world can be rewound, world time; 0: not */
     OwnTime own_time;
     u64 common_tick;  /* while away: the recorded tick of the common time now, */
     f32 common_speed; /* and its speed; 0: paused */

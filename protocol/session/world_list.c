@@ -128,7 +128,7 @@ static bool address_get(const json_t *world, WorldNotice *out)
     return true;
 }
 
-/* NULL: it was read; else what is wrong. */
+/* NULL: it was read; else the reason. */
 static const char *world_take(const json_t *world, WorldNotice *out)
 {
     char key[IDENTITY_TEXT_BYTES];

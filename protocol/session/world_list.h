@@ -1,6 +1,6 @@
 /*
  * world_list.h: worlds as JSON: one that its server announces to a lobby, and the list that a lobby
- * gives to clients. What is read comes from strangers: every number and text is checked, unknown
+ * gives to clients. What is read is untrusted: every number and text is checked, unknown
  * members are skipped.
  *
  *   {"address":"192.0.2.1:7340","key":"64 hexadecimal digits","name":"...","scene":"...",

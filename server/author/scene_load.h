@@ -11,7 +11,7 @@
 PL_BEGIN_C
 
 /* Reads and checks a JSON scene file and the mesh files that it references, which become part of
- * its bytes. They must lie in the scene's folder or below it: a scene from a stranger reads nothing
+ * its bytes. They must lie in the scene's folder or below it: an untrusted scene reads nothing
  * else. NULL on error with "path:line: field: what; what is right". */
 Scene *scene_load(const char *path, ErrorText *error);
 /* The same; it may name any file. */

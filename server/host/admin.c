@@ -492,7 +492,7 @@ static const struct {
     {"say", ROLE_OPERATOR, true, run_say, "TEXT: to all"},
     {"back", ROLE_OPERATOR, true, run_back, "SECONDS: take the world back, to try again"},
     {"save", ROLE_OPERATOR, true, run_save, "NAME: keep the world as it is now"},
-    {"load", ROLE_OPERATOR, true, run_load, "NAME: go on from a saved world, all together"},
+    {"load", ROLE_OPERATOR, true, run_load, "NAME: continue from a saved world, all together"},
     {"unsave", ROLE_OPERATOR, true, run_unsave, "NAME: remove a saved world"},
     {"saves", ROLE_OPERATOR, false, run_saves, "saved worlds"},
     {"bans", ROLE_OPERATOR, false, run_bans, "bans, mutes, freezes"},

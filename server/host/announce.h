@@ -2,7 +2,7 @@
  * announce.h: announces a host's world to a lobby (server/lobby) by HTTP: at the start, every
  * ANNOUNCE_MS, when users come and go, and a last time to take it off the list. Each announcement
  * is signed by the server's key and shows a token of the lobby's operator (announcement.h). Nothing
- * waits for an answer: without a lobby the world goes on.
+ * waits for an answer: without a lobby the world continues.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_ANNOUNCE_H

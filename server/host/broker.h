@@ -5,7 +5,7 @@
  * A world has the stream PLENUM_WORLD with the subjects plenum.WORLD.start (messages that begin
  * with a HEAD block, from which a follower can begin) and plenum.WORLD.tick. A message is a few
  * ticks of the recording, whole blocks; one larger than the broker takes goes in parts. Its headers
- * say where it belongs. What comes from a broker is data of strangers: headers that are not as
+ * say where it belongs. What comes from a broker is untrusted data: headers that are not as
  * described here, and more bytes than allowed, are counted and skipped; the blocks are for the
  * reader of recordings to judge.
  * Beside it go two plain subjects, plenum-live.WORLD and plenum-said.WORLD, whose payloads nobody

@@ -18,7 +18,7 @@ typedef struct FollowHandler {
     /* The frames from now on are of this world, which is the handler's. */
     void (*world)(void *context, WorldCopy *world, const RecordingHead *head);
     /* The next frame, which is the handler's, and its inputs, borrowed. Users are as where it was
-     * published. If `anew`, it does not go on from the last one: it begins with EVENT_RESET. */
+     * published. If `anew`, it does not continue from the last one: it begins with EVENT_RESET. */
     void (*frame)(void *context, Frame *frame, bool anew, const Input *inputs, u32 count);
 } FollowHandler;
 

@@ -10,7 +10,7 @@
 #include "protocol/session/inquiry.h"
 
 enum {
-    NOTICE_MS = 500 /* so often it is made anew at most */
+    NOTICE_MS = 500 /* so often it is made again at most */
 };
 
 struct Host;

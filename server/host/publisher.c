@@ -338,7 +338,7 @@ static void live_run(Publisher *p)
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* Waits for ticks; meanwhile what goes beside them goes on. Mutex held. */
+/* Waits for ticks; meanwhile what goes beside them continues. Mutex held. */
 static void ticks_wait(Publisher *p)
 {
     while (p->queue.count == 0 && !p->quit) {

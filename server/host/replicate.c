@@ -32,7 +32,7 @@ static void grabs_clear(Host *host)
     }
 }
 
-/* The server above a relay may go on with another world. */
+/* The server above a relay may continue with another world. */
 static void scene_follow(Host *host, Stream *stream, const MessageWorld *world)
 {
     ErrorText error = {0};

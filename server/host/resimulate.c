@@ -20,8 +20,8 @@ struct Resimulation {
     RecordingImage from;         /* that the next tick begins with; kind 0: none */
     u64 image_bytes_max;
     u64 ticks;
-    u64 shift; /* the recording's tick less the world's own, modulo 2^64: a world that is taken back
-                  has an earlier tick, a recording goes on */
+    u64 shift; /* the recording's tick less the world's own, modulo 2^64: a world that is rewound
+                  has an earlier tick, a recording continues */
 };
 
 static bool open_all(Resimulation *r, const MatterList *kinds, u32 threads, ErrorText *error)

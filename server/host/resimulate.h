@@ -27,7 +27,7 @@ void resimulation_destroy(Resimulation *resimulation); /* NULL is fine */
  * is one. 0 or a negative Error with a text. */
 int resimulation_seek(Resimulation *resimulation, u64 tick, ErrorText *error);
 /* Simulates the next recorded tick, the first of which is the scene as built, or the image that the
- * recording begins with. Where the world was taken back it goes on from the image there. 0;
+ * recording begins with. Where the world was rewound it continues from the image there. 0;
  * ERROR_NOT_FOUND at the end; other negative: damaged, incomplete or out of memory, with a text. */
 int resimulation_next(Resimulation *resimulation, ResimulatedTick *tick, ErrorText *error);
 /* Both frames of that tick; borrowed until the next call. */

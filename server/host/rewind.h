@@ -48,7 +48,7 @@ void rewind_take_spare(Rewind *rewind, RewindImage *image);
 const RewindImage *rewind_at(const Rewind *rewind, u64 world_tick);
 /* Drops the images later than a world tick, after the world was rewound to it. */
 void rewind_cut(Rewind *rewind, u64 world_tick);
-/* Drops all images: the world goes on as another one. */
+/* Drops all images: the world continues as another one. */
 void rewind_clear(Rewind *rewind);
 /* World tick of the oldest image, or `none`. */
 u64 rewind_oldest(const Rewind *rewind, u64 none);

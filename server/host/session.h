@@ -373,7 +373,7 @@ int undo_run(Host *host, Session *session);
 
 /* Gives the source what is to be found again with its checkpoints, once a second. */
 void keep_run(Host *host);
-/* Before the source starts: takes over what was kept with the checkpoint that it goes on from. */
+/* Before the source starts: takes over what was kept with the checkpoint that it continues from. */
 void keep_restore(Host *host);
 
 /* ---- moderate.c ---- */

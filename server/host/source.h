@@ -112,7 +112,7 @@ typedef struct SourceOps {
     /* Keeps a copy of what the host wants to find again with the next checkpoints. NULL: not
      * supported. */
     void (*keep)(Source *source, const u8 *note, u32 bytes);
-    /* What was kept with the checkpoint that the source goes on from: borrowed, until it is
+    /* What was kept with the checkpoint that the source continues from: borrowed, until it is
      * started; 0 bytes: none. NULL: not supported. */
     const u8 *(*kept)(Source *source, u32 *bytes);
     /* What is on a recording; borrowed until the next call. `version` increases when it becomes
@@ -121,9 +121,9 @@ typedef struct SourceOps {
     /* Keeps a note in the recording, at the newest tick if its tick is 0. 0 or a negative Error,
      * with a text. NULL: not supported. */
     int (*note)(Source *source, const struct RecordingNote *note, ErrorText *error);
-    /* Begins to save the world to a file (world_file.h), which is replaced as a whole, or to go on
-     * from a saved one, as from EVENT_RESET_LOAD. One at a time. 0, or a negative Error with a text
-     * if nothing begins: ERROR_STATE. NULL: not supported. */
+    /* Begins to save the world to a file (world_file.h), which is replaced as a whole, or to
+     * continue from a saved one, as from EVENT_RESET_LOAD. One at a time. 0, or a negative Error
+     * with a text if nothing begins: ERROR_STATE. NULL: not supported. */
     int (*save)(Source *source, SaveKind kind, const char *path, ErrorText *error);
     /* True once for each that began, when it has ended. */
     bool (*saved)(Source *source, SourceSaved *out);
@@ -167,13 +167,13 @@ typedef struct SourceWorldOptions {
     f64 speed;
     bool allow_outside;            /* the scene may name files outside its folder */
     const char *record_path;       /* NULL: none */
-    u32 back_s;                    /* seconds that it can be taken back; 0: not */
+    u32 back_s;                    /* seconds that it can be rewound; 0: not */
     u64 back_bytes_max;            /* of memory for that */
     u32 image_s;                   /* seconds of world time between images in it; 0: 300 */
     bool record_force;             /* replace an existing file instead of numbering the name */
     const char *checkpoint_folder; /* NULL: none */
     u32 checkpoint_s;              /* real seconds between checkpoints; 0: 60 */
-    bool resume;                   /* go on from the checkpoint there, if there is one */
+    bool resume;                   /* continue from the checkpoint there, if there is one */
     const char
         *at;   /* of a recording: where to begin, as for branch_tick (branch.h); NULL: its start,
                        of a branch its end */

@@ -1,8 +1,8 @@
 /*
  * source_broker.c: see source_broker.h. A thread takes messages from the broker and makes frames of
- * them (follow.h); it meets the host at one mutex. At the live end frames go on as they come; those
- * from a point in the past are paced by the clock. A broker that is lost is looked for again, and
- * followed from where it was left.
+ * them (follow.h); it meets the host at one mutex. At the live end frames continue as they come;
+ * those from a point in the past are paced by the clock. A broker that is lost is looked for again,
+ * and followed from where it was left.
  */
 #include "server/host/source_broker.h"
 
@@ -313,14 +313,14 @@ static int place(BrokerSource *s, ErrorText *error)
     return result;
 }
 
-/* Where to go on: behind the last message, or at the first place to start. */
+/* Where to continue: behind the last message, or at the first place to start. */
 static int subscribe(BrokerSource *s, ErrorText *error)
 {
     u64 sequence = 0, last = 0;
     int result = s->joined ? broker_last(s->broker, &last, error) : place(s, error);
     if (result == ERROR_OK && s->joined && last >= s->sequence) {
         sequence = s->sequence + 1;
-    } else if (result == ERROR_OK) { /* the first time, or the stream was made anew */
+    } else if (result == ERROR_OK) { /* the first time, or the stream was made again */
         result = broker_find(s->broker, s->from, s->value, &sequence, error);
     }
     return result == ERROR_OK ? broker_subscribe(s->broker, sequence, error) : result;

@@ -285,7 +285,7 @@ static void sim_debug_view(WorldSource *s)
 
 /* ---- taking the world back ---- */
 
-/* Gives the recorder the world that it was taken back to (kind BACK, to a tick of the stream) or
+/* Gives the recorder the world that it was rewound to (kind BACK, to a tick of the stream) or
  * that was loaded, with its next tick. */
 static void sim_record_jump(WorldSource *s, u32 kind, u64 back_tick)
 {
@@ -304,7 +304,7 @@ static void sim_record_jump(WorldSource *s, u32 kind, u64 back_tick)
     recorder_image(s->recorder, &about, image);
 }
 
-/* The world was made another one: its stream goes on with tick `next`. 0 or a negative Error. */
+/* The world was made another one: its stream continues with tick `next`. 0 or a negative Error. */
 static int sim_go_on(WorldSource *s, u64 next, u32 kind, u64 back_tick)
 {
     world_empty_hands(s->world);

@@ -39,8 +39,8 @@ typedef struct WorldSource {
     Recorder *recorder;   /* changed under the mutex; NULL none */
     Publisher *publisher; /* likewise */
     Checkpointer *checkpointer;
-    u64 shift; /* the stream's tick less the world's own, modulo 2^64: a world that is taken back
-                  has an earlier tick, a stream goes on */
+    u64 shift; /* the stream's tick less the world's own, modulo 2^64: a world that is rewound
+                  has an earlier tick, a stream continues */
     Rewind rewind;
     bool warned_unkept;       /* the newest image did not fit */
     u64 image_tick;           /* of the last image in the recording */
@@ -101,7 +101,7 @@ typedef struct WorldSource {
     EntityList entities; /* as of the frame taken last */
     MessageWorld described;
     ScalarInfo *scalars;    /* parameters, then probes */
-    WorldFile from;         /* the saved world that this one goes on from */
+    WorldFile from;         /* the saved world that this one continues from */
     RecordingParent parent; /* the recording that it branches off */
 } WorldSource;
 

@@ -81,7 +81,7 @@ static bool ends_with(const char *path, const char *end)
     return length >= tail && strcmp(path + length - tail, end) == 0;
 }
 
-/* The scene, and the saved world to go on from, if any. */
+/* The scene, and the saved world to continue from, if any. */
 static int open_scene(WorldSource *s, const char *path, ErrorText *error)
 {
     u64 most = s->options.memory_max_bytes;
@@ -116,7 +116,7 @@ static int open_scene(WorldSource *s, const char *path, ErrorText *error)
     return result;
 }
 
-/* Goes on from the saved world or the recording, if there is one. */
+/* Continues from the saved world or the recording, if there is one. */
 static int resume_saved(WorldSource *s, const char *path, ErrorText *error)
 {
     if (s->from.image == NULL) {

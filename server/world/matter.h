@@ -188,7 +188,7 @@ struct MatterOps {
     bool (*owns)(const Matter *matter, const Entity *entity, u32 nth);
     /* And whether each of its things has one of those `count` entities. */
     bool (*owns_all)(const Matter *matter, u32 count);
-    /* NULL if its stores are consistent between ticks, else what is wrong: asked after each tick of
+    /* NULL if its stores are consistent between ticks, else the reason: asked after each tick of
      * debug and sanitizer builds. NULL: its solver checks itself. */
     const char *(*validate)(const Matter *matter);
 };

@@ -206,7 +206,7 @@ static void finish(Matter *matter)
     m->ticks++;
 }
 
-/* m: what is drawn at a cell. Dry land hides the surface, which goes on below it: level from the
+/* m: what is drawn at a cell. Dry land hides the surface, which continues below it: level from the
  * water beside it, or below its own. */
 static f32 shown_level(const Pool *pool, const SceneWater *water, u32 i, u32 k)
 {

@@ -78,7 +78,7 @@ int world_save_into(const World *world, u8 **image, size_t *capacity, size_t *by
 int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error);
 
 /* Between ticks: lets go of whatever users hold, and forgets the events of the tick: for a world
- * that goes on with other users. */
+ * that continues with other users. */
 void world_empty_hands(World *world);
 
 /* Between ticks: tells all entities anew as the next frame's events, after an EVENT_RESET with the

@@ -82,7 +82,7 @@ static void collision_keeps_momentum(void **unused)
         soft_kit_momentum(&b, after);
         f32 left = rigid_velocity(b.rigid, id.slot).z;
         f64 change = soft_kit_drift(before, after, 3.0);
-        printf("friction %.1f: box at 3 m/s goes on with %.3f, momentum changed by %.1e\n",
+        printf("friction %.1f: box at 3 m/s continues with %.3f, momentum changed by %.1e\n",
                (double)frictions[k], (double)left, change);
         /* 1 kg against 0.2 kg: at most the common speed without bounce, less if it leaves. */
         assert_true(left < 2.95f && left > 1.0f);

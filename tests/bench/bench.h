@@ -17,7 +17,7 @@ enum {
 
 typedef struct Bench {
     u32 threads;      /* --threads */
-    f64 seconds;      /* a row goes on until it has taken that long (and at least its runs) */
+    f64 seconds;      /* a row continues until it has taken that long (and at least its runs) */
     u32 runs;         /* of a row, at least */
     f64 fma_gflops;   /* of one thread in this run, for per_fma */
     Jobs *jobs;       /* of --threads */

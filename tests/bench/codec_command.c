@@ -170,7 +170,7 @@ int bench_codec_command(int argc, char **argv)
         {"loss", 0, OPTION_U32, &loss, 0, 90, "PERCENT",
          "frames that never arrive: the base is the newest that did"},
         {"inherit", 0, OPTION_FLAG, &inherit, 0, 0, NULL,
-         "let what was learned from a frame go on in the next"},
+         "let what was learned from a frame continue in the next"},
         {"train", 0, OPTION_STRING, &train_path, 0, 0, "OUT",
          "train the tables on worlds of our own and write them"},
     };

@@ -146,7 +146,7 @@ static i32 value_of(const GridTrace *trace, u32 frame, size_t i)
     return trace->field.kind == FIELD_GRID3 ? elements[i] : ((const u16 *)elements)[i];
 }
 
-/* zstd gets the difference to the last state, that to going on evenly, and each less the cell
+/* zstd gets the difference to the last state, that to continuing evenly, and each less the cell
  * before it. */
 static void measure_zstd(const GridTrace *trace, u32 frame, u32 delay, CodecZstd *zstd)
 {

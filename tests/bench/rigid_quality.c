@@ -52,7 +52,7 @@ static f64 column_overlap(const Engine *engine, void *world, const Setup *setup)
     return deepest;
 }
 
-/* Goes on from the 10 s that are over, and says what stands after a minute. */
+/* Continues from the 10 s that are over, and says what stands after a minute. */
 static void measure_minute(const Engine *engine, void *world, const Setup *setup, const char *name)
 {
     char row[64];

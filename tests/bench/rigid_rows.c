@@ -42,7 +42,7 @@ static void run_scene(Bench *bench, const Setup *setup, Jobs *jobs)
     }
     f64 median = stats_quantile(took_ms, STEPS, 0.5);
     run_took(bench, median);
-    if (bench->row_runs <= bench->runs) { /* a quick row goes on for longer: not a line each */
+    if (bench->row_runs <= bench->runs) { /* a quick row continues for longer: not a line each */
         RigidStats stats;
         rigid_stats(rigid, &stats);
         fprintf(stderr, "rigid/%s, threads %u, run %u: %.3f ms, slowest %.2f, %u touching\n",

@@ -1,7 +1,7 @@
-/* test_branch.c: a recording taken over at a tick goes on with the same bits as a world that never
- * stopped: for scenes with every kind of matter, with users at work, from the scene, from an image
- * in the middle, with any number of threads. What is recorded otherwise than it is simulated is no
- * way to a tick; which system differs first is known. */
+/* test_branch.c: a recording taken over at a tick continues with the same bits as a world that
+ * never stopped: for scenes with every kind of matter, with users at work, from the scene, from an
+ * image in the middle, with any number of threads. What is recorded otherwise than it is simulated
+ * is no way to a tick; which system differs first is known. */
 #include "server/author/scene_load.h"
 #include "server/host/branch.h"
 #include "server/host/resimulate.h"
@@ -94,7 +94,7 @@ static void record(Stage *stage, bool image)
     world_destroy(world);
 }
 
-/* The hashes of ON ticks after `at`, of which the users' inputs go on. */
+/* The hashes of ON ticks after `at`, of which the users' inputs continue. */
 static void go_on(const Stage *stage, World *world, u32 at, u64 hashes[ON])
 {
     for (u32 i = 0; i < ON; i++) {

@@ -1,7 +1,7 @@
 /*
  * test_branch.c: a recording is taken over at a tick as a live world, with the same bits as if it
  * had never stopped; the branch records on, names its parent, and verifies; wrong times are
- * refused. A running world is taken back, for all, by operators only, and the recording tells.
+ * refused. A running world is rewound, for all, by operators only, and the recording tells.
  */
 #include "protocol/record/recording.h"
 #include "tests/support/process.h"
@@ -110,7 +110,7 @@ static void take_back(const char *record, const char *role, char **report)
     *report = file_text(server.err);
 }
 
-/* The recorded ticks' hashes; where the world was taken back, to which tick, and how many ticks are
+/* The recorded ticks' hashes; where the world was rewound, to which tick, and how many ticks are
  * recorded. */
 typedef struct Session {
     u64 hashes[1000];
@@ -137,7 +137,7 @@ static void read_session(const char *record, Session *session)
     recording_reader_destroy(reader);
 }
 
-/* Both branches are in the recording: from the tick that the world was taken back to on it does
+/* Both branches are in the recording: from the tick that the world was rewound to on it does
  * again what it did, bit for bit, since nobody does anything else; and all of it verifies. */
 static void test_taken_back_together(void **state)
 {

@@ -131,7 +131,7 @@ static void test_restart(void **state)
 }
 
 /* A broker that is stopped takes nothing and closes nothing: the world ticks on, and says so. What
- * the queue could not hold is named, and the stream goes on with a key. */
+ * the queue could not hold is named, and the stream continues with a key. */
 static void test_stopped(void **state)
 {
     PL_UNUSED(state);
@@ -208,7 +208,7 @@ static void test_flood(void **state)
     broker_destroy(forger);
     broker_library_close();
     rig_metric_wait(leaf_port, "plenum_broker_damaged_total", FOREIGN + FORGED / 6);
-    /* It goes on with the next message to start at. */
+    /* It continues with the next message to start at. */
     f64 tick = rig_metric(leaf_port, "plenum_world_tick");
     rig_metric_wait(leaf_port, "plenum_world_tick", tick + 30.0);
     close(fd);

@@ -129,7 +129,7 @@ static void passes(const char *url, const char *creds, const char *ca, const cha
     assert_int_equal(process_stop(&root), 0);
 }
 
-/* Nothing is published so; the world goes on and says why. */
+/* Nothing is published so; the world continues and says why. */
 static void fails(const char *url, const char *creds, const char *ca, const char *secret,
                   const char *why)
 {

@@ -1,6 +1,6 @@
 /*
- * test_checkpoint.c: a world that is kept on disk goes on bit for bit in another process, after an
- * orderly end, after a kill at any moment, and from the checkpoint before where the newest is
+ * test_checkpoint.c: a world that is kept on disk continues bit for bit in another process, after
+ * an orderly end, after a kill at any moment, and from the checkpoint before where the newest is
  * damaged; what cannot be used is refused by name.
  */
 #include "shared/base/base.h"

@@ -130,7 +130,7 @@ static void test_lobby(void **state)
     /* Who ends leaves the list at once. */
     assert_int_equal(process_stop(&garden), 0);
     assert_true(page_says(port, "/metrics", "plenum_lobby_worlds 1"));
-    /* A lobby that starts anew has all worlds again; a world lives without one. */
+    /* A lobby that starts again has all worlds again; a world lives without one. */
     assert_int_equal(process_stop(&lobby), 0);
     assert_int_equal(process_stop(&hall), 0);
 }

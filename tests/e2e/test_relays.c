@@ -1,6 +1,6 @@
 /*
  * test_relays.c: the programs themselves: a server, a relay, a relay of that, and a client below.
- * The server is killed and started anew at its address; the client stays and sees it go on.
+ * The server is killed and restarted at its address; the client stays and sees it continue.
  */
 #include "tests/support/process.h"
 

@@ -123,7 +123,7 @@ static void test_socket(void **state)
     close(fd);
 }
 
-/* The unit's life: SIGTERM leaves a checkpoint, the next start goes on from it. */
+/* The unit's life: SIGTERM leaves a checkpoint, the next start continues from it. */
 static void test_resume(void **state)
 {
     PL_UNUSED(state);
@@ -194,7 +194,7 @@ static void instance_has(const char *name, const char *file)
 }
 
 /* Two worlds under the unit template at once: each with its own port, key, console, audit log and
- * checkpoint. One is killed: the other goes on, and the first comes back as what it was. */
+ * checkpoint. One is killed: the other continues, and the first comes back as what it was. */
 static void test_two_instances(void **state)
 {
     PL_UNUSED(state);

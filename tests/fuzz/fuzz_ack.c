@@ -1,6 +1,6 @@
 /*
  * fuzz_ack.c: a client that lies about what it received: acknowledgements of packets that it never
- * got, or that were never sent, for views that change. The sender goes on, within its budget, and
+ * got, or that were never sent, for views that change. The sender continues, within its budget, and
  * what it sends is read by a receiver of its own kind without error: nothing malformed leaves. An
  * honest client beside it, of the same cache, has no desync.
  */

@@ -1,7 +1,7 @@
 /*
  * fuzz_hands.c: the inputs of a stranger's recording, which are re-simulated without what a host
- * checks of clients beside input_check: any user, any entity, in any order. The world goes on. The
- * input is a list of inputs and ticks.
+ * checks of clients beside input_check: any user, any entity, in any order. The world continues.
+ * The input is a list of inputs and ticks.
  */
 #include "shared/base/check.h"
 #include "tests/fuzz/target.h"

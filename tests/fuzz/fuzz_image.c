@@ -1,5 +1,5 @@
 /* fuzz_image.c: a forged image of a world is refused and changes nothing, or gives a world that
- * goes on: it ticks, has a frame, and what is saved of it can be loaded. An input is a list of
+ * continues: it ticks, has a frame, and what is saved of it can be loaded. An input is a list of
  * edits of an image of tests/fuzz/image_scene.json; its checksum is made right, so that the fuzzer
  * gets behind it. */
 #include "shared/base/check.h"

@@ -1,4 +1,4 @@
-/* fuzz_script.c: --do files of strangers. */
+/* fuzz_script.c: untrusted --do files. */
 #include "client/hand/script.h"
 #include "tests/fuzz/target.h"
 

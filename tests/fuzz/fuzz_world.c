@@ -1,6 +1,6 @@
 /*
  * fuzz_world.c: scenes of strangers whose every number may be wrong: refused with a text, or a
- * world that goes on for a second and can be saved and loaded. An input is a list of edits of the
+ * world that continues for a second and can be saved and loaded. An input is a list of edits of the
  * numbers of one of some scenes, in the order of its text.
  */
 #include "server/author/scene_load.h"

@@ -540,7 +540,7 @@ static void test_saves(void **state)
     assert_true(receives_text(&other, 1, "user1 loaded the world \"before\"", 5.0));
     assert_true(things(&other, 1, 4)); /* without joining again */
     assert_int_equal(connection_state(other), CONNECTION_LIVE);
-    spawn(users[0], 1); /* the world goes on */
+    spawn(users[0], 1); /* the world continues */
     assert_true(things(users, 2, 5));
     rig_poll(users, 2, 0.5);
     assert_non_null(strstr(console(&options, "saves"), "\"before\" "));

@@ -231,7 +231,7 @@ static void test_narrow(void **state)
 }
 
 /* First snapshots are built on a thread of their own, and this does not wait for it: clients come
- * and go, and the world begins anew, while it has their senders. Who stays has the whole picture.
+ * and go, and the world begins again, while it has their senders. Who stays has the whole picture.
  */
 static void test_storm(void **state)
 {

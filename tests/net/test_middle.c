@@ -283,7 +283,7 @@ static void test_new_port_of_a_nat(void **state)
         close(former);
         u64 begun_ns = clock_now_ns();
         assert_true(go_on(&middle, client, 3));
-        print_message("new port: goes on after %.0f ms\n", (f64)(clock_now_ns() - begun_ns) * 1e-6);
+        print_message("new port: after %.0f ms\n", (f64)(clock_now_ns() - begun_ns) * 1e-6);
     }
     assert_int_equal(connection_worlds(client), 1);
     connection_destroy(client);

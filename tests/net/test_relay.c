@@ -399,7 +399,8 @@ static bool hears_of(Connection *client, const char *text)
     return heard;
 }
 
-/* Nothing arrives for five seconds: the world stands still, then goes on as if nothing had been. */
+/* Nothing arrives for five seconds: the world stands still, then continues as if nothing had
+ * been. */
 static void test_outage(void **state)
 {
     PL_UNUSED(state);
@@ -421,7 +422,7 @@ static void test_outage(void **state)
     tree_run(&tree, 5000);
     assert_int_equal(connection_state(client), CONNECTION_LIVE);
     assert_true(connection_status(client)->paused);
-    assert_true(hears_of(client, "stands still"));
+    assert_true(hears_of(client, "is frozen"));
     u32 frames = tap->frames;
     node->up = node->down = line;
     /* The attempt in progress ends after 20 s. */
@@ -575,7 +576,7 @@ static Link *lying_dial(void *context, ErrorText *error)
     return &link->base;
 }
 
-/* The relay goes on, and its viewers get states that they can decode, whatever it is sent. */
+/* The relay continues, and its viewers get states that they can decode, whatever it is sent. */
 static void test_hostile_parent(void **state)
 {
     PL_UNUSED(state);

@@ -338,7 +338,7 @@ static f64 longest_wait(Connection *client, f64 seconds)
 }
 
 /* A NAT gives the client another port, five times, on a line of 60 ms that loses 2 %: the same
- * connection goes on, within a second unless the machine itself stood still. */
+ * connection continues, within a second unless the machine itself stood still. */
 static void test_another_port(void **state)
 {
     PL_UNUSED(state);

@@ -91,7 +91,7 @@ static f64 miss(f64 value, f64 wanted)
     return fabs(value / wanted - 1.0);
 }
 
-/* ---- what must go on ---- */
+/* ---- what must continue ---- */
 
 /* A body falls in weak gravity, past a wall without touching it. */
 static f64 falls(TruthCase *c)

@@ -52,7 +52,7 @@ void world_stage_go_on(World *world, u32 ticks)
     /* What the server itself has made of it is no forgery any more. */
     ErrorText error;
     if (world_load(world, again, bytes, &error) != 0) {
-        fprintf(stderr, "an image of the world that went on: %s\n", error.text);
+        fprintf(stderr, "an image of the world that continued: %s\n", error.text);
         abort();
     }
     free(again);

@@ -222,7 +222,7 @@ static f64 energy_of(World *world, const Scene *scene)
     return probe(world, "energy") + elastic - work;
 }
 
-/* What was saved goes on in another world, bit for bit. */
+/* What was saved continues in another world, bit for bit. */
 static void goes_on(const char *path, const Scene *scene, World *world)
 {
     ErrorText error = {.text = ""};
@@ -240,7 +240,7 @@ static void goes_on(const char *path, const Scene *scene, World *world)
         world_tick(other, NULL, 0);
     }
     if (world_hash(world) != world_hash(other)) {
-        fail_msg("%s: saved and loaded, it goes on differently", path);
+        fail_msg("%s: saved and loaded, it continues differently", path);
     }
     world_destroy(other);
 }

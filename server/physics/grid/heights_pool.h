@@ -153,7 +153,7 @@ typedef struct PoolStats {
 PoolStats pool_stats(const Pool *pool);
 
 void pool_serialize(Pool *pool, State *state);
-/* NULL if consistent between ticks, else what is wrong. */
+/* NULL if consistent between ticks, else the reason. */
 const char *pool_validate(const Pool *pool);
 
 #endif

@@ -105,7 +105,7 @@ ShallowSums shallow_sums(const Shallow *shallow);
 /* Serializes depths and velocities (not the definition or the bed). After a failure the grid is
  * dry. */
 void shallow_serialize(Shallow *shallow, State *state);
-/* NULL if the grid is consistent between steps, else what is wrong. */
+/* NULL if the grid is consistent between steps, else the reason. */
 const char *shallow_validate(const Shallow *shallow);
 
 #endif

@@ -159,7 +159,7 @@ SmokeStats smoke_stats(const Smoke *smoke);
 /* Serializes the dynamic state, not definition, options or sources. If the state failed, the grid
  * has been cleared. */
 void smoke_serialize(Smoke *smoke, State *state);
-/* NULL if it is consistent between ticks, else what is wrong. */
+/* NULL if it is consistent between ticks, else the reason. */
 const char *smoke_validate(const Smoke *smoke);
 
 #endif

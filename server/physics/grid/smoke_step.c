@@ -176,7 +176,7 @@ static u32 next_brick(const AirGrid *grid, const i32 brick[3], u32 axis, i32 by)
 }
 
 /* What falls asleep is emptied: what there was is below the limits of quiet. Faces towards awake
- * bricks below stay: pressure there goes on to move them. */
+ * bricks below stay: pressure there continues to move them. */
 static void empty_brick(Smoke *smoke, const i32 brick[3])
 {
     const AirGrid *grid = &smoke->grid;

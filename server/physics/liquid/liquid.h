@@ -175,7 +175,7 @@ f32 liquid_pressure(const Liquid *liquid, u32 slot);
 /* Serializes the dynamic state (not the definition: the loading liquid has the same). If the state
  * failed, the liquid must be cleared. */
 void liquid_serialize(Liquid *liquid, State *state);
-/* NULL if the store is consistent between ticks, else what is wrong. */
+/* NULL if the store is consistent between ticks, else the reason. */
 const char *liquid_validate(const Liquid *liquid);
 
 #endif

@@ -25,7 +25,7 @@ enum {
 static const f32 stir_m_s = 0.01f;
 /* Kinetic energy per mass at rest, over g · spacing; less for thick liquids with less noise. */
 static const f32 rest_part = 1e-4f;
-/* An arrangement under pressure goes on vibrating, each item about its place: in deep tanks with
+/* An arrangement under pressure keeps vibrating, each item about its place: in deep tanks with
  * several times that energy. They rest as well, if what flows, the mean of a coarse cell, has no
  * more than this part of it. */
 static const f32 vibration_most = 8.0f, flow_most = 0.5f;

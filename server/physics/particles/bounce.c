@@ -242,7 +242,7 @@ static void rub(const Collider *other, const ContactPlace *place, Flight *f, Vec
 }
 
 /* What is slower than its forces make it in a step rests: no bounce. What they would give it in the
- * rest of the step is taken up at once, so that the thing carries its weight, and it goes on
+ * rest of the step is taken up at once, so that the thing carries its weight, and it continues
  * straight. */
 static bool come_to_rest(const Collider *other, const ContactPlace *place, Flight *f)
 {
@@ -405,7 +405,7 @@ static void look_around(const Particles *p, const NearBunch *bunch, Touching *of
     }
 }
 
-/* What rested when the tick began, on something that does not move, goes on resting while its
+/* What rested when the tick began, on something that does not move, keeps resting while its
  * forces press it on and friction holds it: it needs no search. */
 static bool goes_on_resting(Particles *p, NearParticle *near)
 {

@@ -144,7 +144,7 @@ SwarmObjective particles_swarm_objective(const Particles *particles, u32 system)
 u64 particles_memory(const Particles *particles);
 /* Definitions are not part of the state: the same systems have been added before a load. */
 void particles_serialize(Particles *particles, State *state);
-/* NULL if the store is consistent between ticks, else what is wrong. */
+/* NULL if the store is consistent between ticks, else the reason. */
 const char *particles_validate(const Particles *particles);
 
 #endif

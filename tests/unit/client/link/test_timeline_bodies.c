@@ -296,7 +296,7 @@ static void test_in_turn(void **state)
     assert_true(seen.step_most < 0.045);
 }
 
-/* One chunk is never heard of again, on a line that does not announce rest: the others go on. */
+/* One chunk is never heard of again, on a line that does not announce rest: the others continue. */
 static void test_one_rests(void **state)
 {
     Fixture *f = *state;

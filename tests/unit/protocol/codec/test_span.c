@@ -341,7 +341,7 @@ static u32 code_all(Bench *bench, FieldSet *fields, Frame *const *frames, u32 co
     return bytes;
 }
 
-/* All kinds, in chains that begin and begin anew: decoded bit for bit, and smaller than codes that
+/* All kinds, in chains that begin and begin again: decoded bit for bit, and smaller than codes that
  * start from the tables. */
 static void test_chains(void **context)
 {

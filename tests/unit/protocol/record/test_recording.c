@@ -407,7 +407,7 @@ static int tear_down(void **state)
     return unlink(path);
 }
 
-/* Poses that nothing predicts: their codes do not fit, and the chain of codes begins anew. */
+/* Poses that nothing predicts: their codes do not fit, and the chain of codes begins again. */
 static void make_noise(Frame *frame, u32 count)
 {
     for (u32 k = 0; k < count; k++) {

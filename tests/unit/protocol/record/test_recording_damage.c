@@ -74,7 +74,7 @@ static RecordingWriter *writer_open(FieldSet *fields)
     return writer;
 }
 
-/* With the first tick, and where the world was taken back. */
+/* With the first tick, and where the world was rewound. */
 static void write_image(RecordingWriter *writer, u32 number)
 {
     u8 image[200];

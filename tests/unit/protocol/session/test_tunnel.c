@@ -196,7 +196,7 @@ static void test_forged_and_damaged(void **context)
     assert_int_equal(tunnel_open(at, sealed, bytes, 1000, plain), 64);
 }
 
-/* A datagram from a new address is read, but the server goes on sending to the old one until the
+/* A datagram from a new address is read, but the server keeps sending to the old one until the
  * client has answered from the new one. */
 static void test_new_port(void **context)
 {

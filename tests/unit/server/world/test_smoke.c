@@ -149,7 +149,7 @@ static void sources_fill_and_parameters_change(void **state)
     finish(&r);
 }
 
-/* A world that was saved and loaded goes on like the one that was not. */
+/* A world that was saved and loaded continues like the one that was not. */
 static void saved_worlds_go_on_alike(void **state)
 {
     PL_UNUSED(state);

@@ -41,7 +41,7 @@ typedef struct WorldFinder WorldFinder;
 /* NULL with a text: no socket, or out of memory. */
 WorldFinder *finder_create(const FinderOptions *options, ErrorText *error);
 void finder_destroy(WorldFinder *finder); /* NULL is fine */
-/* Sends what is due and takes what came. now_ns is monotonic. */
+/* Sends due queries and takes the answers. now_ns is monotonic. */
 void finder_poll(WorldFinder *finder, u64 now_ns);
 /* Waits for an answer, `ms` milliseconds at most: who takes it late measures too long a trip. */
 void finder_wait(const WorldFinder *finder, u32 ms);

@@ -1,5 +1,5 @@
 /* recording_image.c: reads images of the world in recordings, and which recording one branches off.
- * Both come from strangers: sizes are compared with what is really there before memory is taken. */
+ * Both are untrusted: sizes are compared with the file before memory is allocated. */
 #include "protocol/record/recording_internal.h"
 #include "shared/base/text.h"
 

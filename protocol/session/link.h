@@ -60,8 +60,8 @@ typedef struct LinkOps {
     int (*send)(Link *link, u32 peer, u32 channel, const void *data, u32 bytes);
     /* Disconnects gracefully: earlier reliable data is still sent; LINK_DISCONNECTED follows. */
     void (*disconnect)(Link *link, u32 peer, u32 reason);
-    /* The peer is no stranger any more: until its end it does not compete for places with those
-     * that only connected (door.h). May be NULL. */
+    /* The peer has proven itself: from now on it does not compete for places with half-open peers
+     * (door.h). May be NULL. */
     void (*proven)(Link *link, u32 peer);
     void (*flush)(Link *link);
     bool (*stats)(Link *link, u32 peer, LinkStats *stats);

@@ -47,7 +47,7 @@ enum {
     /* Handshakes that wait beside the peers. */
     TUNNELS_PER_PEER = 2,
     TUNNELS_SPARE = 64,
-    /* To strangers. */
+    /* To unknown senders. */
     REPLY_BYTES_MAX = 256
 };
 PL_STATIC_ASSERT((int)TUNNEL_REPLY_BYTES_MAX <= (int)REPLY_BYTES_MAX &&
@@ -280,7 +280,7 @@ static bool tunnel_receive(LinkEnet *link, ProbeAddress from, const u8 *data, u3
     return true;
 }
 
-/* Server: what strangers ask before a tunnel. */
+/* Server: datagrams of unknown senders, before a tunnel. */
 static void asked(LinkEnet *link, ProbeAddress from, const u8 *data, u32 bytes)
 {
     u8 reply[REPLY_BYTES_MAX];

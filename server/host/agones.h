@@ -16,7 +16,7 @@ struct Host;
 typedef struct Agones Agones;
 /* NULL without an error if $AGONES_SDK_HTTP_PORT is not set; NULL with one if it is no port. */
 Agones *agones_create(uv_loop_t *loop, ErrorText *error);
-/* Asks for what is due: one request at a time; those that failed are made again. */
+/* Sends requests that are due, one at a time; failed ones are repeated. */
 void agones_run(struct Host *host);
 /* True while the sidecar has not heard of the end. NULL: false. */
 bool agones_is_busy(const Agones *agones);

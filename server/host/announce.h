@@ -29,7 +29,7 @@ typedef struct AnnounceStats {
  * clients join, looked up here, or NULL: as the lobby sees the server. NULL with a text. */
 Announce *announce_create(uv_loop_t *loop, const char *url, const char *token, const char *address,
                           ErrorText *error);
-/* Says what is due. */
+/* Announces if that is due. */
 void announce_run(struct Host *host);
 /* True while the lobby has not heard of the end. NULL: false. */
 bool announce_is_busy(const Announce *announce);

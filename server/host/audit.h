@@ -2,8 +2,8 @@
  * audit.h: a log of what users and operators did, for people and programs: one line each, appended
  * to a file that the server creates readable by its owner only. All texts of users are quoted and
  * escaped to ASCII, so that no name can begin a line, hide a part of it or change the colour of a
- * terminal. A flood is cut short and its length noted; one of strangers who come and go leaves room
- * for what operators do.
+ * terminal. A flood is truncated and its length noted; a flood of joins and leaves keeps room for
+ * the lines of operators.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_AUDIT_H

@@ -1,9 +1,9 @@
 /*
- * encoder.h: snapshots built on a thread of their own, for clients that have just come: all that
- * they get at first is a key, or coded from states that nobody else has, so that no code is shared
- * and a join would cost those who play some milliseconds of the host's thread. The host hands over
- * a batch: senders, and copies of what is known of the newest frame; when it is done, it sends what
- * was built. Meanwhile the senders are the thread's.
+ * encoder.h: a thread that builds snapshots for clients that have just joined. Their first
+ * snapshots consist of keys, or of codes relative to states that no other client has, so nothing is
+ * shared, and a join would cost the other users some milliseconds of the host's thread. The host
+ * hands over a batch of senders with a copy of the newest frame; when it is done, the host sends
+ * the snapshots. Meanwhile the senders belong to the thread.
  * Layer: server/host, private.
  */
 #ifndef PLENUM_SERVER_HOST_ENCODER_H

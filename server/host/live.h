@@ -1,8 +1,8 @@
 /*
- * live.h: what goes through a broker beside the stream of a world, and is not kept there: chat,
+ * live.h: messages through a broker beside the stream of a world, which are not stored there: chat,
  * users and presences. The publisher sends on plenum-live.WORLD, to all followers or to one;
- * followers send what their own users say on plenum-said.WORLD. What comes from a broker is data of
- * strangers: live_read checks it like a client's messages.
+ * followers send what their own users say on plenum-said.WORLD. Messages from a broker
+ * are untrusted: live_read checks it like a client's messages.
  *
  * A payload is 16 bytes and a message (protocol/PROTOCOL.md, "Brokers"): the publisher's run and
  * the follower that it is from, or for (0: all), both u64, little endian.

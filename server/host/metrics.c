@@ -244,7 +244,7 @@ static void write_clients(Page *page, Host *host)
               host->measures.ended);
 }
 
-/* What strangers and the lobby are told. */
+/* Public queries, and the lobby. */
 static void write_lists(Page *page, Host *host)
 {
     u64 answered = 0, refused = 0;

@@ -1,5 +1,5 @@
 /*
- * metrics.h: what a host measures of itself, and the page that shows it, in the text format of
+ * metrics.h: measurements of a host, and the page that shows them in the text format of
  * Prometheus: base units, counters that end in _total, histograms with fixed bounds.
  * Layer: server/host.
  */

@@ -41,7 +41,7 @@ static bool open_all(Resimulation *r, const MatterList *kinds, u32 threads, Erro
         error_prefix(error, "%s", r->path);
         return false;
     }
-    /* A stranger's image may unpack to anything; none is larger than the world that it is of. */
+    /* An untrusted image may unpack to any size; a valid one is no larger than its world. */
     r->image_bytes_max = 2 * world_memory_estimate(r->scene, kinds) + IMAGE_BYTES_MORE;
     return true;
 }

@@ -1,7 +1,7 @@
 /*
  * saves.c: a folder of worlds that operators save and load by name: NAME.plworld for each. Names
- * come from strangers' programs: only those that are shown as they are written, without anything
- * that means something to a file system or a command, are taken.
+ * are untrusted: only visible characters that have no meaning to a file system or a command are
+ * accepted.
  */
 #include "protocol/record/recording.h"
 #include "server/host/session.h"

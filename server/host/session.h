@@ -212,7 +212,7 @@ struct Host {
     struct Sites *sites; /* NULL: nobody follows through a broker */
 
     struct Encoder *encoder; /* NULL: all snapshots are built here */
-    Stream common;           /* what all watch together */
+    Stream common;           /* watched by all who did not leave it */
     Stream *owns;            /* [options.own_times]; those without a source are free */
     u32 own_count;           /* sessions that have one */
     u32 own_next;            /* varies their epochs */
@@ -326,7 +326,7 @@ bool session_token_use(Host *host, Session *session);
 void sessions_token_check(Host *host);
 /* ---- health.c ---- */
 
-/* Looks for what the server has run out of, and tries again what failed for that reason. */
+/* Checks for shortages, and retries what failed because of one. */
 void health_check(Host *host);
 /* Gives the last descriptor away, for a connection to /healthz. */
 void health_spare(Host *host);
@@ -335,7 +335,7 @@ const char *health_text(Host *host);
 
 /* ---- hands.c ---- */
 
-/* Lets go what the user holds. */
+/* Releases the grabs of the user. */
 void session_let_go(Host *host, Session *session);
 /* A release that the source has to hear of. */
 void release_later(Host *host, u32 user, u32 sequence);
@@ -371,7 +371,7 @@ int undo_run(Host *host, Session *session);
 
 /* ---- keep.c ---- */
 
-/* Gives the source what is to be found again with its checkpoints, once a second. */
+/* Passes the host's part of a checkpoint to the source, once a second. */
 void keep_run(Host *host);
 /* Before the source starts: takes over what was kept with the checkpoint that it continues from. */
 void keep_restore(Host *host);
@@ -430,7 +430,7 @@ void sessions_message(Host *host, u32 channel, const Message *message, SessionFi
 /* The same for those who watch one stream. */
 void stream_message(Host *host, const Stream *stream, u32 channel, const Message *message,
                     SessionFilter *wants);
-/* Tells all who took the world back. */
+/* Notifies all of who rewound the world. */
 void world_taken_back(Host *host, const char *by, f64 seconds);
 void session_notice(Host *host, Session *session, const char *text);
 /* Part of the answer to a command of this session; code counts in its NOTICE_END. */
@@ -438,7 +438,7 @@ void session_answer(Host *host, Session *session, NoticeKind kind, int code, con
 /* Tells one client that its input was refused. */
 void session_refused(Host *host, Session *session, u32 sequence, int code);
 
-/* ---- chronicle.c: what sessions leave in a recording, and what they learn of one ---- */
+/* ---- chronicle.c: notes of sessions in a recording, and surveys of one ---- */
 
 /* Notes what a user did in the recording, if there is one; kind: RecordingNoteKind. */
 void chronicle_note(Host *host, const Session *session, u32 kind, const char *text);
@@ -532,7 +532,7 @@ void sites_destroy(struct Sites *sites);
 /* Payloads of followers that were refused. */
 u64 sites_refused(const Host *host);
 
-/* ---- own_time.c: who leaves the common time of a recording ---- */
+/* ---- own_time.c: users who leave the common time of a recording ---- */
 
 /* True: users may leave, as far as there is a stream for them. */
 bool own_times_offered(const Host *host);
@@ -557,11 +557,11 @@ bool snapshot_can_wait(const Host *host);
 /* Builds a snapshot of the stream's cache and sends it, or leaves that to the encoder. */
 void snapshot_build(Host *host, Stream *stream, Session *session, const SnapshotHeader *header,
                     SnapshotLine line);
-/* Hands what is left to the encoder over to it. */
+/* Hands the scheduled snapshots over to the encoder. */
 void snapshots_hand_over(Host *host, const Stream *stream);
 /* Waits until the encoder no longer reads the cache of the common stream, which is to change. */
 void snapshots_cache_free(Host *host);
-/* Sends what the encoder has built. */
+/* Sends the snapshots that the encoder has built. */
 void snapshots_take(Host *host);
 /* The session's sender ends. */
 void session_sender_end(Session *session);
@@ -573,7 +573,7 @@ void session_acknowledge(Host *host, Session *session, const Acknowledgement *a)
 /* Takes all frames from the source, sends events, sends the world to joining clients, and sends
  * snapshots that are due. */
 void replicate_frames(Host *host);
-/* Sends what is scheduled by time: snapshots of a paused source, presence, status, roster. */
+/* Sends what is due by time: snapshots of a paused source, presence, status, roster. */
 void replicate_clock(Host *host);
 
 #endif

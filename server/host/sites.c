@@ -2,7 +2,7 @@
  * sites.c: those who follow a published world through its broker. They get chat, users and
  * presences, and, if the server lets relays speak (--relays), say the same for their own users, who
  * become guests here like those of relays (guests.c). A site has no peer: its Session only names
- * whose the guests are. All that sites send is of strangers, limited and counted.
+ * whose the guests are. All that sites send is untrusted, limited and counted.
  */
 #include "server/host/session.h"
 

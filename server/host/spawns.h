@@ -1,6 +1,6 @@
 /*
- * spawns.h: who spawned what, so that it leaves with its user, and what a user may still have whom
- * the server remembers. Private to the host: session.h includes it.
+ * spawns.h: which user spawned which objects, so that they are removed with the user, and the
+ * limits of users who left and may resume. Private to the host: session.h includes it.
  * Layer: server/host, private.
  */
 #ifndef PLENUM_SERVER_HOST_SPAWNS_H

@@ -1,6 +1,6 @@
 /*
- * stream.h: one stream of frames as replicated to those who watch it: its source, the frames of the
- * last seconds, what is encoded of the newest, and the world for those who come. A host has one
+ * stream.h: one stream of frames as replicated to its viewers: its source, the frames of the last
+ * seconds, the encoded chunks of the newest, and the packed world for joining users. A host has one
  * that all share, and one for each session that left it (own_time.c). Private to the host's parts
  * (session.h).
  * Layer: server/host, private.

@@ -70,22 +70,22 @@ FieldSet *world_fields(const World *world); /* borrowed */
 /* Exact image of the dynamic state: *bytes, owned by the caller (free). 0 or a negative Error. */
 int world_save(const World *world, u8 **image, size_t *bytes);
 /* The same into memory that the caller has: *image of *capacity bytes (NULL of 0 is fine) is
- * replaced by larger memory if it does not suffice: then *bytes is what is needed, also without
- * memory for it. */
+ * replaced by larger memory if it is too small; *bytes is then the size needed, even if that memory
+ * cannot be had. */
 int world_save_into(const World *world, u8 **image, size_t *capacity, size_t *bytes);
 /* Restores an image saved by a world of the same scene; the world continues bit for bit. On an
  * error it is unchanged. */
 int world_load(World *world, const u8 *image, size_t bytes, ErrorText *error);
 
-/* Between ticks: lets go of whatever users hold, and forgets the events of the tick: for a world
- * that continues with other users. */
+/* Between ticks: releases all grabs and drops the events of the tick, for a world that continues
+ * with other users. */
 void world_empty_hands(World *world);
 
-/* Between ticks: tells all entities anew as the next frame's events, after an EVENT_RESET with the
- * code EVENT_RESET_BACK or EVENT_RESET_LOAD: for a world that world_load made another one. */
+/* Between ticks: after world_load, sends all entities again as events of the next frame, behind an
+ * EVENT_RESET with the code EVENT_RESET_BACK or EVENT_RESET_LOAD. */
 void world_resend_entities(World *world, i32 code);
 
-/* What a ray hits first: bodies that are no sensors, soft bodies, particles. */
+/* The first hit of a ray: bodies other than sensors, soft bodies, particles. */
 typedef struct WorldHit {
     u32 entity;
     f32 distance; /* m along the ray */

@@ -526,6 +526,51 @@ enum {
 };
 
 /* Half of the time 0, else up to `most`, over six orders of magnitude. */
+/* Speed at which air leaves a duct that a wall of any thickness and slope crosses, with a fan on
+ * one side and open air beyond the other, of the fan's. */
+static f64 leak(TruthCase *c)
+{
+    char json[JSON_BYTES] = "";
+    u32 deep = truth_pick(c, 2), cells[3] = {32 + truth_pick(c, 17), 10 + truth_pick(c, 15), 12};
+    f64 spacing = (f64)truth_log_range(c, 0.02f, 0.5f), size = spacing * cells[0];
+    f64 high = spacing * cells[1], wide = deep ? spacing * cells[2] : size;
+    f64 thick = (f64)truth_log_range(c, 0.02f, 3.0f),
+        speed = size * (f64)truth_range(c, 0.1f, 1.0f);
+    f64 turn = (f64)truth_range(c, -40.0f, 40.0f),
+        lean = deep ? (f64)truth_range(c, -30.0f, 30.0f) : 0.0;
+    truth_say(c, "%u-D, %ux%u cells of %.3g m, a wall of %.2f cells at %.0f and %.0f deg, %.2g m/s",
+              2 + deep, cells[0], cells[1], spacing, thick, turn, lean, speed);
+    append(
+        json,
+        "{\"name\":\"t\",\"gravity\":[0,0,0],\"bounds\":[-99,-99,-99,99,99,99],\"bodies\":[{"
+        "\"name\":\"w\",\"motion\":\"static\",\"shape\":{\"kind\":\"box\",\"half\":[%g,%g,%g]},"
+        "\"position\":[%g,%g,%g],\"rotation\":[0,%g,%g]}],\"smokes\":[{\"name\":\"s\",\"cells\":",
+        fmax(0.5 * thick * spacing, 1e-3), 2.0 * high, 2.0 * wide,
+        size * (f64)truth_range(c, 0.5f, 0.6f), 0.5 * high, 0.5 * wide, lean, turn);
+    append(json, deep ? "[%u,%u,%u]" : "[%u,%u]", cells[0], cells[1], cells[2]);
+    append(json,
+           ",\"spacing\":%g,\"depth\":%g,\"awake\":true,\"sides\":[{\"kind\":\"open\"},{\"kind\":"
+           "\"open\"}],\"sources\":[{\"position\":[%g,%g,%g],\"size\":[%g,%g,%g],\"velocity\":[%g,"
+           "0,0],"
+           "\"blow\":5}]}]}",
+           spacing, deep ? spacing : wide, 0.15 * size, 0.5 * high, 0.5 * wide, 0.1 * size, high,
+           wide, speed);
+    Scene *scene;
+    World *world = world_of(json, &scene);
+    const Smoke *smoke = smoke_in(world)->grids[0];
+    for (u32 t = 0; t < 240; t++) {
+        world_tick(world, NULL, 0);
+    }
+    u32 rows = cells[1] * (deep ? cells[2] : 1);
+    f64 sum = 0.0;
+    for (u32 i = 0; i < rows; i++) {
+        sum += (f64)smoke_velocity(smoke, 0, cells[0], i % cells[1], i / cells[1]);
+    }
+    world_destroy(world);
+    scene_destroy(scene);
+    return fabs(sum) / (rows * speed);
+}
+
 static f64 sometimes(TruthCase *c, f64 most)
 {
     f64 value = (f64)truth_log_range(c, (f32)(1e-6 * most), (f32)most);
@@ -732,6 +777,13 @@ const TruthLaw truth_smoke[] = {
      .few = 8,
      .many = 500,
      .measure = sides},
+    {.name = "smoke/leak",
+     .about = "air that leaves a duct behind a wall of 0.02 to 3 cells, of what a fan would blow",
+     .unit = "",
+     .bound = 0.01,
+     .few = 12,
+     .many = 200,
+     .measure = leak},
     {.name = "smoke/abuse",
      .about = "iterations of pressure in a tick after abuse; 1e9: the air broke",
      .unit = "",

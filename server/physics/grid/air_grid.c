@@ -81,10 +81,11 @@ u64 air_grid_place(AirGrid *grid, u8 *at)
     return used;
 }
 
-static void add_span(AirGrid *grid, i32 x0, i32 x1, i32 y, i32 z)
+/* Of bricks [x0, x1) along x. */
+static AirSpan span_of(const AirGrid *grid, i32 x0, i32 x1, i32 y, i32 z)
 {
     const i32 *n = grid->n;
-    grid->spans[grid->span_count++] = (AirSpan){
+    return (AirSpan){
         .x0 = x0 * AIR_BRICK,
         .x1 = x1 * AIR_BRICK,
         .y0 = y * AIR_BRICK,
@@ -92,6 +93,13 @@ static void add_span(AirGrid *grid, i32 x0, i32 x1, i32 y, i32 z)
         .z0 = z * AIR_BRICK,
         .z1 = i32_min((z + 1) * AIR_BRICK, n[2]),
     };
+}
+
+AirSpan air_grid_brick(const AirGrid *grid, u32 brick)
+{
+    i32 b = (i32)brick, x = b % grid->bricks[0], row = b / grid->bricks[0];
+    CHECK(brick < air_grid_bricks(grid));
+    return span_of(grid, x, x + 1, row % grid->bricks[1], row / grid->bricks[1]);
 }
 
 /* ---- runs ---- */
@@ -221,7 +229,7 @@ void air_grid_spans(AirGrid *grid)
                     end++;
                 }
                 if (end > begin) {
-                    add_span(grid, begin, end, y, z);
+                    grid->spans[grid->span_count++] = span_of(grid, begin, end, y, z);
                 }
                 begin = end + 1;
             }

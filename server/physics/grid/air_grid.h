@@ -65,6 +65,8 @@ void air_grid_init(AirGrid *grid, u32 dims, const i32 n[3], const AirSide sides[
 /* Bytes of its tables; with `at` (64-byte aligned) places them there, all bricks awake. */
 u64 air_grid_place(AirGrid *grid, u8 *at);
 u32 air_grid_bricks(const AirGrid *grid);
+/* The cells of a brick, as a span has them. */
+AirSpan air_grid_brick(const AirGrid *grid, u32 brick);
 /* Makes the spans from `awake`, and the runs. */
 void air_grid_spans(AirGrid *grid);
 /* Whether ghosts far from awake bricks are filled too. */

@@ -220,8 +220,8 @@ void smoke_clear(Smoke *smoke)
     memset(&smoke->account, 0, sizeof smoke->account);
     memset(&smoke->taken, 0, sizeof smoke->taken);
     smoke->burns = false;
-    air_grid_spans(&smoke->grid);
-    air_pressure_spans(&smoke->pressure, &smoke->grid);
+    smoke->woken = true;
+    smoke_find_spans(smoke);
 }
 
 /* ---- options ---- */

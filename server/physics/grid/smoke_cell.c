@@ -25,6 +25,14 @@ void smoke_wake_brick(Smoke *smoke, u32 brick)
     CHECK(brick < air_grid_bricks(&smoke->grid));
     if (!smoke->grid.awake[brick]) {
         smoke->grid.awake[brick] = 1;
+        smoke->woken = true;
+    }
+}
+
+void smoke_find_spans(Smoke *smoke)
+{
+    if (smoke->woken) {
+        smoke->woken = false;
         air_grid_spans(&smoke->grid);
         air_pressure_spans(&smoke->pressure, &smoke->grid);
     }

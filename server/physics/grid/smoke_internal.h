@@ -93,6 +93,7 @@ struct Smoke {
     f32 residual; /* relative, of the last tick */
     u32 iterations;
     bool burns; /* there may be fuel */
+    bool woken; /* bricks that no span has */
 };
 
 static inline u32 smoke_fields(const Smoke *smoke)
@@ -182,6 +183,8 @@ SIMD_INLINE void smoke_tally_row(const AirGrid *grid, u32 c, i32 y, i32 z, f32x8
     }
 }
 /* smoke_step.c */
+/* Between ticks; its spans follow by smoke_find_spans. */
 void smoke_wake_brick(Smoke *smoke, u32 brick);
+void smoke_find_spans(Smoke *smoke);
 
 #endif

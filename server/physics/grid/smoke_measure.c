@@ -37,12 +37,12 @@ SmokeSums smoke_sums(const Smoke *smoke)
     SmokeSums sums = {0};
     const AirGrid *grid = &smoke->grid;
     f64 volume = (f64)smoke_volume(smoke), square = 0.0, cells = 0.0, height = 0.0;
-    for (u32 s = 0; s < grid->span_count; s++) {
-        const AirSpan *span = &grid->spans[s];
-        for (i32 z = span->z0; z < span->z1; z++) {
-            for (i32 y = span->y0; y < span->y1; y++) {
+    for (u32 b = 0; b < air_grid_bricks(grid); b++) {
+        AirSpan of = air_grid_brick(grid, b);
+        for (i32 z = of.z0; z < of.z1 && grid->awake[b]; z++) {
+            for (i32 y = of.y0; y < of.y1; y++) {
                 f64 row = 0.0;
-                for (i32 x = span->x0; x < i32_min(span->x1, grid->n[0]); x++) {
+                for (i32 x = of.x0; x < i32_min(of.x1, grid->n[0]); x++) {
                     i32 at = air_at(grid, x, y, z);
                     f64 flow = 0.0;
                     for (u32 c = 0; c < grid->dims; c++) {

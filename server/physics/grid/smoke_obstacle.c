@@ -17,8 +17,10 @@ enum {
 /* An acceleration by air that wakes a sleeping thing. */
 static const f32 waking_m_s2 = 0.1f;
 
+/* Of the cells of a brick, [z][y][x] from cell −1 of it; in two dimensions z = 0. */
 typedef struct Shares {
-    f32 cell[SIDE][SIDE][SIDE]; /* [z][y][x] from cell −1 of the brick; in two dimensions z = 0 */
+    f32 cell[SIDE][SIDE][SIDE];
+    Vec3 normal[SIDE][SIDE][SIDE]; /* of the surface next to the centre; 0: that is far */
 } Shares;
 
 /* ---- search ---- */
@@ -138,13 +140,13 @@ static f32 share_of(f32 distance, f32 dx)
     return f32_clamp(0.5f - distance / dx, 0.0f, 1.0f);
 }
 
-/* A block of cells entirely inside or outside needs one query. */
+/* A block of cells entirely inside, or more than a cell outside, needs one query. */
 static void fill_shares(const Smoke *smoke, const SmokeContact *contact, const i32 low[3],
                         Shares *shares)
 {
     const Collider *collider = &smoke->colliders[contact->collider];
     bool deep = smoke->grid.dims == 3;
-    f32 dx = smoke->def.spacing, reach = dx * (1.5f * sqrtf(deep ? 3.0f : 2.0f) + 0.6f);
+    f32 dx = smoke->def.spacing, reach = dx * (sqrtf(deep ? 3.0f : 2.0f) + 1.1f);
     for (i32 b = 0; b < (deep ? 27 : 9); b++) {
         const i32 from[3] = {b % 3 * BLOCK, b / 3 % 3 * BLOCK, b / 9 * BLOCK};
         Vec3 normal;
@@ -156,17 +158,46 @@ static void fill_shares(const Smoke *smoke, const SmokeContact *contact, const i
             for (i32 j = 0; j < BLOCK; j++) {
                 for (i32 i = 0; i < BLOCK; i++) {
                     f32 distance = far;
+                    Vec3 *close = &shares->normal[from[2] + k][from[1] + j][from[0] + i];
+                    *close = vec3_zero();
                     if (!same) {
                         Vec3 at = vec3_add(middle, vec3((f32)(i - 1) * dx, (f32)(j - 1) * dx,
                                                         deep ? (f32)(k - 1) * dx : 0.0f));
                         distance =
                             collider->ops->distance(collider->of, contact->thing, at, dx, &normal);
+                        *close = fabsf(distance) < dx ? normal : vec3_zero();
                     }
                     shares->cell[from[2] + k][from[1] + j][from[0] + i] = share_of(distance, dx);
                 }
             }
         }
     }
+}
+
+static f32 along(Vec3 v, u32 axis)
+{
+    return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
+
+/* Whether the thing passes between the centres of two cells, so thin that the surfaces next to
+ * these are its opposite ones: then no share of the cells says that air does not pass. All faces
+ * whose cells lie on different sides of the middle of a thin wall are closed, so it has no hole. */
+static bool parts(const Smoke *smoke, const SmokeContact *contact, const i32 at[3], u32 c,
+                  const Vec3 normals[2])
+{
+    const Collider *collider = &smoke->colliders[contact->collider];
+    if (!(along(normals[0], c) < 0.0f && along(normals[1], c) > 0.0f) ||
+        collider->ops->ray == NULL) {
+        return false;
+    }
+    const f32 low[3] = {c == 0 ? -0.5f : 0.5f, c == 1 ? -0.5f : 0.5f, c == 2 ? -0.5f : 0.5f};
+    Ray ray = {.origin =
+                   place_of(smoke, (f32)at[0] + low[0], (f32)at[1] + low[1], (f32)at[2] + low[2]),
+               .direction = vec3(c == 0 ? 1.0f : 0.0f, c == 1 ? 1.0f : 0.0f, c == 2 ? 1.0f : 0.0f)};
+    f32 distance;
+    Vec3 normal;
+    return collider->ops->ray(collider->of, contact->thing, ray, smoke->def.spacing, &distance,
+                              &normal);
 }
 
 /* A face takes the thing's velocity by `share`. */
@@ -181,7 +212,7 @@ static void hold_face(Smoke *smoke, SmokeContact *contact, u32 c, const i32 at[3
     const f32 half[3] = {c == 0 ? 0.0f : 0.5f, c == 1 ? 0.0f : 0.5f, c == 2 ? 0.0f : 0.5f};
     Vec3 place = place_of(smoke, (f32)at[0] + half[0], (f32)at[1] + half[1], (f32)at[2] + half[2]);
     Vec3 moving = collider->ops->velocity(collider->of, contact->thing, place);
-    f32 wanted = c == 0 ? moving.x : c == 1 ? moving.y : moving.z;
+    f32 wanted = along(moving, c);
     wanted = f32_clamp(wanted, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
     i32 face = air_at(grid, at[0], at[1], at[2]);
     const f32 *p = smoke->pressed + face;
@@ -219,8 +250,12 @@ static void hold_brick(Smoke *smoke, SmokeContact *contact)
                 f32 here = shares.cell[k][y + 1][x + 1];
                 const f32 below[3] = {shares.cell[k][y + 1][x], shares.cell[k][y][x + 1],
                                       deep ? shares.cell[k - 1][y + 1][x + 1] : 0.0f};
+                const Vec3 *next = &shares.normal[k][y + 1][x + 1];
+                const Vec3 *before[3] = {next - 1, next - SIDE, next - (deep ? SIDE * SIDE : 0)};
                 for (u32 c = 0; c < grid->dims; c++) {
                     f32 share = 0.5f * (here + below[c]);
+                    const Vec3 normals[2] = {*before[c], *next};
+                    share = share < 1.0f && parts(smoke, contact, at, c, normals) ? 1.0f : share;
                     if (share > 0.0f) {
                         hold_face(smoke, contact, c, at, share);
                     }

@@ -57,10 +57,8 @@ static void serialize_bricks(Smoke *smoke, State *state)
         state->failed = state->failed || *awake > 1 || (smoke->def.awake && !*awake);
         *awake = *awake != 0;
     }
-    if (state->mode == STATE_LOAD) {
-        air_grid_spans(&smoke->grid);
-        air_pressure_spans(&smoke->pressure, &smoke->grid);
-    }
+    smoke->woken = smoke->woken || state->mode == STATE_LOAD;
+    smoke_find_spans(smoke);
 }
 
 /* Ghosts are derived from the cells. */
@@ -128,12 +126,12 @@ void smoke_serialize(Smoke *smoke, State *state)
 const char *smoke_validate(const Smoke *smoke)
 {
     const AirGrid *grid = &smoke->grid;
-    for (u32 s = 0; s < grid->span_count; s++) {
-        const AirSpan *span = &grid->spans[s];
-        for (i32 z = span->z0; z < span->z1; z++) {
-            for (i32 y = span->y0; y < span->y1; y++) {
-                i32 at = air_at(grid, span->x0, y, z);
-                i32 count = i32_min(span->x1, grid->n[0]) - span->x0;
+    for (u32 b = 0; b < air_grid_bricks(grid); b++) {
+        AirSpan of = air_grid_brick(grid, b);
+        for (i32 z = of.z0; z < of.z1 && grid->awake[b]; z++) {
+            for (i32 y = of.y0; y < of.y1; y++) {
+                i32 at = air_at(grid, of.x0, y, z);
+                i32 count = i32_min(of.x1, grid->n[0]) - of.x0;
                 for (u32 c = 0; c < grid->dims; c++) {
                     if (!are_within(smoke->velocity[c] + at, count, 2.0f * SMOKE_SPEED_MAX)) {
                         return "a velocity is out of range";

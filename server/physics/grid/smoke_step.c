@@ -305,6 +305,7 @@ void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u3
     smoke->jobs = jobs;
     smoke->colliders = colliders;
     smoke->collider_count = u32_min(count, SMOKE_COLLIDERS_MAX);
+    smoke_find_spans(smoke);
     smoke_find_contacts(smoke);
     settle(smoke);
     if (smoke->grid.span_count == 0) {

@@ -1,6 +1,7 @@
 /* test_smoke.c: grids of all shapes, sides and methods in a storm stay within their limits, and
- * what is saved is loaded again; bad definitions are refused with a text. */
-#include "server/physics/grid/smoke.h"
+ * what is saved is loaded again; bricks that wake between ticks get their spans once; bad
+ * definitions are refused with a text. */
+#include "server/physics/grid/smoke_internal.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -199,10 +200,56 @@ static void dye_goes_with_smoke(void **state)
     }
 }
 
+static u64 hash_of(Smoke *smoke)
+{
+    State state = {.mode = STATE_HASH};
+    smoke_serialize(smoke, &state);
+    return state.hash;
+}
+
+/* Spans follow with the next tick, or image; sums and images have what is there. */
+static void bricks_wake_for_one_set_of_spans(void **state)
+{
+    PL_UNUSED(state);
+    SmokeDef def = smoke_default();
+    Smoke *of[2] = {smoke_create(&def, NULL), smoke_create(&def, NULL)};
+    Vec3 still = vec3(0.0f, 0.0f, 0.0f);
+    smoke_step(of[0], 1.0f / 60.0f, still, NULL, 0, NULL);
+    assert_int_equal(smoke_stats(of[0]).awake, 0);
+    for (u32 n = 0; n < 8; n++) {
+        smoke_set(of[0], SMOKE_SMOKE, 3 + 8 * n, 60 - 8 * n, 0, 1.0f);
+        smoke_set_velocity(of[0], n % 2, 4 + 8 * n, 60 - 8 * n, 0, 0.3f);
+        assert_int_equal(of[0]->grid.span_count, 0);
+    }
+    f64 volume = (f64)(def.spacing * def.spacing * def.depth);
+    assert_int_equal(smoke_stats(of[0]).awake, 8);
+    assert_true(fabs(smoke_sums(of[0]).smoke / volume - 8.0) < 1e-6);
+    State count = {.mode = STATE_COUNT};
+    smoke_serialize(of[0], &count);
+    assert_int_equal(of[0]->grid.span_count, 8);
+    u8 *image = malloc(count.used);
+    assert_non_null(image);
+    State save = {.mode = STATE_SAVE, .data = image, .bytes = count.used};
+    smoke_serialize(of[0], &save);
+    State load = {.mode = STATE_LOAD, .data = image, .bytes = count.used};
+    smoke_serialize(of[1], &load);
+    assert_false(load.failed);
+    for (u32 t = 0; t < 5; t++) {
+        assert_true(hash_of(of[0]) == hash_of(of[1]));
+        smoke_step(of[0], 1.0f / 60.0f, still, NULL, 0, NULL);
+        smoke_step(of[1], 1.0f / 60.0f, still, NULL, 0, NULL);
+    }
+    assert_true(smoke_stats(of[0]).awake > 8);
+    free(image);
+    smoke_destroy(of[0]);
+    smoke_destroy(of[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(storms_stay_within_limits), cmocka_unit_test(plumes_end),
-        cmocka_unit_test(dye_goes_with_smoke), cmocka_unit_test(bad_definitions_are_refused)};
+        cmocka_unit_test(dye_goes_with_smoke), cmocka_unit_test(bricks_wake_for_one_set_of_spans),
+        cmocka_unit_test(bad_definitions_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,6 +206,11 @@ void encoder_start(Encoder *e, const ChunkCache *cache, const History *history)
     state_set(e, ENCODER_COPIES);
 }
 
+bool encoder_copies(Encoder *e)
+{
+    return state_of(e) == ENCODER_COPIES;
+}
+
 void encoder_wait_copied(Encoder *e)
 {
     pthread_mutex_lock(&e->mutex);

@@ -37,6 +37,8 @@ void encoder_add(Encoder *encoder, const EncoderJob *job);
 /* Begins the batch, if there is one. The thread reads the cache at first: it must not change until
  * encoder_wait_copied. Without memory for a copy nothing is built, as if it were lost. */
 void encoder_start(Encoder *encoder, const ChunkCache *cache, const History *history);
+/* True while the thread reads the cache. */
+bool encoder_copies(Encoder *encoder);
 /* Waits until the thread no longer reads the cache. */
 void encoder_wait_copied(Encoder *encoder);
 /* The jobs of a batch that is done, until encoder_taken; NULL: none is. */

@@ -335,8 +335,8 @@ static void snapshots_send(Host *host, Stream *stream)
     if (stream->history.newest == NULL || host->stats.clients == 0) {
         return;
     }
+    snapshots_cache_free(host); /* a world that stands still has the same tick again */
     if (!stream->cache_begun || stream->cache_tick != stream->history.newest->tick) {
-        snapshots_cache_free(host);
         bool anew = !stream->cache_begun || stream->decimate_version != stream->entities.version;
         if (chunk_cache_begin(stream->cache, &stream->history) && anew) {
             points_decimate(stream);

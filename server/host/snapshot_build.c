@@ -77,6 +77,7 @@ void snapshot_build(Host *host, Stream *stream, Session *session, const Snapshot
         session->encoding = true;
         return;
     }
+    CHECK(stream != &host->common || host->encoder == NULL || !encoder_copies(host->encoder));
     Emit emit = {host, session, 0};
     u64 began_ns = clock_now_ns();
     snapshot_sender_build(session->sender, stream->cache, &session->view, header, line, packet_emit,

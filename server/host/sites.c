@@ -20,6 +20,7 @@ enum {
     SITE_EACH_MAX = 64,     /* payloads at a time */
     SITE_PAYLOADS_S = 60,
     SITE_LISTS_S = 4, /* lists of users */
+    STRANGERS_S = 20, /* payloads of all that are not known yet */
     USERS_MS = 50,    /* interval at which users are compared ... */
     USERS_REST_MS = 5000,
     PRESENCES_MS = 100, /* ... and presences */
@@ -37,6 +38,7 @@ typedef struct Site {
 
 struct Sites {
     Site *items; /* [SITES_MAX]; NULL: nobody may speak */
+    TokenBucket strangers;
     u64 refused, logged_ms;
     u64 users_ms, users_hash, users_sent_ms;
     u64 presences_ms, presences_hash, presences_sent_ms;
@@ -82,7 +84,6 @@ static void site_begin(Host *host, Site *site, u64 follower)
     relay->speaks = true;
     relay->account = hash_bytes(&follower, sizeof follower, 0);
     snprintf(relay->name, sizeof relay->name, "broker");
-    log_info("broker: a follower names its users");
 }
 
 static void site_end(Host *host, Site *site)
@@ -91,21 +92,28 @@ static void site_end(Host *host, Site *site)
     site->follower = 0;
 }
 
-/* The site of a follower, which begins if there is room; NULL: there is none. */
+/* The site of a follower; 0: a free one. NULL: there is none. */
 static Site *site_of(Host *host, u64 follower)
 {
-    Site *unused = NULL;
     for (u32 i = 0; i < SITES_MAX; i++) {
-        Site *site = &host->sites->items[i];
-        if (site->follower == follower) {
-            return site;
+        if (host->sites->items[i].follower == follower) {
+            return &host->sites->items[i];
         }
-        unused = unused == NULL && site->follower == 0 ? site : unused;
     }
-    if (unused != NULL) {
-        site_begin(host, unused, follower);
+    return NULL;
+}
+
+/* One that names users becomes known, if there is room; NULL: refused. */
+static Site *site_new(Host *host, u64 follower, const Message *message)
+{
+    bool names = message->kind == MESSAGE_GUESTS && message->guests.count > 0;
+    Site *site = names ? site_of(host, 0) : NULL;
+    if (site != NULL) {
+        site_begin(host, site, follower);
+    } else {
+        refuse(host, names ? "too many followers" : "of one that has named no users");
     }
-    return unused;
+    return site;
 }
 
 static void list_receive(Host *host, Site *site, Message *message)
@@ -138,13 +146,19 @@ static void payload_receive(Host *host, const LivePayload *payload)
         return;
     }
     Site *site = site_of(host, head.follower);
-    if (site == NULL || !token_bucket_take(&site->payloads, 1.0, host->now_ms)) {
-        refuse(host, site == NULL ? "too many followers" : "too much of one");
+    TokenBucket *bucket = site != NULL ? &site->payloads : &host->sites->strangers;
+    if (!token_bucket_take(bucket, 1.0, host->now_ms)) {
+        refuse(host, "too much");
         return;
     }
     if (live_read(LIVE_FROM_FOLLOWER, payload->data, payload->bytes, &head, &message, &storage) !=
         ERROR_OK) {
         refuse(host, "not a message of a follower");
+        return;
+    }
+    site = site != NULL ? site : site_new(host, head.follower, &message);
+    if (site == NULL) {
+        message_free(storage);
         return;
     }
     site->heard_ms = host->now_ms;
@@ -248,6 +262,7 @@ static bool sites_open(Host *host)
     }
     if (host->sites != NULL && host->sites->items == NULL && host->options.relays) {
         host->sites->items = calloc(SITES_MAX, sizeof *host->sites->items);
+        token_bucket_init(&host->sites->strangers, STRANGERS_S, SITES_MAX, host->now_ms);
     }
     return host->sites != NULL;
 }

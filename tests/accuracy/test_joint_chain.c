@@ -333,10 +333,72 @@ static void test_threads_leave_no_trace(void **state)
     assert_true(hashes[0] == hashes[1]);
 }
 
+/* Four arms on one body, whose joints bend by 2 degrees at most, sink until each joint is at its
+ * limit: more than are solved at once. Then each arm is an arc, and rests. */
+static void test_arms_of_limits(void **state)
+{
+    (void)state;
+    enum {
+        ARMS = 4,
+        LINKS = 4
+    };
+    const f32 pitch = 0.1f, swing = 2.0f * (f32)(PI / 180.0);
+    Rigid *rigid = kit_joint_world(earth, 8, ARMS * LINKS + 1);
+    BodyDef def = body_def_default();
+    def.shape = (Shape){.kind = SHAPE_BOX, .half = vec3(0.5f * pitch, 0.02f, 0.5f * pitch)};
+    def.family = 1;
+    BodyId hub = rigid_add(rigid, &def), last[ARMS] = {{0, 0}};
+    JointDef held = joint_def_default(JOINT_FIXED);
+    held.b = hub;
+    kit_join(rigid, &held);
+    for (u32 n = 0; n < ARMS * LINKS; n++) {
+        u32 arm = n / LINKS, link = n % LINKS;
+        Quat turned = kit_rotation(vec3(0.0f, 1.0f, 0.0f), 90.0 * (f64)arm);
+        def.shape.half = vec3(0.5f * pitch, 0.02f, 0.02f);
+        def.orientation = turned;
+        def.position = quat_rotate(turned, vec3(((f32)link + 1.0f) * pitch, 0.0f, 0.0f));
+        BodyId body = rigid_add(rigid, &def);
+        JointDef joint = joint_def_default(JOINT_CONE_TWIST);
+        joint.a = link > 0 ? last[arm] : hub;
+        joint.b = body;
+        joint.frame_a = link > 0 ? joint.frame_a : turned;
+        joint.anchor_a = quat_rotate(joint.frame_a, vec3(0.5f * pitch, 0.0f, 0.0f));
+        joint.anchor_b = vec3(-0.5f * pitch, 0.0f, 0.0f);
+        joint.flags |= JOINT_LIMITS;
+        joint.swing = swing;
+        joint.lower = -swing;
+        joint.upper = swing;
+        kit_join(rigid, &joint);
+        last[arm] = body;
+    }
+    for (u32 i = 0; i < 300; i++) {
+        kit_tick_awake(rigid);
+    }
+    f32 off = 0.0f, speed = 0.0f;
+    for (u32 arm = 0; arm < ARMS; arm++) {
+        Quat turned = kit_rotation(vec3(0.0f, 1.0f, 0.0f), 90.0 * (f64)arm);
+        Vec3 end = vec3(0.5f * pitch, 0.0f, 0.0f);
+        for (u32 link = 0; link < LINKS; link++) {
+            f64 sine, cosine, length = (f64)pitch * (link + 1 < LINKS ? 1.0 : 0.5);
+            trig_sincos((f64)swing * ((f64)link + 1.0), &sine, &cosine);
+            end = vec3_add(end, vec3((f32)(length * cosine), (f32)(-length * sine), 0.0f));
+        }
+        u32 slot = last[arm].slot;
+        off = f32_max(off, vec3_distance(rigid_position(rigid, slot), quat_rotate(turned, end)));
+        speed = f32_max(speed, vec3_length(rigid_velocity(rigid, slot)));
+    }
+    printf("arms of limits: %.2f mm of %.1f m from their arcs, %.2f mm/s, joints open %.3f mm\n",
+           1e3 * (f64)off, (f64)pitch * LINKS, 1e3 * (f64)speed, 1e3 * (f64)worst_error(rigid));
+    assert_true(off < 0.015f * pitch * LINKS);
+    assert_true(speed < 1e-3f && worst_error(rigid) < 1e-4f);
+    rigid_destroy(rigid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_catenary),
+        cmocka_unit_test(test_arms_of_limits),
         cmocka_unit_test(test_heavy_ball_on_chain),
         cmocka_unit_test(test_long_hanging_chain),
         cmocka_unit_test(test_chain_too_short),

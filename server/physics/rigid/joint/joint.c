@@ -327,6 +327,11 @@ void joint_frames(const Rigid *rigid, const JointDef *def, Vec3 anchors[2], Quat
     }
 }
 
+Quat joint_frame(const Rigid *rigid, BodyId side, Quat frame)
+{
+    return is_world(side) ? frame : quat_mul(rigid->bodies[side.slot].orientation, frame);
+}
+
 f32 joint_twist(Quat a, Quat b)
 {
     Quat q = quat_mul(quat_conjugate(a), b);

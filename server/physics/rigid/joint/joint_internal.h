@@ -47,6 +47,7 @@ typedef struct TreeRow TreeRow;
 typedef struct TreeSides TreeSides;
 typedef struct TreeBlock TreeBlock;
 typedef struct TreeKeep TreeKeep;
+typedef struct TreeLimit TreeLimit;
 
 /* Rows that share no moving body. */
 typedef struct JointColor {
@@ -84,10 +85,12 @@ typedef struct JointTree {
 
 /* Up to eight trees of one shape, one per lane. */
 typedef struct TreeGroup {
-    u32 tree, lanes;      /* trees [tree, tree + lanes) */
-    u32 row, count;       /* in tree_rows */
-    u32 side, side_count; /* in tree_sides */
-    u32 block;            /* in tree_blocks */
+    u32 tree, lanes;        /* trees [tree, tree + lanes) */
+    u32 row, count;         /* in tree_rows */
+    u32 side, side_count;   /* in tree_sides */
+    u32 block;              /* in tree_blocks */
+    u32 limit, limit_count; /* in tree_limits */
+    u32 answer;             /* in tree_answers */
 } TreeGroup;
 
 /* A joint's contribution to the loads of its bodies. */
@@ -114,8 +117,7 @@ typedef struct JointStore {
     BallWide *balls;
     HingeWide *hinges;
     u32 row_count, ball_count, hinge_count, wide_capacity;
-    u32 limit_count; /* of the rows: the first, limits of joints in trees, without colour */
-    u32 *row_order;  /* [capacity] joint of a row */
+    u32 *row_order;                /* [capacity] joint of a row */
     u32 *ball_order, *hinge_order; /* [wide_capacity][SIMD_LANES], JOINT_NO_SLOT: empty lane */
     u8 *color_of;                  /* [capacity] */
     JointColor colors[JOINT_PGS + 1];
@@ -130,12 +132,15 @@ typedef struct JointStore {
     u32 *tree_bodies;       /* [body_capacity + capacity] tree by tree */
     u32 *ring_ends;         /* likewise, for movable bodies of rings: the ends of their blocks */
     u32 tree_joint_count, tree_count, tree_group_count, tree_body_count;
-    TreeRow *tree_rows;     /* [tree_row_capacity] group by group */
-    TreeSides *tree_sides;  /* [tree_side_capacity] */
-    TreeBlock *tree_blocks; /* [tree_block_capacity] couplings */
-    TreeKeep *tree_keeps;   /* [tree_keep_capacity] of each group */
+    TreeRow *tree_rows;          /* [tree_row_capacity] group by group */
+    TreeSides *tree_sides;       /* [tree_side_capacity] */
+    TreeBlock *tree_blocks;      /* [tree_block_capacity] couplings */
+    TreeKeep *tree_keeps;        /* [tree_keep_capacity] of each group */
+    TreeLimit *tree_limits;      /* [tree_limit_capacity] of joints, group by group */
+    struct Vec3x8 *tree_answers; /* [tree_answer_capacity] of the trees to their limits */
     u32 tree_row_count, tree_row_capacity, tree_side_count, tree_side_capacity;
     u32 tree_block_count, tree_block_capacity, tree_keep_capacity;
+    u32 tree_limit_count, tree_limit_capacity, tree_answer_count, tree_answer_capacity;
     u32 *tree_places; /* [capacity] index of a joint's first entry in tree_joints, JOINT_NO_SLOT:
                          in none */
     u32 *links;       /* [capacity][2] next joint in the lists of its bodies */
@@ -169,6 +174,8 @@ bool joint_connects(const Rigid *rigid, u32 a, u32 b);
 bool joint_bodies(const Rigid *rigid, u32 slot, u32 *a, u32 *b);
 /* Current world poses of the frames: frames[2], anchors[2]. */
 void joint_frames(const Rigid *rigid, const JointDef *def, Vec3 anchors[2], Quat frames[2]);
+/* Of one of them only the rotation. */
+Quat joint_frame(const Rigid *rigid, BodyId side, Quat frame);
 /* Angle about x from frame a to frame b, in (−π, π]. */
 f32 joint_twist(Quat a, Quat b);
 /* Frees the slot; the caller has saved what it needs. */

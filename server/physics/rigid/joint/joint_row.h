@@ -37,7 +37,6 @@ struct JointRow {
     u32 a, b, joint;
     JointKind kind;
     u32 flags;
-    bool over_tree; /* only the limits of a joint of a tree */
     JointArms arms;
     Quat local_frame_a, local_frame_b;
     JointPose pose;         /* after the last integration */
@@ -106,7 +105,6 @@ typedef struct TreeLinks {
 /* In elimination order: of a joint its point, then its rotation. */
 struct TreeJoint {
     u32 joint; /* slot */
-    u32 limit; /* row of its limits, solved with the tree; or JOINT_NO_SLOT */
     TreeLinks links;
 };
 
@@ -232,24 +230,6 @@ void joint_row_warm_start(Rigid *rigid, const JointRow *row);
 void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h);
 /* Adds its impulse to the force of the tick. */
 void joint_row_count(Rigid *rigid, JointRow *row);
-/* The limits of an angular joint with a cone. */
-enum {
-    LIMIT_SWING,
-    LIMIT_LOWER,
-    LIMIT_UPPER,
-    LIMITS_OF_ROW
-};
-
-typedef struct RowLimitAxis {
-    Vec3 about;   /* a positive impulse pushes b about it */
-    f32 room;     /* rad left; negative: beyond the limit */
-    bool locked;  /* lower and upper are one: it pushes both ways */
-    f32 *impulse; /* N m s */
-} RowLimitAxis;
-/* One of LIMIT_ of a cone-twist joint; about 0: it does not act. */
-RowLimitAxis joint_row_limit(JointRow *row, u32 which);
-/* After integration: updates its pose. */
-void joint_row_follow(const Rigid *rigid, JointRow *row);
 /* Stores load, force, torque and error of the tick in its joint. */
 void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s);
 

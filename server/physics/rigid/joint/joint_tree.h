@@ -76,6 +76,43 @@ struct TreeKeep {
     i32x8 alone;     /* all ones: since then only joints, and equal gravity, have acted */
     i32x8 fits;      /* all ones: neither had anything else before */
     i32x8 struck;    /* all ones: since then a limit has acted, which may have taken energy */
+    /* Of the present factors: limits that have a turn, negative; turns whose answer is known. */
+    i32x8 turns;
+    u32 answered;
+};
+
+enum {
+    LIMIT_SWING,
+    LIMIT_LOWER,
+    LIMIT_UPPER,
+    LIMITS_OF_JOINT,
+    LIMIT_TURNS = 8 /* limits of a tree that are solved together */
+};
+
+/* A limit of a joint of each tree. */
+typedef struct TreeStop {
+    u32 place;          /* of the joint's point */
+    i32x8 locked;       /* lower and upper are one: it pushes both ways */
+    Vec3x8 about;       /* a positive impulse pushes b about it; 0: it does not act */
+    f32x8 room;         /* rad left; negative: beyond the limit */
+    f32x8 impulse;      /* N m s */
+    f32x8 speed;        /* rad/s, before this round */
+    f32x8 own, least;   /* rad/s per N m s: with the answer of the tree; the least that counts */
+    i32x8 turn, begins; /* of those that act in its tree, -1: it does not; new in this round */
+    f32x8 response[LIMIT_TURNS]; /* rad/s per N m s of what has the turn */
+} TreeStop;
+
+/* The limits of a cone-twist joint of each tree. */
+struct TreeLimit {
+    u32 place;                 /* of its point */
+    i32x8 some;                /* all ones: the tree has limits here */
+    Quatx8 frame_a, frame_b;   /* in the frames of the bodies */
+    Vec3x8 x_a, x_b, y_a;      /* axes of its frames, in the frames of the bodies */
+    Vec3x8 axis, rotation;     /* after the last integration: of the angle; of b relative to a */
+    f32x8 value, lower, upper; /* rad */
+    f32x8 sine, cosine;        /* of the swing */
+    Vec3x8 sum;                /* N m s: of the substeps so far, on b */
+    TreeStop stops[LIMITS_OF_JOINT];
 };
 
 /* A group and its data. */
@@ -86,7 +123,9 @@ typedef struct Trees {
     TreeRow *rows;           /* [count] */
     TreeSides *sides;        /* [side_count] */
     TreeBlock *blocks;       /* D⁻¹ B, starting at each joint's links.block */
-    u32 count, side_count, block_count, lanes;
+    TreeLimit *limits;       /* [limit_count] */
+    Vec3x8 *answers;         /* [LIMIT_TURNS][2 side_count + count]: see solve_joint_tree_limit.c */
+    u32 count, side_count, block_count, limit_count, lanes;
     bool lone, taut; /* see JointTree */
     bool exact;      /* solved in doubles: blocks contains other numbers */
     bool ring;       /* with loops: blocks contains those of solve_joint_ring.c */
@@ -102,6 +141,10 @@ SIMD_INLINE Vec3x8 vec3x8_zero(void)
 {
     f32x8 zero = f32x8_set(0.0f);
     return (Vec3x8){zero, zero, zero};
+}
+SIMD_INLINE Vec3x8 vec3x8_where(i32x8 mask, Vec3x8 v)
+{
+    return (Vec3x8){f32x8_and(mask, v.x), f32x8_and(mask, v.y), f32x8_and(mask, v.z)};
 }
 SIMD_INLINE bool is_point(u32 kind)
 {
@@ -124,8 +167,13 @@ SIMD_INLINE Vec3x8 locked_part(u32 kind, const TreeRow *row, Vec3x8 v)
 }
 
 /* solve_joint_tree_pose.c */
-/* Once per tick, when the lanes of a row are set: stores the initial pose of the row. */
+/* Once per tick, when the lanes of a row are set: stores the initial pose of the row. The impulse
+ * of a hinge's rotation is in a's frame until then. */
 void tree_row_start(const Trees *t, u32 place);
+/* That impulse in a's frame. */
+Vec3x8 tree_hinge_load(const Trees *t, u32 place);
+/* The rotation from a frame of a to one of b, in the frame of a. */
+Quatx8 tree_relative(const Trees *t, u32 place, Quatx8 frame_a, Quatx8 frame_b);
 /* After gathering the poses of the bodies. */
 void tree_row_follow(const Trees *t, u32 place);
 /* Error opened by rotation in the step, as a velocity, from current velocities: to second order,
@@ -157,15 +205,18 @@ u32 joint_rings_torn(Rigid *rigid, const TreeGroup *group, f32 h);
 /* Solves these lanes again, like joint_trees_solve, from current velocities. */
 void joint_rings_solve(Rigid *rigid, const TreeGroup *group, u32 lanes, f32 h);
 
-/* Closes what opens at the velocities of the bodies, in these lanes: changes these, and the
- * impulses of the rows by their `change`. */
-typedef void TreeAnswer(const Trees *t, i32x8 lanes);
+/* Closes what opens at the velocities of the bodies, in these lanes: changes these by the rows'
+ * `change`, which their impulses get if it counts. */
+typedef void TreeAnswer(const Trees *t, i32x8 lanes, bool counts);
 
 /* solve_joint_tree_limit.c, for trees that have limits; group: of the tree */
-void trees_limits_warm_start(const Trees *t, const TreeGroup *group);
+/* Once a tick, when the rows have started. */
+void trees_limits_prepare(const Trees *t, const TreeGroup *group, f32 h);
+void trees_limits_warm_start(const Trees *t);
 /* After the joints. relax: updates the poses first, without bias, and the impulses count. */
-void trees_limits_solve(const Trees *t, const TreeGroup *group, TreeAnswer *answer, bool relax,
-                        f32 h);
+void trees_limits_solve(const Trees *t, TreeAnswer *answer, bool relax, f32 h);
+/* Adds to the loads and torques that the joints of the trees have stored. */
+void trees_limits_store(const Trees *t, const TreeGroup *group, f32 tick_s);
 
 /* solve_joint_tree_energy.c, once per substep, before the joints act; fits: lanes with no
  * velocity in locked directions. */

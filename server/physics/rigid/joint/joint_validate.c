@@ -89,15 +89,10 @@ static void validate_lanes(const Rigid *rigid, const u32 *order, u32 lanes, u32 
 static void validate_colors(const Rigid *rigid, u32 *marks)
 {
     const JointStore *store = &rigid->joints;
-    u32 balls = 0, hinges = 0, rows = store->limit_count;
+    u32 balls = 0, hinges = 0, rows = 0;
     CHECK(store->ball_count <= store->wide_capacity && store->hinge_count <= store->wide_capacity);
     CHECK(store->row_count <= store->capacity && store->color_count <= JOINT_COLORS + 1);
     memset(marks, 0, rigid->slots * sizeof(*marks));
-    for (u32 i = 0; i < store->limit_count; i++) {
-        u32 joint = store->row_order[i];
-        CHECK_ITEM(i, joint < store->slots && joint_limits_apart(&store->joints[joint].def));
-        CHECK_ITEM(i, store->tree_places[joint] != JOINT_NO_SLOT);
-    }
     for (u32 i = 0; i <= JOINT_PGS; i++) {
         const JointColor *color = &store->colors[i];
         CHECK_ITEM(i, color->ball == balls && color->hinge == hinges && color->row == rows);
@@ -177,6 +172,8 @@ static void validate_trees(const Rigid *rigid, u32 *marks)
         CHECK_ITEM(i, group->row + group->count <= store->tree_row_count);
         CHECK_ITEM(i, group->side + group->side_count <= store->tree_side_count);
         CHECK_ITEM(i, group->block <= store->tree_block_count);
+        CHECK_ITEM(i, group->limit + group->limit_count <= store->tree_limit_count);
+        CHECK_ITEM(i, group->limit_count == 0 || group->answer < store->tree_answer_count);
         grouped += group->lanes;
     }
     CHECK(grouped == store->tree_count);

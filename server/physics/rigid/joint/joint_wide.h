@@ -37,6 +37,14 @@ SIMD_INLINE Symmetric3x8 inverse(const Symmetric3x8 *m)
         c2 * s, (m->xy * m->xz - m->xx * m->yz) * s};
 }
 
+SIMD_INLINE void lane_set_quat(Quatx8 *q, u32 lane, Quat x)
+{
+    lane_set(&q->w, lane, x.w);
+    lane_set(&q->x, lane, x.x);
+    lane_set(&q->y, lane, x.y);
+    lane_set(&q->z, lane, x.z);
+}
+
 /* rad per step. Beyond it the prediction is inaccurate, and would add energy. */
 #define BEND_ROTATION 0.15f
 

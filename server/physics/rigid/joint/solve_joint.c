@@ -97,28 +97,12 @@ static u32 wide_rows(u32 count)
     return (count + SIMD_LANES - 1) / SIMD_LANES;
 }
 
-/* The first rows are those of limits in trees, which have no colour. */
-static void arrange_limits(JointStore *store)
-{
-    for (u32 i = 0; i < store->tree_joint_count; i++) {
-        TreeJoint *joint = &store->tree_joints[i];
-        bool limited =
-            joint->links.kind == TREE_POINT && joint_limits_apart(&store->joints[joint->joint].def);
-        joint->limit = limited ? store->row_count : JOINT_NO_SLOT;
-        if (limited) {
-            store->row_order[store->row_count++] = joint->joint;
-        }
-    }
-    store->limit_count = store->row_count;
-}
-
 /* Assigns row ranges to colours, and joints to rows. */
 static void arrange(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
     JointRowCounts counts;
     assign(rigid, &counts);
-    arrange_limits(store);
     for (u32 i = 0; i <= JOINT_PGS; i++) {
         JointColor color = {store->ball_count,  wide_rows(counts.of[CLASS_BALL][i]),
                             store->hinge_count, wide_rows(counts.of[CLASS_HINGE][i]),
@@ -211,7 +195,6 @@ static void prepare_rows(void *context, u32 first, u32 end, u32 worker)
         bool pgs = i >= store->colors[JOINT_PGS].row;
         joint_row_prepare(run->rigid, &store->rows[i], store->row_order[i],
                           pgs ? run->rigid->def.tick_s : run->h);
-        store->rows[i].over_tree = i < store->limit_count;
     }
 }
 
@@ -277,7 +260,7 @@ static void lay_out(Rigid *rigid)
 {
     JointStore *store = &rigid->joints;
     store->row_count = store->ball_count = store->hinge_count = 0;
-    store->color_count = store->tree_group_count = store->limit_count = 0;
+    store->color_count = store->tree_group_count = 0;
     store->dry_count = store->dry_color_count = 0;
     if (store->live > 0) {
         joint_trees_find(rigid);
@@ -594,8 +577,7 @@ typedef struct Storing {
     _Atomic bool asks; /* some joint may break, or keeps its bodies awake */
 } Storing;
 
-/* The phases of joint_finish: each joint is in one row of one of the first four, or in a tree and
- * in a row for its limits, which adds to what the tree stored. */
+/* The phases of joint_finish: each joint is in one row of one of the first four. */
 enum {
     STORE_TREES,
     STORE_ROWS,

@@ -250,7 +250,7 @@ static bool is_angular(JointKind kind)
 
 /* After integration. The axis of an angle may rotate too: the change of angle in a step is about
  * the mean axis. */
-void joint_row_follow(const Rigid *rigid, JointRow *row)
+static void row_follow(const Rigid *rigid, JointRow *row)
 {
     JointPose pose = pose_now(rigid, row);
     if (is_angular(row->kind)) {
@@ -404,23 +404,6 @@ static void solve_swing(JointRow *row, Sides *sides, const JointPose *pose, cons
     if (axis.response > 0.0f) {
         RowLimit limit = {swing_room(row, pose), -1.0f, false, JOINT_PUSH_RAD_S};
         solve_limit(&row->impulse.swing, sides, &axis, limit, soft, h);
-    }
-}
-
-RowLimitAxis joint_row_limit(JointRow *row, u32 which)
-{
-    const JointPose *pose = &row->pose;
-    JointLoad *impulse = &row->impulse;
-    bool locked = row->lower == row->upper;
-    switch (which) {
-    case LIMIT_SWING:
-        return (RowLimitAxis){vec3_neg(swing_axis(pose)), swing_room(row, pose), false,
-                              &impulse->swing};
-    case LIMIT_LOWER:
-        return (RowLimitAxis){twist_axis(pose), pose->value - row->lower, locked, &impulse->lower};
-    default:
-        return (RowLimitAxis){locked ? vec3_zero() : vec3_neg(twist_axis(pose)),
-                              row->upper - pose->value, false, &impulse->upper};
     }
 }
 
@@ -580,10 +563,6 @@ static void row_impulse(const JointRow *row, const Sides *sides, const JointPose
     default:
         break;
     }
-    if (row->over_tree) {
-        *force = vec3_zero(); /* the tree's */
-        return;
-    }
     Symmetric3 block = block_mass(row, sides, pose);
     if (row->kind == JOINT_SLIDER) {
         *moment = vec3_add(*moment, share_of_rotation(sides, pose, &block, *force));
@@ -613,7 +592,7 @@ static void count_impulse(JointRow *row, const Sides *sides, const JointPose *po
 void joint_row_solve(Rigid *rigid, JointRow *row, const Softness *soft, f32 h)
 {
     if (!soft) {
-        joint_row_follow(rigid, row);
+        row_follow(rigid, row);
     }
     Sides sides = sides_read(rigid, row->a, row->b);
     row_solve(row, &sides, &row->pose, soft, h);
@@ -734,12 +713,6 @@ void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s)
     bool plain = joint_is_pgs(rigid, row->a, row->b);
     JointLoad load =
         load_scale(&row->impulse, plain ? 1.0f / tick_s : (f32)rigid->substeps / tick_s);
-    if (row->over_tree) { /* adds to what the tree has stored */
-        load.linear = joint->load.linear;
-        joint->load = load;
-        joint->torque = vec3_add_scaled(joint->torque, 1.0f / tick_s, row->sum_moment);
-        return;
-    }
     joint->load = load;
     joint->force = vec3_scale(row->sum_force, 1.0f / tick_s);
     joint->torque = vec3_scale(row->sum_moment, 1.0f / tick_s);

@@ -10,7 +10,7 @@
  * Method: block LDLᵀ in the order of the tree (Baraff, "Linear-time dynamics using Lagrange
  * multipliers", 1996), of soft constraints (Catto, GDC 2011).
  */
-#include "server/physics/rigid/joint/joint_row.h"
+#include "server/physics/rigid/joint/joint_tree.h"
 
 /* Number of blocks above which no ring is solved directly. */
 #define RING_FILL_MAX 0x7fffffffu
@@ -27,8 +27,8 @@ static bool is_held(const JointStore *store, u32 slot)
     return slot == JOINT_WORLD || store->body_seen[slot] == BODY_HELD;
 }
 
-/* Blocks of three rows for a joint; 0: not allowed in trees. The limits of a cone-twist joint are
- * rows of their own (solve_joint_tree_limit.c). */
+/* Blocks of three rows for a joint; 0: not allowed in trees. The limits of a cone-twist
+ * joint act after them (solve_joint_tree_limit.c). */
 static u32 blocks_of(const JointDef *def)
 {
     bool left_alone = !(def->flags & (JOINT_LIMITS | JOINT_DRIVE));
@@ -314,21 +314,44 @@ static bool same_shape(const JointStore *store, const JointTree *one, const Join
     return true;
 }
 
+/* Number of joints that have limits in one of these trees of one shape. */
+static u32 limited_places(const JointStore *store, u32 first, u32 lanes)
+{
+    u32 places = 0;
+    for (u32 i = 0; i < store->trees[first].count && store->trees[first].limited; i++) {
+        bool any = false;
+        for (u32 lane = 0; lane < lanes; lane++) {
+            const TreeJoint *rows = &store->tree_joints[store->trees[first + lane].first + i];
+            any = any || (rows->links.kind == TREE_POINT &&
+                          joint_limits_apart(&store->joints[rows->joint].def));
+        }
+        places += any;
+    }
+    return places;
+}
+
 /* Divides `count` trees of one shape from `first` on into as few groups as possible, all about
  * equal. */
 static void group_trees(JointStore *store, u32 first, u32 count)
 {
     const JointTree *tree = &store->trees[first];
     u32 groups = (count + SIMD_LANES - 1) / SIMD_LANES;
+    u32 numbers = LIMIT_TURNS * (2 * tree->body_count + tree->count);
     for (u32 g = 0; g < groups; g++) {
         u32 lanes = count / groups + (g < count % groups ? 1 : 0);
-        store->tree_groups[store->tree_group_count++] = (TreeGroup){first,
-                                                                    lanes,
-                                                                    store->tree_row_count,
-                                                                    tree->count,
-                                                                    store->tree_side_count,
-                                                                    tree->body_count,
-                                                                    store->tree_block_count};
+        store->tree_groups[store->tree_group_count++] =
+            (TreeGroup){first,
+                        lanes,
+                        store->tree_row_count,
+                        tree->count,
+                        store->tree_side_count,
+                        tree->body_count,
+                        store->tree_block_count,
+                        store->tree_limit_count,
+                        limited_places(store, first, lanes),
+                        store->tree_answer_count};
+        store->tree_limit_count += limited_places(store, first, lanes);
+        store->tree_answer_count += tree->limited ? numbers : 0;
         first += lanes;
         store->tree_row_count += tree->count;
         store->tree_side_count += tree->body_count;
@@ -380,6 +403,7 @@ void joint_trees_find(Rigid *rigid)
     store->tree_count = store->tree_joint_count = store->tree_body_count = 0;
     store->tree_group_count = 0;
     store->tree_row_count = store->tree_side_count = store->tree_block_count = 0;
+    store->tree_limit_count = store->tree_answer_count = 0;
     list_joints(rigid);
     for (u32 i = 0; i < rigid->slots; i++) {
         if (store->body_seen[i] != BODY_FREE || store->body_heads[i] == JOINT_NO_SLOT) {

@@ -4,15 +4,21 @@
  * never agree, and a limb at its limits gains energy from what remains. So the tree answers first:
  * a unit moment of the limit, with the impulses that keep all joints of the tree closed, is one
  * direction of motion, and the limit's impulse is found along it. That takes one substitution in
- * the tree's factors, only where a limit acts. The directions leave the joints alone, so that the
- * limits of a tree are a small problem of their own, solved by projected Gauss-Seidel.
+ * the tree's factors for each limit that acts, at once for one limit of each of the eight trees;
+ * answers stay true until the tree is factored again. The directions leave the joints alone, so
+ * that the limits of a tree are a small problem of their own, solved by projected Gauss-Seidel on
+ * the matrix of their answers to each other.
  * Method: response of an articulated body to a unit impulse (Mirtich, "Impulse-based dynamic
  * simulation", 1996, chapter 4).
  */
 #include "server/physics/rigid/joint/joint_tree.h"
+#include "server/physics/rigid/rotation_step.h"
+
+#include "shared/math/trig.h"
 
 enum {
-    LIMIT_SWEEPS = 8
+    LIMIT_SWEEPS = 16,
+    LIMIT_ROUNDS = 4 /* in which limits come to act */
 };
 
 /* Of its response alone: a smaller one is rounding. */
@@ -20,50 +26,173 @@ enum {
 /* Slower changes (rad/s) need no further sweep. */
 #define SWEEP_ENOUGH   1e-4f
 
-/* A limit of the trees of a group. */
-typedef struct Limit {
-    f32 *impulse[SIMD_LANES]; /* NULL: this tree has none here */
-    Vec3x8 about;
-    f32x8 room, given; /* rad; N m s so far */
-    i32x8 locked;
-} Limit;
+typedef struct LimitRun {
+    const Trees *t;
+    TreeAnswer *answer;
+    Softness soft;
+    f32 h;
+    u32 from, end;             /* limits that may act now: of a tree at which many act, not all */
+    bool full;                 /* there are others that should */
+    f32x8 amount[LIMIT_TURNS]; /* N m s, in this round */
+    u32 count;
+    TreeStop *acting[LIMIT_TURNS * SIMD_LANES]; /* [count] those that have a turn in some tree */
+} LimitRun;
 
-static JointRow *row_of(const Trees *t, const TreeGroup *group, u32 lane, u32 place)
+static u32 limits_stops(const Trees *t)
 {
-    const JointStore *store = &t->rigid->joints;
-    u32 row = store->tree_joints[store->trees[group->tree + lane].first + place].limit;
-    return row != JOINT_NO_SLOT ? &store->rows[row] : NULL;
+    return t->limit_count * LIMITS_OF_JOINT;
 }
 
-/* False if no tree has one here. */
-static bool limit_gather(const Trees *t, const TreeGroup *group, u32 place, u32 which, Limit *limit)
+static TreeStop *stop_at(const Trees *t, u32 index)
 {
-    bool any = false;
-    *limit = (Limit){.about = vec3x8_zero(), .room = f32x8_set(1.0f), .given = f32x8_set(0.0f)};
-    for (u32 lane = 0; lane < t->lanes; lane++) {
-        JointRow *row = row_of(t, group, lane, place);
-        if (row != NULL) {
-            RowLimitAxis axis = joint_row_limit(row, which);
-            limit->impulse[lane] = axis.impulse;
-            lane_set_vec3(&limit->about, lane, axis.about);
-            lane_set(&limit->room, lane, axis.room);
-            lane_set(&limit->given, lane, *axis.impulse);
-            limit->locked[lane] = axis.locked ? -1 : 0;
-            any = true;
-        }
-    }
-    return any;
+    return &t->limits[index / LIMITS_OF_JOINT].stops[index % LIMITS_OF_JOINT];
 }
 
-SIMD_INLINE void push(const Trees *t, u32 place, Vec3x8 moment)
+SIMD_INLINE void stop_push(const Trees *t, const TreeStop *stop, f32x8 impulse)
 {
-    const TreeLinks *links = &t->joints[place].links;
+    const TreeLinks *links = &t->joints[stop->place].links;
     TreeSides *a = &t->sides[links->body_a], *b = &t->sides[links->body_b];
+    Vec3x8 moment = vec3x8_scale(stop->about, impulse);
     a->angular_velocity =
         vec3x8_sub(a->angular_velocity, symmetric3x8_mul(&a->place.inertia, moment));
     b->angular_velocity =
         vec3x8_add(b->angular_velocity, symmetric3x8_mul(&b->place.inertia, moment));
 }
+
+SIMD_INLINE f32x8 stop_speed(const Trees *t, const TreeStop *stop)
+{
+    const TreeLinks *links = &t->joints[stop->place].links;
+    Vec3x8 a = t->sides[links->body_a].angular_velocity;
+    return vec3x8_dot(stop->about, vec3x8_sub(t->sides[links->body_b].angular_velocity, a));
+}
+
+/* ---- where they stand ---- */
+
+/* The axis that increases the angle between the x axes of a cone-twist joint, and the room up to
+ * the swing: see solve_joint_row.c. */
+static void swing_follow(TreeLimit *limit, Vec3x8 a, Vec3x8 b, Vec3x8 other)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    TreeStop *stop = &limit->stops[LIMIT_SWING];
+    Vec3x8 normal = vec3x8_cross(a, b);
+    f32x8 square = vec3x8_dot(normal, normal), sine = f32x8_sqrt(square), cosine = vec3x8_dot(a, b);
+    i32x8 some = square > 1e-30f;
+    normal = vec3x8_scale(normal, -one / f32x8_select(some, sine, one));
+    other = vec3x8_scale(other, -one);
+    stop->about = vec3x8_where(limit->some, vec3x8_select(some, normal, other));
+    f32x8 room = limit->sine * cosine - limit->cosine * sine;
+    f32x8 far = limit->cosine * cosine + limit->sine * sine;
+    f32x8 beyond = f32x8_select(room < zero, -one, one);
+    stop->room = f32x8_select(limit->some, f32x8_select(far > zero, room, beyond), one);
+}
+
+static Vec3x8 limit_axis(const Trees *t, TreeLimit *limit)
+{
+    const TreeLinks *links = &t->joints[limit->place].links;
+    Quatx8 qa = t->sides[links->body_a].place.orientation;
+    Vec3x8 a = quatx8_rotate(qa, limit->x_a);
+    Vec3x8 b = quatx8_rotate(t->sides[links->body_b].place.orientation, limit->x_b);
+    swing_follow(limit, a, b, quatx8_rotate(qa, limit->y_a));
+    f32x8 s = f32x8_set(1.0f) / f32x8_max(vec3x8_dot(a, b) + 1.0f, f32x8_set(0.1f));
+    return vec3x8_scale(vec3x8_add(a, b), s);
+}
+
+static Vec3x8 limit_rotation(const Trees *t, const TreeLimit *limit)
+{
+    const TreeLinks *links = &t->joints[limit->place].links;
+    return vec3x8_sub(t->sides[links->body_b].place.rotation,
+                      t->sides[links->body_a].place.rotation);
+}
+
+static void limit_stand(TreeLimit *limit, Vec3x8 axis)
+{
+    f32x8 one = f32x8_set(1.0f);
+    TreeStop *lower = &limit->stops[LIMIT_LOWER], *upper = &limit->stops[LIMIT_UPPER];
+    lower->about = vec3x8_where(limit->some, axis);
+    lower->room = f32x8_select(limit->some, limit->value - limit->lower, one);
+    upper->about = vec3x8_where(limit->some & ~lower->locked, vec3x8_scale(axis, -one));
+    upper->room = f32x8_select(limit->some, limit->upper - limit->value, one);
+}
+
+/* The axis may turn too: the change of the angle in a step is about the mean axis. */
+static void limit_follow(const Trees *t, TreeLimit *limit)
+{
+    Vec3x8 axis = limit_axis(t, limit), rotation = limit_rotation(t, limit);
+    Vec3x8 mean = vec3x8_scale(vec3x8_add(limit->axis, axis), f32x8_set(0.5f));
+    limit->value += vec3x8_dot(mean, vec3x8_sub(rotation, limit->rotation));
+    limit->rotation = rotation;
+    limit->axis = axis;
+    limit_stand(limit, axis);
+}
+
+/* ---- which act ---- */
+
+/* What the speed of a limit should change by, and how much of its impulse goes: with bias as of a
+ * single joint (solve_joint_row.c). */
+typedef struct LimitAsk {
+    f32x8 change, fade;
+} LimitAsk;
+
+SIMD_INLINE LimitAsk stop_ask(const LimitRun *run, const TreeStop *stop, f32x8 speed)
+{
+    f32x8 none = f32x8_set(0.0f), most = f32x8_set(JOINT_PUSH_RAD_S);
+    i32x8 ahead = (i32x8)(stop->room > none) & ~stop->locked;
+    f32x8 push = f32x8_max(f32x8_min(run->soft.bias_rate * stop->room, most), -most);
+    f32x8 bias = f32x8_select(ahead, stop->room * (1.0f / run->h), push);
+    f32x8 scale = f32x8_select(ahead, f32x8_set(1.0f), f32x8_set(run->soft.mass_scale));
+    f32x8 fade = f32x8_select(ahead, none, f32x8_set(run->soft.impulse_scale));
+    return (LimitAsk){-scale * (speed + bias), fade};
+}
+
+/* Gives turns to those lanes of a limit that begin to act. False: to some there is none left. */
+static bool stop_begin(const Trees *t, TreeStop *stop, i32x8 lanes)
+{
+    const TreeLinks *links = &t->joints[stop->place].links;
+    Vec3x8 a = symmetric3x8_mul(&t->sides[links->body_a].place.inertia, stop->about);
+    Vec3x8 b = symmetric3x8_mul(&t->sides[links->body_b].place.inertia, stop->about);
+    f32x8 plain = vec3x8_dot(stop->about, vec3x8_add(a, b));
+    lanes &= plain > f32x8_set(0.0f);
+    if (i32x8_any(lanes & (t->keep->turns <= (i32x8){0} - LIMIT_TURNS))) {
+        return false;
+    }
+    stop->least = plain * RESPONSE_LEAST;
+    stop->begins = lanes;
+    stop->turn = (lanes & -t->keep->turns) | (~lanes & stop->turn);
+    t->keep->turns += lanes;
+    return true;
+}
+
+/* Finds those that begin to act; false: none. */
+static bool limits_ask(LimitRun *run, u32 round)
+{
+    const f32x8 none = f32x8_set(0.0f), enough = f32x8_set(round > 0 ? SWEEP_ENOUGH : 0.0f);
+    const Trees *t = run->t;
+    bool any = false;
+    f32x8 speed = none;
+    run->count = 0;
+    for (u32 i = run->from; i < run->end; i++) {
+        TreeStop *stop = stop_at(t, i);
+        bool follows = i > run->from && i % LIMITS_OF_JOINT == LIMIT_UPPER; /* the lower one */
+        speed = follows ? -speed : stop_speed(t, stop);
+        i32x8 acts = stop_ask(run, stop, speed).change > enough;
+        acts |= round == 0 ? (i32x8)(stop->impulse > none) | stop->locked : (i32x8){0};
+        i32x8 known = stop->turn >= 0, lanes = acts & ~known;
+        stop->begins = (i32x8){0};
+        if (i32x8_any(lanes) && !stop_begin(t, stop, lanes)) {
+            run->full = true;
+            run->end = i;
+            break;
+        }
+        if (i32x8_any(stop->turn >= 0)) {
+            stop->speed = speed;
+            run->acting[run->count++] = stop;
+            any = any || i32x8_any(stop->begins | (round == 0 ? acts & known : (i32x8){0}));
+        }
+    }
+    return any;
+}
+
+/* ---- answers ---- */
 
 /* Their velocities, while those of an answer are found: in `next`, which only predictions use. */
 static void sides_keep(const Trees *t)
@@ -73,141 +202,352 @@ static void sides_keep(const Trees *t)
         Vec3x8 w = side->angular_velocity;
         side->next.shift = side->velocity;
         side->next.orientation = (Quatx8){f32x8_set(0.0f), w.x, w.y, w.z};
-        side->velocity = side->angular_velocity = vec3x8_zero();
     }
 }
 
-/* The kept velocities, with so much of the answer. */
-static void sides_blend(const Trees *t, f32x8 amount)
+static void sides_stop(const Trees *t)
+{
+    for (u32 i = 0; i < t->side_count; i++) {
+        t->sides[i].velocity = t->sides[i].angular_velocity = vec3x8_zero();
+    }
+}
+
+/* Numbers of an answer: of each side its velocities, of each row its impulse. */
+static Vec3x8 *answer_at(const Trees *t, u32 turn)
+{
+    return t->answers + (size_t)turn * (2 * t->side_count + t->count);
+}
+
+/* The answer that is found, 0 but in the lanes asked for: with what is there of others. */
+static void answer_keep(const Trees *t, u32 turn, bool first)
+{
+    Vec3x8 *to = answer_at(t, turn);
+    for (u32 i = 0; i < t->side_count; i++, to += 2) {
+        const TreeSides *side = &t->sides[i];
+        to[0] = first ? side->velocity : vec3x8_add(to[0], side->velocity);
+        to[1] = first ? side->angular_velocity : vec3x8_add(to[1], side->angular_velocity);
+    }
+    for (u32 i = 0; i < t->count; i++, to++) {
+        *to = first ? t->rows[i].change : vec3x8_add(*to, t->rows[i].change);
+    }
+}
+
+/* The tree's answer to a unit of what has this turn since this round. */
+static void limits_answer(LimitRun *run, u32 turn)
+{
+    const Trees *t = run->t;
+    i32x8 lanes = {0}, mine = (i32x8){0} + (i32)turn;
+    bool first = turn >= t->keep->answered;
+    sides_stop(t);
+    for (u32 i = 0; i < run->count; i++) {
+        i32x8 here = run->acting[i]->begins & (run->acting[i]->turn == mine);
+        if (i32x8_any(here)) {
+            stop_push(t, run->acting[i], f32x8_and(here, f32x8_set(1.0f)));
+            lanes |= here;
+        }
+    }
+    if (!first && !i32x8_any(lanes)) {
+        return;
+    }
+    run->answer(t, lanes, false);
+    answer_keep(t, turn, first);
+    t->keep->answered = first ? turn + 1 : t->keep->answered;
+}
+
+/* rad/s of a limit in an answer. */
+SIMD_INLINE f32x8 stop_response(const Trees *t, const TreeStop *stop, u32 turn)
+{
+    const TreeLinks *links = &t->joints[stop->place].links;
+    const Vec3x8 *from = answer_at(t, turn);
+    return vec3x8_dot(stop->about,
+                      vec3x8_sub(from[2 * links->body_b + 1], from[2 * links->body_a + 1]));
+}
+
+static u32 turns_of(i32x8 turns)
+{
+    i32 most = 0;
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        most = -turns[lane] > most ? -turns[lane] : most;
+    }
+    return (u32)most;
+}
+
+/* How those that act answer to each other. before: turns of the lanes before this round. */
+static void limits_respond(LimitRun *run, i32x8 before)
+{
+    const Trees *t = run->t;
+    u32 turns = turns_of(t->keep->turns), first = LIMIT_TURNS;
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        if (before[lane] != t->keep->turns[lane]) {
+            first = u32_min(first, (u32)-before[lane]);
+        }
+    }
+    sides_keep(t);
+    for (u32 turn = first; turn < turns; turn++) {
+        limits_answer(run, turn);
+    }
+    for (u32 i = 0; i < run->count; i++) {
+        TreeStop *stop = run->acting[i];
+        /* One that begins to act knows of no answer yet. */
+        for (u32 turn = i32x8_any(stop->begins) ? 0 : first; turn < turns; turn++) {
+            f32x8 speed = stop_response(t, stop, turn);
+            i32x8 mine = (i32x8){0} + (i32)turn;
+            stop->response[turn] = speed;
+            stop->own = f32x8_select(stop->turn == mine, speed, stop->own);
+        }
+    }
+}
+
+/* ---- the small problem ---- */
+
+/* Returns the change of its speed. */
+SIMD_INLINE f32x8 stop_balance(LimitRun *run, TreeStop *stop, u32 turns)
+{
+    const f32x8 none = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    i32x8 acts = stop->turn >= 0;
+    f32x8 speed = stop->speed;
+    for (u32 n = 0; n < turns; n++) {
+        speed += stop->response[n] * run->amount[n];
+    }
+    LimitAsk ask = stop_ask(run, stop, speed);
+    f32x8 own = f32x8_select(acts, f32x8_max(stop->own, stop->least), one);
+    f32x8 sum = stop->impulse + ask.change / own - ask.fade * stop->impulse;
+    sum = f32x8_select(stop->locked, sum, f32x8_max(sum, none));
+    f32x8 amount = f32x8_and(acts, sum - stop->impulse);
+    stop->impulse += amount;
+    for (u32 n = 0; n < turns; n++) {
+        run->amount[n] += f32x8_and(stop->turn == (i32x8){0} + (i32)n, amount);
+    }
+    return amount * own;
+}
+
+static void limits_balance(LimitRun *run)
+{
+    u32 turns = run->t->keep->answered;
+    bool more = true;
+    for (u32 n = 0; n < turns; n++) {
+        run->amount[n] = f32x8_set(0.0f);
+    }
+    for (u32 sweep = 0; sweep < LIMIT_SWEEPS && more; sweep++) {
+        f32x8 most = f32x8_set(0.0f);
+        for (u32 i = 0; i < run->count; i++) {
+            most = f32x8_max(most, f32x8_abs(stop_balance(run, run->acting[i], turns)));
+        }
+        more = run->count > 1 && i32x8_any(most > SWEEP_ENOUGH);
+    }
+}
+
+/* Gives the trees what it has found. */
+static void limits_apply(LimitRun *run)
+{
+    const Trees *t = run->t;
+    for (u32 n = 0; n < t->keep->answered; n++) {
+        f32x8 amount = run->amount[n];
+        const Vec3x8 *from = answer_at(t, n);
+        if (!i32x8_any(amount != f32x8_set(0.0f))) {
+            continue;
+        }
+        for (u32 i = 0; i < t->side_count; i++, from += 2) {
+            TreeSides *side = &t->sides[i];
+            side->velocity = vec3x8_add_scaled(side->velocity, amount, from[0]);
+            side->angular_velocity = vec3x8_add_scaled(side->angular_velocity, amount, from[1]);
+        }
+        for (u32 i = 0; i < t->count; i++, from++) {
+            t->rows[i].impulse = vec3x8_add_scaled(t->rows[i].impulse, amount, *from);
+        }
+    }
+}
+
+static void sides_restore(const Trees *t)
 {
     for (u32 i = 0; i < t->side_count; i++) {
         TreeSides *side = &t->sides[i];
         Quatx8 w = side->next.orientation;
-        side->velocity = vec3x8_add_scaled(side->next.shift, amount, side->velocity);
-        side->angular_velocity =
-            vec3x8_add_scaled((Vec3x8){w.x, w.y, w.z}, amount, side->angular_velocity);
-    }
-    for (u32 i = 0; i < t->count; i++) {
-        TreeRow *row = &t->rows[i];
-        row->impulse = vec3x8_add_scaled(row->impulse, amount - f32x8_set(1.0f), row->change);
+        side->velocity = side->next.shift;
+        side->angular_velocity = (Vec3x8){w.x, w.y, w.z};
     }
 }
 
-SIMD_INLINE f32x8 limit_speed(const Trees *t, u32 place, const Limit *limit)
+/* The tree has other factors, or other limits get the turns. */
+static void limits_forget(const Trees *t)
 {
-    const TreeLinks *links = &t->joints[place].links;
-    Vec3x8 a = t->sides[links->body_a].angular_velocity;
-    return vec3x8_dot(limit->about, vec3x8_sub(t->sides[links->body_b].angular_velocity, a));
-}
-
-/* What the speed of a limit should change by, and how much of its impulse goes: with bias as of a
- * single joint (solve_joint_row.c). */
-typedef struct LimitAsk {
-    f32x8 change, fade;
-} LimitAsk;
-
-SIMD_INLINE LimitAsk limit_ask(const Limit *limit, f32x8 speed, const Softness *soft, f32 h)
-{
-    f32x8 none = f32x8_set(0.0f), most = f32x8_set(JOINT_PUSH_RAD_S);
-    i32x8 ahead = (i32x8)(limit->room > none) & ~limit->locked;
-    f32x8 push = f32x8_max(f32x8_min(soft->bias_rate * limit->room, most), -most);
-    f32x8 bias = f32x8_select(ahead, limit->room / h, push);
-    f32x8 scale = f32x8_select(ahead, f32x8_set(1.0f), f32x8_set(soft->mass_scale));
-    f32x8 fade = f32x8_select(ahead, none, f32x8_set(soft->impulse_scale));
-    return (LimitAsk){-scale * (speed + bias), fade};
-}
-
-/* Returns the largest change of its speed in any tree. */
-static f32 limit_solve(const Trees *t, u32 place, Limit *limit, TreeAnswer *answer,
-                       const Softness *soft, f32 h)
-{
-    f32x8 none = f32x8_set(0.0f), one = f32x8_set(1.0f);
-    LimitAsk ask = limit_ask(limit, limit_speed(t, place, limit), soft, h);
-    i32x8 acts = (i32x8)(limit->given > none) | (i32x8)(ask.change > none) | limit->locked;
-    const TreeLinks *links = &t->joints[place].links;
-    Vec3x8 rotated =
-        vec3x8_add(symmetric3x8_mul(&t->sides[links->body_a].place.inertia, limit->about),
-                   symmetric3x8_mul(&t->sides[links->body_b].place.inertia, limit->about));
-    f32x8 plain = vec3x8_dot(limit->about, rotated);
-    acts &= (i32x8)(plain > none);
-    if (!i32x8_any(acts)) {
-        return 0.0f;
+    t->keep->turns = (i32x8){0};
+    t->keep->answered = 0;
+    for (u32 i = 0; i < limits_stops(t); i++) {
+        stop_at(t, i)->turn = ~(i32x8){0};
     }
-    sides_keep(t);
-    push(t, place, limit->about);
-    answer(t, acts);
-    f32x8 response = f32x8_max(limit_speed(t, place, limit), RESPONSE_LEAST * plain);
-    f32x8 sum =
-        limit->given + ask.change / f32x8_select(acts, response, one) - ask.fade * limit->given;
-    sum = f32x8_select(limit->locked, sum, f32x8_max(sum, none));
-    f32x8 amount = f32x8_and(acts, sum - limit->given);
-    sides_blend(t, amount);
-    limit->given += amount;
-    f32 most = 0.0f;
-    for (u32 lane = 0; lane < t->lanes; lane++) {
-        if (limit->impulse[lane] != NULL) {
-            f32 change = fabsf(lane_read(&amount, lane) * lane_read(&response, lane));
-            *limit->impulse[lane] = lane_read(&limit->given, lane);
-            most = f32_max(most, change);
+}
+
+/* False: none of them acts. */
+static bool limits_block(LimitRun *run)
+{
+    const Trees *t = run->t;
+    bool any = false;
+    for (u32 round = 0; round < LIMIT_ROUNDS; round++) {
+        i32x8 before = t->keep->turns;
+        if (!limits_ask(run, round)) {
+            break;
         }
+        any = true;
+        if (i32x8_any(before != t->keep->turns)) {
+            limits_respond(run, before);
+            sides_restore(t);
+        }
+        limits_balance(run);
+        limits_apply(run);
     }
-    t->keep->struck |= (i32x8)(limit->given != none);
-    return most;
+    return any;
 }
 
-void trees_limits_warm_start(const Trees *t, const TreeGroup *group)
+/* ---- */
+
+void trees_limits_warm_start(const Trees *t)
 {
-    Limit limit;
-    for (u32 i = 0; i < t->count; i++) {
-        for (u32 which = 0; which < LIMITS_OF_ROW && t->joints[i].links.kind == TREE_POINT;
-             which++) {
-            if (limit_gather(t, group, i, which, &limit)) {
-                push(t, i, vec3x8_scale(limit.about, limit.given));
-                t->keep->struck |= (i32x8)(limit.given != f32x8_set(0.0f));
-            }
+    for (u32 i = 0; i < limits_stops(t); i++) {
+        const TreeStop *stop = stop_at(t, i);
+        i32x8 some = stop->impulse != f32x8_set(0.0f);
+        if (i32x8_any(some)) {
+            stop_push(t, stop, stop->impulse);
+            t->keep->struck |= some;
         }
     }
 }
 
-static void limits_each(const Trees *t, const TreeGroup *group,
-                        void (*call)(Rigid *rigid, JointRow *row))
+/* Adds the moment of a step to those of the tick. */
+static void limit_count(TreeLimit *limit)
 {
-    for (u32 lane = 0; lane < t->lanes; lane++) {
-        for (u32 i = 0; i < t->count; i++) {
-            JointRow *row = row_of(t, group, lane, i);
-            if (row != NULL) {
-                call(t->rigid, row);
-            }
-        }
+    for (u32 n = 0; n < LIMITS_OF_JOINT; n++) {
+        limit->sum = vec3x8_add_scaled(limit->sum, limit->stops[n].impulse, limit->stops[n].about);
     }
 }
 
-static void follow(Rigid *rigid, JointRow *row)
-{
-    joint_row_follow(rigid, row);
-}
-
-void trees_limits_solve(const Trees *t, const TreeGroup *group, TreeAnswer *answer, bool relax,
-                        f32 h)
+/* Where more act than have a turn, they are solved part by part, again and again. */
+void trees_limits_solve(const Trees *t, TreeAnswer *answer, bool relax, f32 h)
 {
     Softness soft = relax ? rigid_softness : softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h);
+    LimitRun run = {.t = t, .answer = answer, .soft = soft, .h = h};
     if (relax) {
-        limits_each(t, group, follow);
-    }
-    f32 most = INFINITY;
-    for (u32 sweep = 0; sweep < LIMIT_SWEEPS && most > SWEEP_ENOUGH; sweep++) {
-        most = 0.0f;
-        for (u32 i = 0; i < t->count; i++) {
-            Limit limit;
-            for (u32 which = 0; which < LIMITS_OF_ROW && t->joints[i].links.kind == TREE_POINT;
-                 which++) {
-                if (limit_gather(t, group, i, which, &limit)) {
-                    most = f32_max(most, limit_solve(t, i, &limit, answer, &soft, h));
-                }
-            }
+        limits_forget(t);
+        for (u32 i = 0; i < t->limit_count; i++) {
+            limit_follow(t, &t->limits[i]);
         }
     }
-    if (relax) {
-        limits_each(t, group, joint_row_count);
+    bool more = true, parts = false;
+    for (u32 round = 0; round < LIMIT_ROUNDS && more; round++) {
+        more = false;
+        run.end = 0;
+        do {
+            run.from = run.end;
+            run.end = limits_stops(t);
+            run.full = false;
+            more = limits_block(&run) || more;
+            if (run.full) {
+                parts = true;
+                limits_forget(t);
+            }
+        } while (run.full);
+        more = more && parts;
+    }
+    if (parts) {
+        limits_forget(t);
+    }
+    for (u32 i = 0; i < limits_stops(t); i++) {
+        t->keep->struck |= stop_at(t, i)->impulse != f32x8_set(0.0f);
+    }
+    for (u32 i = 0; i < t->limit_count && relax; i++) {
+        limit_count(&t->limits[i]);
+    }
+}
+
+/* ---- once a tick ---- */
+
+static void limit_fill(const Trees *t, TreeLimit *limit, u32 lane, u32 slot, f32 h)
+{
+    const Joint *joint = &t->rigid->joints.joints[slot];
+    const JointDef *def = &joint->def;
+    const JointLoad *load = &joint->load;
+    f64 sine, cosine;
+    trig_sincos((f64)def->swing, &sine, &cosine);
+    limit->some[lane] = -1;
+    limit->stops[LIMIT_LOWER].locked[lane] = def->lower == def->upper ? -1 : 0;
+    lane_set(&limit->lower, lane, def->lower);
+    lane_set(&limit->upper, lane, def->upper);
+    lane_set(&limit->sine, lane, (f32)sine);
+    lane_set(&limit->cosine, lane, (f32)cosine);
+    lane_set_quat(&limit->frame_a, lane, def->frame_a);
+    lane_set_quat(&limit->frame_b, lane, def->frame_b);
+    lane_set(&limit->stops[LIMIT_SWING].impulse, lane, load->swing * h);
+    lane_set(&limit->stops[LIMIT_LOWER].impulse, lane, load->lower * h);
+    lane_set(&limit->stops[LIMIT_UPPER].impulse, lane,
+             def->lower == def->upper ? 0.0f : load->upper * h);
+}
+
+/* When all its lanes are filled. */
+static void limit_start(const Trees *t, TreeLimit *limit)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    Quatx8 q = tree_relative(t, limit->place, limit->frame_a, limit->frame_b);
+    for (u32 lane = 0; lane < t->lanes; lane++) {
+        Quat twist = {.w = lane_read(&q.w, lane), .x = lane_read(&q.x, lane)};
+        lane_set(&limit->value, lane, joint_twist(quat_identity(), twist));
+    }
+    limit->x_a = quatx8_rotate(limit->frame_a, (Vec3x8){one, zero, zero});
+    limit->x_b = quatx8_rotate(limit->frame_b, (Vec3x8){one, zero, zero});
+    limit->y_a = quatx8_rotate(limit->frame_a, (Vec3x8){zero, one, zero});
+    limit->rotation = limit_rotation(t, limit);
+}
+
+void trees_limits_prepare(const Trees *t, const TreeGroup *group, f32 h)
+{
+    const JointStore *store = &t->rigid->joints;
+    u32 count = 0;
+    for (u32 i = 0; i < t->count; i++) {
+        TreeLimit *limit = &t->limits[count];
+        bool any = false;
+        for (u32 lane = 0; lane < t->lanes && t->joints[i].links.kind == TREE_POINT; lane++) {
+            u32 slot = store->tree_joints[store->trees[group->tree + lane].first + i].joint;
+            if (!joint_limits_apart(&store->joints[slot].def)) {
+                continue;
+            }
+            if (!any) {
+                memset(limit, 0, sizeof(*limit));
+                limit->place = i;
+                limit->frame_a.w = limit->frame_b.w = f32x8_set(1.0f);
+                any = true;
+            }
+            limit_fill(t, limit, lane, slot, h);
+        }
+        count += any;
+    }
+    for (u32 i = 0; i < count; i++) {
+        TreeLimit *limit = &t->limits[i];
+        for (u32 n = 0; n < LIMITS_OF_JOINT; n++) {
+            limit->stops[n].place = limit->place;
+        }
+        limit_start(t, limit);
+        limit->axis = limit_axis(t, limit);
+        limit_stand(limit, limit->axis);
+    }
+    limits_forget(t);
+}
+
+/* After the tree has stored loads and torques. */
+void trees_limits_store(const Trees *t, const TreeGroup *group, f32 tick_s)
+{
+    const JointStore *store = &t->rigid->joints;
+    f32 rate = (f32)t->rigid->substeps / tick_s;
+    for (u32 i = 0; i < t->limit_count; i++) {
+        const TreeLimit *limit = &t->limits[i];
+        for (u32 lane = 0; lane < t->lanes; lane++) {
+            u32 first = store->trees[group->tree + lane].first;
+            Joint *joint = &store->joints[store->tree_joints[first + limit->place].joint];
+            Vec3 sum = lane_vec3(&limit->sum, lane);
+            if (limit->some[lane]) {
+                joint->load.swing = lane_read(&limit->stops[LIMIT_SWING].impulse, lane) * rate;
+                joint->load.lower = lane_read(&limit->stops[LIMIT_LOWER].impulse, lane) * rate;
+                joint->load.upper = lane_read(&limit->stops[LIMIT_UPPER].impulse, lane) * rate;
+                joint->torque = vec3_add_scaled(joint->torque, 1.0f / tick_s, sum);
+            }
+        }
     }
 }

@@ -23,36 +23,45 @@ SIMD_INLINE Vec3x8 unit_or(Vec3x8 v, Vec3x8 other)
 
 /* ---- where rows stand ---- */
 
-/* Axes and rotation error. If the axes of a hinge are more than a right angle apart, the error
- * is 1 about the axis that rotates them back. */
+/* How far b's x axis is from a's. If they are more than a right angle apart, the error is 1 about
+ * the axis that rotates them back. */
+SIMD_INLINE Vec3x8 hinge_gap(Quatx8 qa, Quatx8 qb, Vec3x8 *axis)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    Vec3x8 x = {one, zero, zero}, y = {zero, one, zero};
+    Vec3x8 xa = quatx8_rotate(qa, x), xb = quatx8_rotate(qb, x), error = vec3x8_cross(xa, xb);
+    i32x8 far = vec3x8_dot(xa, xb) < zero;
+    *axis = xa;
+    if (!i32x8_any(far)) {
+        return error;
+    }
+    Vec3x8 whole = unit_or(error, quatx8_rotate(qa, y));
+    return (Vec3x8){f32x8_select(far, whole.x, error.x), f32x8_select(far, whole.y, error.y),
+                    f32x8_select(far, whole.z, error.z)};
+}
+
+/* Axes and rotation error. */
 static void rotation_follow(u32 kind, TreeRow *row, const SidePose *a, const SidePose *b)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
     Quatx8 qa = quatx8_mul(a->orientation, row->rotation.frame_a);
     Quatx8 qb = quatx8_mul(b->orientation, row->rotation.frame_b);
-    Vec3x8 x = {one, zero, zero}, y = {zero, one, zero};
     if (kind == TREE_ROTATION) {
         Quatx8 q = quatx8_mul(qb, (Quatx8){qa.w, -qa.x, -qa.y, -qa.z});
         f32x8 s = f32x8_select(q.w < zero, f32x8_set(-2.0f), f32x8_set(2.0f));
         row->gap = (Vec3x8){s * q.x, s * q.y, s * q.z};
         return;
     }
-    Vec3x8 xa = quatx8_rotate(qa, x);
     if (kind == TREE_ROTATION_AXIS) {
-        Vec3x8 xb = quatx8_rotate(qb, x), error = vec3x8_cross(xa, xb);
-        i32x8 far = vec3x8_dot(xa, xb) < zero;
-        Vec3x8 whole = unit_or(error, quatx8_rotate(qa, y));
-        row->axis = xa;
-        row->gap =
-            (Vec3x8){f32x8_select(far, whole.x, error.x), f32x8_select(far, whole.y, error.y),
-                     f32x8_select(far, whole.z, error.z)};
-    } else {
-        Vec3x8 yb = quatx8_rotate(qb, y);
-        row->rotation.x = xa;
-        row->rotation.y = yb;
-        row->axis = unit_or(vec3x8_cross(yb, xa), quatx8_rotate(qa, (Vec3x8){zero, zero, one}));
-        row->gap = vec3x8_scale(row->axis, vec3x8_dot(xa, yb));
+        row->gap = hinge_gap(qa, qb, &row->axis);
+        return;
     }
+    Vec3x8 xa = quatx8_rotate(qa, (Vec3x8){one, zero, zero});
+    Vec3x8 yb = quatx8_rotate(qb, (Vec3x8){zero, one, zero});
+    row->rotation.x = xa;
+    row->rotation.y = yb;
+    row->axis = unit_or(vec3x8_cross(yb, xa), quatx8_rotate(qa, (Vec3x8){zero, zero, one}));
+    row->gap = vec3x8_scale(row->axis, vec3x8_dot(xa, yb));
 }
 
 /* From one anchor to the other, with the bodies at these poses. */
@@ -143,9 +152,35 @@ void tree_row_follow(const Trees *t, u32 place)
     row->impulse = locked_part(links->kind, row, row->impulse);
 }
 
+SIMD_INLINE Quatx8 quatx8_back(Quatx8 q)
+{
+    return (Quatx8){q.w, -q.x, -q.y, -q.z};
+}
+
+Vec3x8 tree_hinge_load(const Trees *t, u32 place)
+{
+    const TreeRow *row = &t->rows[place];
+    const SidePose *a = &t->sides[t->joints[place].links.body_a].place;
+    return quatx8_rotate(quatx8_back(quatx8_mul(a->orientation, row->rotation.frame_a)),
+                         row->impulse);
+}
+
+Quatx8 tree_relative(const Trees *t, u32 place, Quatx8 frame_a, Quatx8 frame_b)
+{
+    const TreeLinks *links = &t->joints[place].links;
+    Quatx8 qa = quatx8_mul(t->sides[links->body_a].place.orientation, frame_a);
+    return quatx8_mul(quatx8_back(qa),
+                      quatx8_mul(t->sides[links->body_b].place.orientation, frame_b));
+}
+
 void tree_row_start(const Trees *t, u32 place)
 {
     const TreeLinks *links = &t->joints[place].links;
+    if (links->kind == TREE_ROTATION_AXIS) {
+        TreeRow *row = &t->rows[place];
+        Quatx8 q = t->sides[links->body_a].place.orientation;
+        row->impulse = quatx8_rotate(quatx8_mul(q, row->rotation.frame_a), row->impulse);
+    }
     if (is_point(links->kind)) {
         TreePoint *p = &t->rows[place].point;
         p->start_a = quatx8_rotate(t->sides[links->body_a].place.orientation, p->local_a);
@@ -214,6 +249,13 @@ Vec3x8 tree_row_opens(const Trees *t, u32 place, f32 h)
     if (links->kind == TREE_POINT) {
         Vec3x8 arm_a, arm_b, gap = point_gap(&row->point, a, b, &arm_a, &arm_b);
         return vec3x8_scale(vec3x8_sub(gap, row->gap), f32x8_set(1.0f / h));
+    }
+    if (links->kind == TREE_ROTATION_AXIS) {
+        Quatx8 qa = quatx8_mul(a->orientation, row->rotation.frame_a);
+        Quatx8 qb = quatx8_mul(b->orientation, row->rotation.frame_b);
+        Vec3x8 axis, gap = hinge_gap(qa, qb, &axis);
+        Vec3x8 opens = vec3x8_scale(vec3x8_sub(gap, row->gap), f32x8_set(1.0f / h));
+        return locked_part(links->kind, row, opens);
     }
     TreeRow then = *row;
     row_follow(links->kind, &then, a, b);

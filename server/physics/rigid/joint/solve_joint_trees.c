@@ -14,6 +14,10 @@ bool joint_trees_reserve(Rigid *rigid)
                          store->tree_side_count, sizeof(TreeSides)) &&
            rigid_reserve(rigid, &store->tree_blocks, &store->tree_block_capacity,
                          store->tree_block_count, sizeof(TreeBlock)) &&
+           rigid_reserve(rigid, &store->tree_limits, &store->tree_limit_capacity,
+                         store->tree_limit_count, sizeof(TreeLimit)) &&
+           rigid_reserve(rigid, &store->tree_answers, &store->tree_answer_capacity,
+                         store->tree_answer_count, sizeof(Vec3x8)) &&
            rigid_reserve(rigid, &store->tree_keeps, &store->tree_keep_capacity,
                          store->tree_group_count, sizeof(TreeKeep));
 }
@@ -28,8 +32,11 @@ Trees joint_trees_of(Rigid *rigid, const TreeGroup *group)
                    .rows = store->tree_rows + group->row,
                    .sides = store->tree_sides + group->side,
                    .blocks = store->tree_blocks + group->block,
+                   .limits = store->tree_limits + group->limit,
+                   .answers = store->tree_answers + group->answer,
                    .count = group->count,
                    .side_count = group->side_count,
+                   .limit_count = group->limit_count,
                    .block_count = tree->block_count,
                    .lanes = group->lanes,
                    .lone = tree->lone,
@@ -399,8 +406,8 @@ static void trees_eliminate(const Trees *t)
 }
 
 /* Back substitution from the root, which computes and applies the impulse changes of these
- * lanes. */
-static void trees_back(const Trees *t, i32x8 lanes)
+ * lanes. counts: the rows' impulses get them. */
+static void trees_back(const Trees *t, i32x8 lanes, bool counts)
 {
     if (t->ring) {
         rings_solve(t);
@@ -419,18 +426,20 @@ static void trees_back(const Trees *t, i32x8 lanes)
         x = locked_part(links->kind, row, x);
         x = (Vec3x8){f32x8_and(lanes, x.x), f32x8_and(lanes, x.y), f32x8_and(lanes, x.z)};
         row->change = x;
-        row->impulse = vec3x8_add(row->impulse, x);
+        if (counts) {
+            row->impulse = vec3x8_add(row->impulse, x);
+        }
         joint_apply(t, i, x);
     }
 }
 
 /* See TreeAnswer. */
-static void trees_react(const Trees *t, i32x8 lanes)
+static void trees_react(const Trees *t, i32x8 lanes, bool counts)
 {
     for (u32 i = 0; i < t->count; i++) {
         joint_forward(t, i, joint_speed(t, i));
     }
-    trees_back(t, lanes);
+    trees_back(t, lanes, counts);
 }
 
 /* A body whose velocity differs from the one stored here was changed by others than its joints; or
@@ -502,14 +511,6 @@ static void fill_sides(const Trees *t, const TreeGroup *group)
     }
 }
 
-static void lane_set_quat(Quatx8 *q, u32 lane, Quat x)
-{
-    lane_set(&q->w, lane, x.w);
-    lane_set(&q->x, lane, x.x);
-    lane_set(&q->y, lane, x.y);
-    lane_set(&q->z, lane, x.z);
-}
-
 static void fill_point(const Rigid *rigid, u32 kind, TreeRow *row, u32 lane, u32 slot, f32 h)
 {
     const Joint *from = &rigid->joints.joints[slot];
@@ -540,27 +541,33 @@ static void fill_point(const Rigid *rigid, u32 kind, TreeRow *row, u32 lane, u32
 }
 
 /* Normal of a's x and b's y. */
-static Vec3 cross_of(const Quat frames[2])
+static Vec3 cross_of(const Rigid *rigid, const JointDef *def)
 {
-    Vec3 x = quat_rotate(frames[0], vec3(1.0f, 0.0f, 0.0f));
-    Vec3 y = quat_rotate(frames[1], vec3(0.0f, 1.0f, 0.0f));
-    return vec3_normalize_or(vec3_cross(y, x), quat_rotate(frames[0], vec3(0.0f, 0.0f, 1.0f)));
+    Quat frame_a = joint_frame(rigid, def->a, def->frame_a);
+    Quat frame_b = joint_frame(rigid, def->b, def->frame_b);
+    Vec3 x = quat_rotate(frame_a, vec3(1.0f, 0.0f, 0.0f));
+    Vec3 y = quat_rotate(frame_b, vec3(0.0f, 1.0f, 0.0f));
+    return vec3_normalize_or(vec3_cross(y, x), quat_rotate(frame_a, vec3(0.0f, 0.0f, 1.0f)));
+}
+
+/* Of a load as it is stored in the joint: see JointLoad. */
+static Vec3 rotation_impulse(const Rigid *rigid, u32 kind, const JointDef *def, Vec3 load)
+{
+    switch (kind) {
+    case TREE_ROTATION_CROSS:
+        return vec3_scale(cross_of(rigid, def), load.x);
+    default:
+        return load;
+    }
 }
 
 static void fill_rotation(const Rigid *rigid, u32 kind, TreeRow *row, u32 lane, u32 slot, f32 h)
 {
     const Joint *from = &rigid->joints.joints[slot];
-    Vec3 anchors[2], load = vec3_scale(from->load.angular, h);
-    Quat frames[2];
-    joint_frames(rigid, &from->def, anchors, frames);
+    Vec3 load = vec3_scale(from->load.angular, h);
     lane_set_quat(&row->rotation.frame_a, lane, from->def.frame_a);
     lane_set_quat(&row->rotation.frame_b, lane, from->def.frame_b);
-    if (kind == TREE_ROTATION_AXIS) {
-        load = quat_rotate(frames[0], load);
-    } else if (kind == TREE_ROTATION_CROSS) {
-        load = vec3_scale(cross_of(frames), load.x);
-    }
-    lane_set_vec3(&row->impulse, lane, load);
+    lane_set_vec3(&row->impulse, lane, rotation_impulse(rigid, kind, &from->def, load));
 }
 
 static void fill_spring(const Rigid *rigid, TreeSpring *spring, u32 lane, u32 slot, f32 h)
@@ -614,6 +621,9 @@ void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h)
         joint_begin(&t, i, shake, h);
     }
     trees_eliminate(&t);
+    if (t.limited) {
+        trees_limits_prepare(&t, group, h);
+    }
     for (u32 i = 0; i < t.count; i++) {
         t.rows[i].drift = tree_row_drift(&t, i, f32x8_set(0.5f * h));
     }
@@ -671,7 +681,7 @@ void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group)
         joint_apply(&t, i, t.rows[i].impulse);
     }
     if (t.limited) {
-        trees_limits_warm_start(&t, group);
+        trees_limits_warm_start(&t);
     }
     sides_scatter(&t);
 }
@@ -727,7 +737,7 @@ static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
         Vec3x8 opens = vec3x8_add(joint_speed(t, i), t->rows[i].drift);
         joint_forward(t, i, vec3x8_add(opens, row_bias(&t->rows[i])));
     }
-    trees_back(t, lanes);
+    trees_back(t, lanes, true);
     f32x8 rotation, before = f32x8_set(INFINITY);
     lanes &= who_looks(t, h, &rotation);
     for (u32 look = 0; look < LOOKS_MAX && i32x8_any(lanes); look++) {
@@ -742,7 +752,7 @@ static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
         if (!i32x8_any(lanes)) {
             break;
         }
-        trees_back(t, lanes);
+        trees_back(t, lanes, true);
         /* The next iteration would find about the fraction `turn` of it. */
         before = most;
         lanes &= most * rotation > 1.0f;
@@ -760,7 +770,7 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
     }
     trees_answer(&t, ~(i32x8){0}, h);
     if (t.limited) {
-        trees_limits_solve(&t, group, trees_react, false, h);
+        trees_limits_solve(&t, trees_react, false, h);
     }
     sides_scatter(&t);
 }
@@ -812,9 +822,9 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
         joint_begin(&t, i, shake, h);
     }
     trees_eliminate(&t);
-    trees_react(&t, ~(i32x8){0});
+    trees_react(&t, ~(i32x8){0}, true);
     if (t.limited) {
-        trees_limits_solve(&t, group, trees_react, true, h);
+        trees_limits_solve(&t, trees_react, true, h);
     }
     if (t.flies) {
         trees_energy_keep(&t);
@@ -827,24 +837,6 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
         }
     }
     sides_scatter(&t);
-}
-
-/* An impulse as stored in the joint: see JointLoad. */
-static Vec3 rotation_load(const Rigid *rigid, u32 kind, const JointDef *def, Vec3 impulse)
-{
-    Vec3 anchors[2];
-    Quat frames[2];
-    joint_frames(rigid, def, anchors, frames);
-    switch (kind) {
-    case TREE_ROTATION_AXIS: {
-        Vec3 load = quat_rotate_inverse(frames[0], impulse);
-        return vec3(0.0f, load.y, load.z);
-    }
-    case TREE_ROTATION_CROSS:
-        return vec3(vec3_dot(cross_of(frames), impulse), 0.0f, 0.0f);
-    default:
-        return impulse;
-    }
 }
 
 static JointLoad point_load(const Rigid *rigid, u32 kind, const TreeRow *row, const JointDef *def,
@@ -868,6 +860,12 @@ void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s)
     const JointStore *store = &rigid->joints;
     Trees t = joint_trees_of(rigid, group);
     f32 rate = (f32)rigid->substeps / tick_s;
+    for (u32 i = 0; i < t.count; i++) {
+        if (t.joints[i].links.kind == TREE_ROTATION_AXIS) { /* see JointLoad */
+            t.rows[i].impulse = tree_hinge_load(&t, i);
+            t.rows[i].impulse.x = f32x8_set(0.0f);
+        }
+    }
     for (u32 lane = 0; lane < group->lanes; lane++) {
         const TreeJoint *joints = &store->tree_joints[store->trees[group->tree + lane].first];
         for (u32 i = 0; i < t.count; i++) {
@@ -882,9 +880,16 @@ void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s)
                 joint->torque = vec3_zero();
                 joint->error = vec3_length(lane_vec3(&row->gap, lane));
             } else {
-                joint->load.angular = rotation_load(rigid, kind, &joint->def, load);
                 joint->torque = mean;
+                joint->load.angular = load;
+                if (kind == TREE_ROTATION_CROSS) {
+                    f32 along = vec3_dot(cross_of(rigid, &joint->def), load);
+                    joint->load.angular = vec3(along, 0.0f, 0.0f);
+                }
             }
         }
+    }
+    if (t.limited) {
+        trees_limits_store(&t, group, tick_s);
     }
 }

@@ -109,8 +109,15 @@ static Veil veil_make(TruthCase *c)
     at.y = f32_max(at.y, floor ? 2.0f * radius : at.y);
     truth_say(c, " %.3f kg drop %.2f %.1f m/s%s", (f64)mass, (f64)drop, (f64)speed,
               floor ? " floor" : "");
-    closed_add_body(&veil.of, shape, mass, at, truth_rotation(c), vec3_scale(out, -speed));
-    veil.scale = (f64)(mass * (CLOSED_GRAVITY * (drop + size) + 0.5f * speed * speed));
+    Vec3 velocity = vec3_scale(out, -speed);
+    BodyId body = closed_add_body(&veil.of, shape, mass, at, truth_rotation(c), velocity);
+    if (truth_pick(c, 2) == 0) {
+        f32 rate = truth_range(c, 0.0f, 30.0f);
+        rigid_set_velocity(veil.of.rigid, body.slot, velocity,
+                           vec3_scale(truth_direction(c), rate));
+        truth_say(c, " %.0f rad/s", (f64)rate);
+    }
+    veil.scale = (f64)(mass * CLOSED_GRAVITY * (drop + size)) + closed_sums(&veil.of).kinetic;
     veil.made = cloth > 0.0f;
     return veil;
 }

@@ -228,11 +228,13 @@ static Source *relay_open(const ServerOptions *options, const char *operand, Kno
         return NULL;
     }
     if (options->saves != NULL) {
-        error_set(error, ERROR_USAGE, "--saves: the world of %s is saved there", operand);
+        error_set(error, ERROR_USAGE,
+                  "--saves: %s is not simulated here: save it on its own server", operand);
         return NULL;
     }
     if (options->checkpoint != NULL || options->resume) {
-        error_set(error, ERROR_USAGE, "--checkpoint: the world of %s is kept there", operand);
+        error_set(error, ERROR_USAGE,
+                  "--checkpoint: %s is not simulated here: keep it on its own server", operand);
         return NULL;
     }
     if (options->relay_name != NULL && strlen(options->relay_name) >= NAME_BYTES_MAX) {

@@ -201,7 +201,7 @@ static void test_users_return(void **state)
     assert_int_equal(process_stop(&client), 0);
     assert_int_equal(process_stop(&server), 0);
     char *text = file_text(server.err);
-    if (strstr(text, "users may return, 1 things are theirs") == NULL) {
+    if (strstr(text, "users may resume, 1 objects belong to them") == NULL) {
         fail_msg("%s", text);
     }
     free(text);

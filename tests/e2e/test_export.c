@@ -282,7 +282,7 @@ static void test_range(void **state)
     out = path_of(path, "range.glb");
     free(export_to(EXIT_OK, out, range));
     check("gltf", out, "3", "35");
-    expect_text(EXIT_USAGE, test_path("late.csv"), late, "nothing of it is in the range");
+    expect_text(EXIT_USAGE, test_path("late.csv"), late, "nothing of it lies between");
 }
 
 static void test_only(void **state)
@@ -318,7 +318,7 @@ static void test_files(void **state)
     check("csv", out, "1", "0");
     snprintf(link_path, sizeof link_path, "%s", test_path("link.csv"));
     assert_int_equal(symlink(out, link_path), 0);
-    expect_text(EXIT_INPUT, link_path, force, "no plain file");
+    expect_text(EXIT_INPUT, link_path, force, "not a regular file");
     expect_text(EXIT_INPUT, test_path("no/such/folder.csv"), none, "No such file");
     expect_text(EXIT_USAGE, test_path("a.csv"), odd, "\"avi\" is not one of");
     expect_text(EXIT_USAGE, test_path("a.doc"), none, "give an output that ends in");
@@ -328,7 +328,7 @@ static void test_files(void **state)
     expect_text(EXIT_INPUT, test_path("two.gltf"), none, "two.bin: exists");
     assert_false(exists(test_path("two.gltf")));
     assert_false(exists(test_path("two.gltf.part")));
-    expect_text(EXIT_INPUT, "/dev/full", device, "no plain file");
+    expect_text(EXIT_INPUT, "/dev/full", device, "not a regular file");
 }
 
 /* A truncated recording ends at the cut; with a changed byte it is refused or ends earlier. */

@@ -181,7 +181,7 @@ static void test_roles(void **state)
     begin(&rig, &options, 300.0);
     join(&rig, users, 3);
     connection_chat(users[0], "/kick user2");
-    assert_true(receives_text(users, 3, "your role may not", 3.0));
+    assert_true(receives_text(users, 3, "your role does not", 3.0));
     assert_non_null(strstr(console(&options, "role user1 operator"), "= ok"));
     assert_non_null(strstr(console(&options, "role #2 operator"), "= ok"));
     connection_chat(users[0], "/kick user2");
@@ -362,7 +362,7 @@ static void test_left_behind(void **state)
     connection_destroy(users[1]);
     users[1] = NULL;
     assert_true(things(users, 1, 3)); /* the objects of present users stay */
-    assert_non_null(strstr(console(&options, "clear user1"), "removes 1 thing"));
+    assert_non_null(strstr(console(&options, "clear user1"), "removed 1 object"));
     assert_true(things(users, 1, 2));
     end(&rig, &options, users, 2);
 }
@@ -384,7 +384,7 @@ static void test_rejoin(void **state)
     assert_int_equal(connection_user(user), 2);
     spawn(user, 1);
     assert_true(refused_with(user, ERROR_LIMIT));
-    assert_non_null(strstr(console(&options, "clear #1"), "removes 3 things"));
+    assert_non_null(strstr(console(&options, "clear #1"), "removed 3 objects"));
     assert_true(things(&user, 1, 2));
     spawn(user, 1);
     assert_true(things(&user, 1, 3));
@@ -407,7 +407,7 @@ static void test_join_changed(void **state)
         spawn(users[i], 2);
         assert_true(things(users + i, 1, 2 + 2 * (i + 1) - (i > 0)));
         if (i == 0) {
-            assert_non_null(strstr(console(&options, "clear #1"), "removes 2 things"));
+            assert_non_null(strstr(console(&options, "clear #1"), "removed 2 objects"));
             assert_true(things(users, 1, 2));
             spawn(users[0], 1);
             assert_true(things(users, 1, 3));
@@ -600,11 +600,11 @@ static void test_saves_refused(void **state)
     begin(&rig, &options, 300.0);
     join(&rig, users, 2);
     connection_chat(users[0], "/save mine"); /* a participant */
-    assert_true(receives_text(users, 2, "your role may not", 3.0));
+    assert_true(receives_text(users, 2, "your role does not", 3.0));
     assert_non_null(strstr(console(&options, "role user2 viewer"), "= ok"));
     connection_chat(users[1], "/load mine");
     Connection *viewer = users[1];
-    assert_true(receives_text(&viewer, 1, "your role may not", 3.0));
+    assert_true(receives_text(&viewer, 1, "your role does not", 3.0));
     for (u32 i = 0; i < PL_COUNT(hostile); i++) {
         static const char *const verbs[] = {"save", "load", "unsave"};
         for (u32 v = 0; v < PL_COUNT(verbs); v++) {

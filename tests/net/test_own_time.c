@@ -228,7 +228,7 @@ static void test_limits(void **state)
     control(&stage, 1, CONTROL_LEAVE, 0.0);
     UNTIL(&stage, own_time(&stage, 1) == OWN_TIME_AWAY);
     control(&stage, 0, CONTROL_LEAVE, 0.0);
-    UNTIL(&stage, said(&stage, "1 already watch"));
+    UNTIL(&stage, said(&stage, "1 users already control"));
     assert_int_equal(own_time(&stage, 0), OWN_TIME_OFFERED);
     assert_int_equal(stage.rig.host->own_count, 1);
 
@@ -247,7 +247,7 @@ static void test_limits(void **state)
     stage_start(&stage, 0);
     assert_int_equal(own_time(&stage, 0), OWN_TIME_NONE);
     control(&stage, 0, CONTROL_LEAVE, 0.0);
-    UNTIL(&stage, said(&stage, "all watch together"));
+    UNTIL(&stage, said(&stage, "no time of one's own"));
     assert_int_equal(own_time(&stage, 0), OWN_TIME_NONE);
     stage_stop(&stage);
 }
@@ -260,10 +260,10 @@ static void test_nonsense(void **state)
     control(&stage, 0, CONTROL_SEEK, 3.0); /* the common time is the operators' */
     UNTIL(&stage, said(&stage, "refused"));
     control(&stage, 0, CONTROL_RETURN, 0.0);
-    UNTIL(&stage, said(&stage, "the common time already"));
+    UNTIL(&stage, said(&stage, "already in the common time"));
     control(&stage, 0, CONTROL_LEAVE, 0.0);
     control(&stage, 0, CONTROL_LEAVE, 0.0);
-    UNTIL(&stage, said(&stage, "left the common time already"));
+    UNTIL(&stage, said(&stage, "already left the common time"));
     control(&stage, 0, CONTROL_RETURN, 0.0); /* late packets of before could be on their way */
     UNTIL(&stage, said(&stage, "wait a moment"));
     control(&stage, 0, CONTROL_SPEED, 1000.0);

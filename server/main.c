@@ -31,7 +31,7 @@ typedef struct ServerOptions {
     bool limit_local;
     u32 snapshot_rate, threads, clients_max, memory_mib;
     const char *checkpoint, *saves;
-    u32 checkpoint_s, image_s, back_s, back_mib, publish_age_s, publish_mib;
+    u32 checkpoint_s, record_rate, image_s, back_s, back_mib, publish_age_s, publish_mib;
     u64 ticks;
     f64 speed;
     const char *at;
@@ -218,7 +218,9 @@ static bool is_relay(const char *operand)
 static Source *relay_open(const ServerOptions *options, const char *operand, KnownHosts *known,
                           ErrorText *error)
 {
-    RelayOptions relay = {.record_path = options->record, .record_force = options->force};
+    RelayOptions relay = {.record_path = options->record,
+                          .record_rate = options->record_rate,
+                          .record_force = options->force};
     if (options->fast || options->paused || options->hash || options->ticks != 0 ||
         options->speed != 1.0 || options->probe[0] != '\0') {
         error_set(error, ERROR_USAGE,
@@ -305,6 +307,7 @@ static Source *broker_open(const ServerOptions *options, const char *operand, Er
     SourceBrokerOptions follow = {.at = options->at,
                                   .speed = options->speed,
                                   .record_path = options->record,
+                                  .record_rate = options->record_rate,
                                   .record_force = options->force};
     if (broker_options(options, operand, "plenum-server (follows)", &follow.broker, error) != 0 ||
         broker_check(options, operand, error) != 0) {
@@ -360,6 +363,7 @@ static Source *source_open(const ServerOptions *options, const char *operand, Kn
         .speed = options->speed,
         .allow_outside = options->allow_outside,
         .record_path = options->record,
+        .record_rate = options->record_rate,
         .checkpoint_folder = options->checkpoint,
         .checkpoint_s = options->checkpoint_s,
         .resume = options->resume,
@@ -568,6 +572,7 @@ int main(int argc, char **argv)
                              .threads = 1,
                              .clients_max = 64,
                              .checkpoint_s = 60,
+                             .record_rate = 30,
                              .image_s = 300,
                              .back_s = 120,
                              .back_mib = 256,

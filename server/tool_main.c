@@ -309,6 +309,10 @@ static int show_recording(int argc, char **argv, ErrorText *error)
     printf("bytes       %" PRIu64 ", %.1f a tick, %.1f kB/s\n", info->bytes,
            (f64)info->bytes / (f64)info->ticks, (f64)info->bytes / 1000.0 / seconds);
     printf("key frames  %" PRIu64 "\n", info->key_frames);
+    if (head->picture_ticks > 1) {
+        printf("pictures    of points and grids every %u ticks; bodies and probes in each\n",
+               head->picture_ticks);
+    }
     if (head->parent.name[0] != '\0') {
         printf("branch of   %s at tick %" PRIu64 "\n", head->parent.name, head->parent.tick);
     }

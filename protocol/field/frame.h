@@ -57,6 +57,7 @@ typedef struct Frame {
      * differs tells where a difference begins. 0: unknown. */
     u32 systems[FRAME_SYSTEMS_MAX];
     u32 system_count;
+    bool between; /* of a recording: points and grids are not the world's, but between two others */
     f64 world_time_s; /* tick / tick rate */
     FieldSet *fields; /* owned reference */
     Event *events;    /* [event_count], owned */

@@ -17,7 +17,8 @@
 PL_BEGIN_C
 
 enum {
-    RECORDING_PARENT_NAME_MAX = 256
+    RECORDING_PARENT_NAME_MAX = 256,
+    RECORDING_PICTURE_TICKS_MAX = 16 /* a reader decodes two such intervals ahead */
 };
 /* Images of the largest worlds stay far below. */
 #define RECORDING_IMAGE_BYTES_MAX ((u64)4 << 30)
@@ -32,6 +33,9 @@ typedef struct RecordingParent {
 typedef struct RecordingHead {
     u32 version;
     u32 tick_rate;
+    /* Points and grids are in a frame every so many ticks, poses and scalars in each; 0 is 1. Of a
+     * stream always 1. */
+    u32 picture_ticks;
     u64 created_unix_s;
     char build[64];     /* compiler and version of the recording server */
     MessageWorld world; /* scene, fields, entities at the first tick, parameters, probes */
@@ -158,9 +162,11 @@ const RecordingInfo *recording_reader_info(const RecordingReader *reader);
 /* The next read returns the first tick ≥ tick: O(log n) plus at most one key interval of
  * decoding. */
 int recording_reader_seek(RecordingReader *reader, u64 tick);
+/* True for the kinds of fields that only pictures have: points and grids. */
+bool recording_field_waits(const FieldDesc *field);
 /* Reads the next tick: a frame with its hash (the caller releases it) and its inputs (borrowed
- * until the next call). 0; ERROR_NOT_FOUND at the end; other negative: damaged. inputs may be
- * NULL. */
+ * until the next call). Where Frame.between is set, points and grids are made of the pictures
+ * around it. 0; ERROR_NOT_FOUND at the end; other negative: damaged. inputs may be NULL. */
 int recording_reader_next(RecordingReader *reader, Frame **frame, const Input **inputs,
                           u32 *input_count);
 /* The image of the tick read last, or NULL; borrowed until the next call. After a seek to its tick
@@ -215,6 +221,7 @@ typedef struct RecordingCheck {
     u64 blocks;     /* whole ones */
     u64 damaged;    /* number of damaged ranges */
     u64 ticks;      /* readable */
+    u64 pictures;   /* of them, with points and grids of their own */
     u64 ticks_lost; /* whole, but deltas to damaged ones */
     u64 notes, gaps;
     u64 gap_ticks;        /* that the recorder lost */

@@ -28,12 +28,18 @@ bool recording_trail_init(RecordingTrail *trail)
     return good;
 }
 
+static void past_clear(RecordingPast *past)
+{
+    for (u32 i = 0; i < past->count; i++) {
+        frame_release(past->frames[i]);
+    }
+    past->count = 0;
+}
+
 static void trail_clear(RecordingTrail *trail)
 {
-    for (u32 i = 0; i < trail->count; i++) {
-        frame_release(trail->frames[i]);
-    }
-    trail->count = 0;
+    past_clear(&trail->all);
+    past_clear(&trail->pictures);
 }
 
 void recording_trail_finish(RecordingTrail *trail)
@@ -46,22 +52,49 @@ void recording_trail_finish(RecordingTrail *trail)
     memset(trail, 0, sizeof *trail);
 }
 
-void recording_trail_push(RecordingTrail *trail, Frame *frame)
+static void past_push(RecordingPast *past, Frame *frame)
 {
     frame_acquire(frame);
-    if (trail->count == SPAN_STATES) {
-        frame_release(trail->frames[--trail->count]);
+    if (past->count == SPAN_STATES) {
+        frame_release(past->frames[--past->count]);
     }
-    memmove(trail->frames + 1, trail->frames, trail->count * sizeof trail->frames[0]);
-    trail->frames[0] = frame;
-    trail->count++;
+    memmove(past->frames + 1, past->frames, past->count * sizeof past->frames[0]);
+    past->frames[0] = frame;
+    past->count++;
 }
 
-static u32 chunks_of(const FieldSet *fields)
+void recording_trail_push(RecordingTrail *trail, Frame *frame, u32 flags)
+{
+    past_push(&trail->all, frame);
+    if ((flags & RECORDING_FRAME_BETWEEN) == 0) {
+        past_push(&trail->pictures, frame);
+    }
+}
+
+bool recording_field_waits(const FieldDesc *field)
+{
+    return field->kind == FIELD_POINTS || field->kind == FIELD_GRID2 || field->kind == FIELD_GRID3;
+}
+
+/* Whether a frame says nothing of this field. */
+static bool is_left_out(const FieldDesc *field, u32 flags)
+{
+    return (flags & RECORDING_FRAME_BETWEEN) != 0 && recording_field_waits(field);
+}
+
+/* The frames that what is new of this field is relative to. */
+static const RecordingPast *past_of(const RecordingTrail *trail, const FieldDesc *field)
+{
+    return recording_field_waits(field) ? &trail->pictures : &trail->all;
+}
+
+/* Of a frame with these flags. */
+static u32 chunks_of(const FieldSet *fields, u32 flags)
 {
     u32 count = 0;
     for (u32 f = 0; f < fields->count; f++) {
-        count += chunk_count(&fields->fields[f]);
+        const FieldDesc *field = &fields->fields[f];
+        count += is_left_out(field, flags) ? 0 : chunk_count(field);
     }
     return count;
 }
@@ -70,7 +103,7 @@ PL_STATIC_ASSERT(SPAN_CHUNKS_MAX *CHUNK_CODE_BYTES_MAX < 1 << SPAN_SIZE_BITS, "a
 
 size_t recording_frame_bytes_max(const FieldSet *fields)
 {
-    size_t chunks = chunks_of(fields);
+    size_t chunks = chunks_of(fields, 0);
     return chunks * (CHUNK_CODE_BYTES_MAX + SPAN_HEAD_BYTES) + chunks / 8 + 1;
 }
 
@@ -87,11 +120,12 @@ static Span span_of(RecordingTrail *trail, const FieldDesc *field, const u16 *ch
                     u64 tick)
 {
     Span span = {.field = field, .count = count, .chunks = chunks};
-    for (u32 s = 0; s < trail->count; s++) {
-        span_gather(field, chunks, count, frame_field(trail->frames[s], field->id),
+    const RecordingPast *past = past_of(trail, field);
+    for (u32 s = 0; s < past->count; s++) {
+        span_gather(field, chunks, count, frame_field(past->frames[s], field->id),
                     trail->states[1 + s]);
         span.state[s] = trail->states[1 + s];
-        span.back[s] = (u32)u64_min(tick - trail->frames[s]->tick, UINT32_MAX);
+        span.back[s] = (u32)u64_min(tick - past->frames[s]->tick, UINT32_MAX);
     }
     return span;
 }
@@ -121,11 +155,12 @@ static u32 put_span(RecordingTrail *trail, const FieldDesc *field, const u16 *ch
     return SPAN_HEAD_BYTES + size;
 }
 
-/* Whether a chunk differs from the newest frame of the trail. */
+/* Whether a chunk differs from the newest frame of the trail that has it. */
 static bool is_changed(RecordingTrail *trail, const FieldDesc *field, u16 chunk, const Frame *frame)
 {
     span_gather(field, &chunk, 1, frame_field(frame, field->id), trail->states[0]);
-    span_gather(field, &chunk, 1, frame_field(trail->frames[0], field->id), trail->states[1]);
+    span_gather(field, &chunk, 1, frame_field(past_of(trail, field)->frames[0], field->id),
+                trail->states[1]);
     return memcmp(trail->states[0], trail->states[1], chunk_state_bytes(field, chunk)) != 0;
 }
 
@@ -135,10 +170,11 @@ static u32 effort_of(FieldKind kind)
     return kind == FIELD_GRID3 ? 8 : kind == FIELD_POSES ? 2 : 1;
 }
 
-size_t recording_frame_encode(RecordingTrail *trail, const Frame *frame, bool key, u8 *out)
+size_t recording_frame_encode(RecordingTrail *trail, const Frame *frame, bool key, u32 flags,
+                              u8 *out)
 {
     const FieldSet *fields = frame->fields;
-    size_t used = key ? 0 : (chunks_of(fields) + 7) / 8;
+    size_t used = key ? 0 : (chunks_of(fields, flags) + 7) / 8;
     u32 number = 0;
     if (key) {
         begin_key(trail);
@@ -148,6 +184,9 @@ size_t recording_frame_encode(RecordingTrail *trail, const Frame *frame, bool ke
         const FieldDesc *field = &fields->fields[f];
         u32 total = chunk_count(field), most = span_chunks_max(field), count = 0;
         u16 chunks[SPAN_CHUNKS_MAX];
+        if (is_left_out(field, flags)) {
+            continue;
+        }
         for (u32 c = 0; c < total || count > 0;) {
             if (c < total && count < most) {
                 bool changed = key || is_changed(trail, field, (u16)c, frame);
@@ -232,11 +271,14 @@ static int get_field(RecordingTrail *trail, const FieldDesc *field, const u8 *ma
     return count == 0 ? ERROR_OK : ERROR_FORMAT;
 }
 
-static int get_fields(RecordingTrail *trail, const u8 *map, Frame *frame, Rest rest)
+static int get_fields(RecordingTrail *trail, const u8 *map, u32 flags, Frame *frame, Rest rest)
 {
     const FieldSet *fields = frame->fields;
     u32 first = 0;
     for (u32 f = 0; f < fields->count; f++) {
+        if (is_left_out(&fields->fields[f], flags)) {
+            continue;
+        }
         int result = get_field(trail, &fields->fields[f], map, first, frame, &rest);
         if (result != 0) {
             return result;
@@ -246,21 +288,27 @@ static int get_fields(RecordingTrail *trail, const u8 *map, Frame *frame, Rest r
     return rest.bytes == 0 ? ERROR_OK : ERROR_FORMAT;
 }
 
-int recording_frame_decode(RecordingTrail *trail, Frame *frame, bool key, const u8 *code,
+static bool is_far(const RecordingPast *past, u64 tick)
+{
+    return tick - past->frames[past->count - 1]->tick >= TICKS_APART_MAX;
+}
+
+int recording_frame_decode(RecordingTrail *trail, Frame *frame, bool key, u32 flags, const u8 *code,
                            size_t bytes)
 {
     const FieldSet *fields = frame->fields;
     if (key) {
         begin_key(trail);
-        return get_fields(trail, NULL, frame, (Rest){code, bytes});
+        return get_fields(trail, NULL, flags, frame, (Rest){code, bytes});
     }
-    u32 map_bytes = (chunks_of(fields) + 7) / 8;
-    if (map_bytes > bytes || trail->count == 0 || trail->frames[0]->fields != fields) {
+    u32 map_bytes = (chunks_of(fields, flags) + 7) / 8;
+    if (map_bytes > bytes || trail->all.count == 0 || trail->all.frames[0]->fields != fields) {
         return ERROR_TRUNCATED;
     }
-    if (frame->tick - trail->frames[trail->count - 1]->tick >= TICKS_APART_MAX) {
+    /* A key is a picture, so there is one. */
+    if (is_far(&trail->all, frame->tick) || is_far(&trail->pictures, frame->tick)) {
         return ERROR_FORMAT;
     }
-    memcpy(frame->data, trail->frames[0]->data, fields->frame_bytes);
-    return get_fields(trail, code, frame, (Rest){code + map_bytes, bytes - map_bytes});
+    memcpy(frame->data, trail->all.frames[0]->data, fields->frame_bytes);
+    return get_fields(trail, code, flags, frame, (Rest){code + map_bytes, bytes - map_bytes});
 }

@@ -7,9 +7,11 @@
  *   HEAD  RecordingFileHead, then MESSAGE_WORLD
  *   INPT  bits: count unsigned, then per input user 32 and input_encode
  *   EVNT  MESSAGE_EVENTS of the tick
- *   KEYF  world_hash u64, spans of all chunks of all fields without baselines
- *   DLTA  world_hash u64, one bit per chunk (changed since the previous frame), whole bytes, then
- *         spans of the changed chunks
+ *   KEYF  world_hash u64, flags u8, spans of all chunks of all fields without baselines
+ *   DLTA  world_hash u64, flags u8, one bit per chunk (changed since the previous frame), whole
+ *         bytes, then spans of the changed chunks
+ *         A frame is a picture, or *between* two (flags): it has poses and scalars, and says
+ *         nothing of points and grids, which have no bits then.
  *         A span (span.h) follows a u32: anew × 2^31 + bytes × 128 + plain × 64 + chunks − 1.
  *         The codes from a KEYF on are a chain, which begins again before a span that is anew.
  *   NOTE  kind u32, user u32, bytes of the name u32, of the text u32, name, text
@@ -33,7 +35,7 @@
 #define BLOCK_TYPE(a, b, c, d) ((u32)(a) | (u32)(b) << 8 | (u32)(c) << 16 | (u32)(d) << 24)
 
 enum {
-    RECORDING_VERSION = 5,
+    RECORDING_VERSION = 6,
     RECORDING_BLOCK_HEADER_BYTES = 24,
     /* Interval of key frames: a seek decodes at most this much. Who starts to follow a stream has
      * to wait for the next. */
@@ -44,6 +46,9 @@ enum {
     RECORDING_KEY_EFFORT = 400 << 10,
     /* Maximal content of a block accepted by a reader: above any frame within the limits. */
     RECORDING_BLOCK_BYTES_MAX = 64 << 20,
+    /* Of frames that a reader decodes ahead; where two intervals of pictures are more, it does not,
+     * and what is between two pictures shows the first. */
+    RECORDING_AHEAD_BYTES_MAX = 256 << 20,
     /* Of an image in a block; all parts but the last are that long. */
     RECORDING_IMAGE_PART_BYTES = 16 << 20,
 };
@@ -73,6 +78,8 @@ typedef struct RecordingFileHead {
     u32 tick_rate;
     u64 created_unix_s;
     char build[64];
+    u32 picture_ticks; /* 1..RECORDING_PICTURE_TICKS_MAX */
+    u32 reserved;      /* 0 */
 } RecordingFileHead;
 
 typedef struct RecordingFileNote {
@@ -112,7 +119,7 @@ typedef struct RecordingFileIndex {
 } RecordingFileIndex;
 
 PL_STATIC_ASSERT(sizeof(RecordingBlock) == RECORDING_BLOCK_HEADER_BYTES, "no padding on disk");
-PL_STATIC_ASSERT(sizeof(RecordingFileHead) == 88, "no padding on disk");
+PL_STATIC_ASSERT(sizeof(RecordingFileHead) == 96, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileIndex) == 48, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileNote) == 16, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingGap) == 16, "no padding on disk");
@@ -129,6 +136,13 @@ enum {
 enum {
     RECORDING_SYSTEMS_BYTES_MAX =
         sizeof(RecordingFileSystems) + RECORDING_SYSTEMS_TICKS * FRAME_SYSTEMS_MAX * 4
+};
+
+/* Of a frame. */
+enum {
+    RECORDING_FRAME_BETWEEN = 1, /* no picture: points and grids are made of those around it */
+    RECORDING_FRAME_CUT = 2,     /* a picture to which the ones before do not lead: a reset */
+    RECORDING_FRAME_HEAD_BYTES = 9
 };
 
 #define RECORDING_MAGIC "PLREC\r\n\x1a"
@@ -164,11 +178,16 @@ bool recording_event_is_entity(const Event *event);
 
 /* ---- frames out of the ones before (recording_delta.c) ---- */
 
-/* The frames since the last key, including it, newest first, at most as many as a span has
- * baselines; with buffers for coding. */
-typedef struct RecordingTrail {
+/* Frames since the last key, including it, newest first, at most as many as a span has
+ * baselines. */
+typedef struct RecordingPast {
     Frame *frames[SPAN_STATES]; /* owned references */
     u32 count;
+} RecordingPast;
+
+/* The frames that what comes next is relative to, with buffers for coding. */
+typedef struct RecordingTrail {
+    RecordingPast all, pictures; /* of them, those that have points and grids */
     SpanCoder *coder;
     size_t effort;               /* of decoding all since the key, in bytes of points */
     u8 *states[1 + SPAN_STATES]; /* dense states of a span */
@@ -176,15 +195,18 @@ typedef struct RecordingTrail {
 /* False: out of memory (finish is then harmless). */
 bool recording_trail_init(RecordingTrail *trail);
 void recording_trail_finish(RecordingTrail *trail);
-/* The frame that was coded becomes the newest. Acquires it. */
-void recording_trail_push(RecordingTrail *trail, Frame *frame);
+/* The frame that was coded becomes the newest. Acquires it. flags: as coded. */
+void recording_trail_push(RecordingTrail *trail, Frame *frame, u32 flags);
 /* Maximal bytes written by recording_frame_encode. */
 size_t recording_frame_bytes_max(const FieldSet *fields);
 /* Codes a frame into `out`: a key, which empties the trail, or relative to the trail; returns the
- * bytes. Frames are coded and pushed in the order in which they are decoded. */
-size_t recording_frame_encode(RecordingTrail *trail, const Frame *frame, bool key, u8 *out);
-/* Restores the data of a frame. 0 or a negative Error. */
-int recording_frame_decode(RecordingTrail *trail, Frame *frame, bool key, const u8 *code,
+ * bytes. Frames are coded and pushed in the order in which they are decoded. flags:
+ * RECORDING_FRAME_, of a key not BETWEEN. */
+size_t recording_frame_encode(RecordingTrail *trail, const Frame *frame, bool key, u32 flags,
+                              u8 *out);
+/* Restores the data of a frame; between pictures points and grids are those of the last one. 0 or a
+ * negative Error. */
+int recording_frame_decode(RecordingTrail *trail, Frame *frame, bool key, u32 flags, const u8 *code,
                            size_t bytes);
 
 #endif

@@ -9,6 +9,25 @@
 #include "protocol/record/recording_format.h"
 #include "protocol/stream/entity_list.h"
 
+enum {
+    RECORDING_AHEAD_MAX = 2 * RECORDING_PICTURE_TICKS_MAX
+};
+
+/* Frames decoded before their tick is read, and the pictures behind it. */
+typedef struct RecordingAhead {
+    Frame *frames[RECORDING_AHEAD_MAX]; /* owned references, oldest first */
+    u32 flags[RECORDING_AHEAD_MAX];     /* RECORDING_FRAME_ */
+    u32 count, pictures;                /* pictures: of the count */
+    Frame *shown[2];                    /* the last picture, and the one that led to it or NULL */
+    u64 offset;                         /* of the next block to look at */
+    int ended;                          /* why nothing more can be decoded; 0: it can */
+} RecordingAhead;
+
+/* Pictures around a tick: before and after may be NULL. */
+typedef struct RecordingAround {
+    const Frame *before, *from, *to, *after;
+} RecordingAround;
+
 struct RecordingReader {
     int fd;
     const u8 *memory; /* of a stream, instead of the file: [file_bytes], borrowed; NULL none */
@@ -26,6 +45,9 @@ struct RecordingReader {
     size_t content_capacity;
     Frame *current; /* decoded last */
     RecordingTrail trail;
+    bool decoding; /* the trail has the frames before the next to be decoded */
+    RecordingAhead ahead;
+    u64 show_from; /* frames before this tick are on the way only: none are made for them */
     bool pending;  /* current was decoded by a seek and not returned yet */
     Input *inputs; /* of current */
     u32 input_count, input_capacity;
@@ -44,11 +66,9 @@ int recording_reserve(u8 **memory, size_t *capacity, size_t bytes);
 /* Reads the block at `offset` with its content into reader->content. 0 or a negative Error:
  * ERROR_TRUNCATED where the file ends first, ERROR_FORMAT for a wrong checksum. */
 int recording_read_block(RecordingReader *reader, u64 offset, RecordingBlock *block);
-/* Decode the content just read: INPT into inputs, EVNT into events, KEYF or DLTA into current, with
- * the events of its tick. 0 or a negative Error. */
+/* Decode the content just read: INPT into inputs, EVNT into events. 0 or a negative Error. */
 int recording_take_inputs(RecordingReader *reader, const RecordingBlock *block);
 int recording_take_events(RecordingReader *reader, const RecordingBlock *block);
-int recording_take_frame(RecordingReader *reader, const RecordingBlock *block);
 /* The IMAG just read, of which `block` is the header at `offset`: 0 or ERROR_FORMAT. */
 int recording_take_image(const RecordingReader *reader, const RecordingBlock *block, u64 offset,
                          RecordingImage *image, u32 *part);
@@ -59,6 +79,18 @@ int recording_unpack_image(const RecordingReader *reader, const RecordingBlock *
 int recording_take_parent(const RecordingReader *reader, const RecordingBlock *block,
                           RecordingParent *out);
 void recording_drop_events(RecordingReader *reader);
+/* The KEYF or DLTA just read, with room for so many events: *out is the caller's. 0 or a negative
+ * Error. */
+int recording_decode_frame(RecordingReader *reader, const RecordingBlock *block, u32 event_count,
+                           Frame **out, u32 *flags);
+/* The frame of the KEYF or DLTA just read at reader->offset, with the events read before it, made
+ * of the pictures around if it is none itself; *out is the caller's. 0 or a negative Error. */
+int recording_ahead_take(RecordingReader *reader, const RecordingBlock *block, Frame **out);
+/* Forgets all decoded frames: the next to be decoded is a key. */
+void recording_ahead_drop(RecordingReader *reader);
+/* Fills in points and grids of a frame whose tick is between from and to and that shows what `from`
+ * does. */
+void recording_between(const RecordingAround *around, Frame *frame);
 /* Index of the last mark whose tick is at most `tick`; -1 if none. */
 i64 recording_marks_last(const RecordingMarks *marks, u64 tick);
 

@@ -62,36 +62,15 @@ int recording_take_events(RecordingReader *reader, const RecordingBlock *block)
     return result;
 }
 
-int recording_take_frame(RecordingReader *reader, const RecordingBlock *block)
+static int take_frame(RecordingReader *reader, const RecordingBlock *block)
 {
-    bool key = block->type == BLOCK_KEYF;
-    bool orphan = !key && reader->current == NULL;
-    bool backwards = reader->current != NULL && block->tick <= reader->current->tick;
-    if (block->length < 8 || orphan || backwards) {
-        return ERROR_FORMAT;
+    Frame *frame;
+    int result = recording_ahead_take(reader, block, &frame);
+    if (result == 0) {
+        frame_release(reader->current);
+        reader->current = frame;
     }
-    bool own_events =
-        reader->events.kind == MESSAGE_EVENTS && reader->events.events.tick == block->tick;
-    u32 event_count = own_events ? reader->events.events.count : 0;
-    Frame *frame = frame_create(reader->fields, block->tick, event_count);
-    if (frame == NULL) {
-        return ERROR_MEMORY;
-    }
-    if (event_count != 0) {
-        memcpy(frame->events, reader->events.events.events, event_count * sizeof *frame->events);
-    }
-    memcpy(&frame->world_hash, reader->content, 8);
-    frame->world_time_s = (f64)block->tick / reader->head.tick_rate;
-    int result =
-        recording_frame_decode(&reader->trail, frame, key, reader->content + 8, block->length - 8u);
-    if (result != 0) {
-        frame_release(frame);
-        return result;
-    }
-    recording_trail_push(&reader->trail, frame);
-    frame_release(reader->current);
-    reader->current = frame;
-    return 0;
+    return result;
 }
 
 /* The first part tells what there is; it is unpacked for who asks. */
@@ -130,7 +109,7 @@ static int advance(RecordingReader *reader)
         } else if (block.type == BLOCK_EVNT) {
             result = recording_take_events(reader, &block);
         } else if (frame) {
-            result = recording_take_frame(reader, &block);
+            result = take_frame(reader, &block);
         } else if (block.type == BLOCK_IMAG) {
             result = image_seen(reader, &block);
         } else if (block.type == BLOCK_INDX) {
@@ -316,6 +295,12 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
         return error_set(error, ERROR_RANGE, "%s: tick rate %u: must be %d to %d", path,
                          file.tick_rate, TICK_RATE_MIN, TICK_RATE_MAX);
     }
+    bool stream = reader->memory != NULL; /* whose pieces end anywhere */
+    if (file.picture_ticks == 0 || file.reserved != 0 ||
+        file.picture_ticks > (stream ? 1 : RECORDING_PICTURE_TICKS_MAX)) {
+        return error_set(error, ERROR_RANGE, "%s: a picture every %u ticks: must be 1 to %d", path,
+                         file.picture_ticks, stream ? 1 : RECORDING_PICTURE_TICKS_MAX);
+    }
     reader->head_memory = reader->content; /* kept: the message may point into it */
     reader->content = NULL;
     reader->content_capacity = 0;
@@ -329,6 +314,7 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
     }
     reader->head.version = file.version;
     reader->head.tick_rate = file.tick_rate;
+    reader->head.picture_ticks = file.picture_ticks;
     reader->head.created_unix_s = file.created_unix_s;
     memcpy(reader->head.build, file.build, sizeof file.build);
     reader->head.build[sizeof file.build - 1] = 0;
@@ -423,6 +409,7 @@ void recording_reader_destroy(RecordingReader *reader)
     }
     recording_drop_events(reader);
     frame_release(reader->current);
+    recording_ahead_drop(reader);
     recording_trail_finish(&reader->trail);
     entity_list_finish(&reader->entities);
     field_set_release(reader->fields);
@@ -504,6 +491,8 @@ int recording_reader_seek(RecordingReader *reader, u64 tick)
     }
     frame_release(reader->current);
     reader->current = NULL;
+    recording_ahead_drop(reader);
+    reader->show_from = tick;
     reader->offset = mark.offset;
     do {
         result = advance(reader);

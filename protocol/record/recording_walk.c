@@ -152,9 +152,13 @@ static const char *walk_frame(Walk *walk, const RecordingBlock *block)
         walk->out->ticks_lost++;
         return NULL;
     }
-    if (recording_take_frame(reader, block) != 0) {
+    u32 flags;
+    Frame *frame;
+    if (recording_decode_frame(reader, block, 0, &frame, &flags) != 0) {
         return "a frame that cannot be decoded";
     }
+    walk->out->pictures += !frame->between;
+    frame_release(frame);
     if (key) {
         u64 interval = walk->keys.count > 0 ? block->tick - walk->key_tick : 0;
         walk->out->key_interval_max = u64_max(walk->out->key_interval_max, interval);
@@ -335,6 +339,7 @@ int recording_reader_check(RecordingReader *reader,
     recording_drop_events(reader);
     frame_release(reader->current);
     reader->current = NULL;
+    recording_ahead_drop(reader);
     u64 offset = reader->start;
     while (offset < reader->file_bytes) {
         offset = walk_on(&walk, offset);

@@ -31,6 +31,8 @@ struct RecordingWriter {
     RecordingTrail trail;
     u64 key_ticks; /* ticks between key frames */
     u64 key_due;
+    u64 picture_ticks; /* ticks between pictures at most */
+    u64 picture_due;
     bool jumped; /* the world was rewound or loaded: deltas across that say little */
     RecordingFileIndex index;
     RecordingMarks keys, entity_events;
@@ -125,7 +127,8 @@ static int put_head(RecordingWriter *writer, const RecordingHead *head)
 {
     RecordingFileHead file = {.version = RECORDING_VERSION,
                               .tick_rate = head->tick_rate,
-                              .created_unix_s = head->created_unix_s};
+                              .created_unix_s = head->created_unix_s,
+                              .picture_ticks = (u32)writer->picture_ticks};
     memcpy(file.magic, RECORDING_MAGIC, sizeof file.magic);
     memcpy(file.build, head->build, sizeof file.build);
     file.build[sizeof file.build - 1] = 0;
@@ -168,7 +171,9 @@ RecordingWriter *recording_writer_create(const char *path, const RecordingHead *
     if (!recording_trail_init(&writer->trail)) {
         writer->failed = ERROR_MEMORY;
     }
+    CHECK(head->picture_ticks <= RECORDING_PICTURE_TICKS_MAX);
     writer->key_ticks = (u64)head->tick_rate * RECORDING_KEY_INTERVAL_S;
+    writer->picture_ticks = u32_max(head->picture_ticks, 1);
     if (writer->failed != 0 || put_head(writer, head) != 0) {
         error_set(error, writer->failed, "%s: cannot write the head: %s", path,
                   error_name(writer->failed));
@@ -199,6 +204,7 @@ int recording_writer_head(RecordingWriter *writer, const RecordingHead *head)
         return writer->failed;
     }
     writer->key_ticks = (u64)head->tick_rate * RECORDING_STREAM_KEY_INTERVAL_S;
+    writer->picture_ticks = 1;
     memset(&writer->index, 0, sizeof writer->index);
     return put_head(writer, head);
 }
@@ -268,16 +274,19 @@ static int put_events(RecordingWriter *writer, const Frame *frame)
     return writer->failed;
 }
 
-static int put_frame(RecordingWriter *writer, const Frame *frame, bool key)
+static int put_frame(RecordingWriter *writer, const Frame *frame, bool key, u32 flags)
 {
     size_t most = recording_frame_bytes_max(frame->fields);
-    if (!reserve(&writer->scratch, &writer->scratch_capacity, 8 + most)) {
+    if (!reserve(&writer->scratch, &writer->scratch_capacity, RECORDING_FRAME_HEAD_BYTES + most)) {
         return writer->failed = ERROR_MEMORY;
     }
     memcpy(writer->scratch, &frame->world_hash, 8);
-    size_t used = recording_frame_encode(&writer->trail, frame, key, writer->scratch + 8);
+    writer->scratch[8] = (u8)flags;
+    size_t used = recording_frame_encode(&writer->trail, frame, key, flags,
+                                         writer->scratch + RECORDING_FRAME_HEAD_BYTES);
     CHECK(used <= most);
-    return put_block(writer, key ? BLOCK_KEYF : BLOCK_DLTA, frame->tick, writer->scratch, 8 + used);
+    return put_block(writer, key ? BLOCK_KEYF : BLOCK_DLTA, frame->tick, writer->scratch,
+                     RECORDING_FRAME_HEAD_BYTES + used);
 }
 
 static int put_systems(RecordingWriter *writer)
@@ -318,7 +327,22 @@ bool recording_writer_key_next(const RecordingWriter *writer, const Frame *frame
 {
     return writer->index.ticks == 0 || writer->jumped || frame->tick >= writer->key_due ||
            writer->trail.effort >= RECORDING_KEY_EFFORT ||
-           writer->trail.frames[0]->fields != frame->fields;
+           writer->trail.all.frames[0]->fields != frame->fields;
+}
+
+/* A picture where entities come and go, since new points have to be there, and a cut where what was
+ * before does not lead here. */
+static u32 flags_of(const RecordingWriter *writer, const Frame *frame, bool key)
+{
+    bool cut = writer->jumped, entities = false;
+    for (u32 i = 0; i < frame->event_count; i++) {
+        cut = cut || frame->events[i].kind == EVENT_RESET;
+        entities = entities || recording_event_is_entity(&frame->events[i]);
+    }
+    if (cut) {
+        return RECORDING_FRAME_CUT;
+    }
+    return key || entities || frame->tick >= writer->picture_due ? 0 : RECORDING_FRAME_BETWEEN;
 }
 
 int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Input *inputs,
@@ -333,10 +357,14 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
         return ERROR_STATE;
     }
     bool key = recording_writer_key_next(writer, frame);
+    u32 flags = flags_of(writer, frame, key);
     if (keep_systems(writer, frame) != 0) {
         return writer->failed;
     }
     writer->jumped = false;
+    if ((flags & RECORDING_FRAME_BETWEEN) == 0) {
+        writer->picture_due = frame->tick + writer->picture_ticks;
+    }
     if (key) {
         writer->key_due = frame->tick + writer->key_ticks;
         if (!is_stream(writer) &&
@@ -345,11 +373,11 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
         }
     }
     if (put_inputs(writer, frame->tick, inputs, input_count) != 0 ||
-        put_events(writer, frame) != 0 || put_frame(writer, frame, key) != 0) {
+        put_events(writer, frame) != 0 || put_frame(writer, frame, key, flags) != 0) {
         return writer->failed;
     }
     /* The caller's frame is const here; acquiring it does not change its contents. */
-    recording_trail_push(&writer->trail, (Frame *)(uintptr_t)frame);
+    recording_trail_push(&writer->trail, (Frame *)(uintptr_t)frame, flags);
     writer->index.first_tick = first ? frame->tick : writer->index.first_tick;
     writer->index.last_tick = frame->tick;
     writer->index.ticks++;

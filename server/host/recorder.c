@@ -284,7 +284,11 @@ static int open_all(Recorder *r, const RecordingHead *head, ErrorText *error)
     if (result != 0) {
         return result;
     }
-    r->writer = recording_writer_create(r->path, head, error);
+    RecordingHead own = *head;
+    u32 rate = r->options.picture_rate;
+    own.picture_ticks =
+        rate == 0 ? 1 : u32_min(head->tick_rate / rate, RECORDING_PICTURE_TICKS_MAX);
+    r->writer = recording_writer_create(r->path, &own, error);
     if (r->writer == NULL) {
         return ERROR_IO;
     }

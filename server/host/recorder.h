@@ -17,6 +17,7 @@ typedef struct RecorderOptions {
     bool complete;   /* wait for the disk rather than lose ticks (--fast); not for a full one */
     const u8 *image; /* that the recording begins with, borrowed for the call; NULL: the scene */
     size_t image_bytes;
+    u32 picture_rate;               /* of points and grids, Hz at least; 0: each tick */
     u32 ticks_max;                  /* in the queue; 0: RECORDER_TICKS_MAX */
     void (*writing)(void *context); /* before each tick, on the recorder's thread; tests of slow
                                        disks; NULL none */

@@ -171,6 +171,7 @@ typedef struct SourceWorldOptions {
     u64 back_bytes_max;            /* of memory for that */
     u32 image_s;                   /* seconds of world time between images in it; 0: 300 */
     bool record_force;             /* replace an existing file instead of numbering the name */
+    u32 record_rate;               /* RecorderOptions.picture_rate */
     const char *checkpoint_folder; /* NULL: none */
     u32 checkpoint_s;              /* real seconds between checkpoints; 0: 60 */
     bool resume;                   /* continue from the checkpoint there, if there is one */

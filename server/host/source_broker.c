@@ -101,6 +101,7 @@ static void recorder_start(BrokerSource *s, const Frame *frame)
     ErrorText error = {0};
     RecordingHead head = s->head;
     const RecorderOptions options = {.path = s->options.record_path,
+                                     .picture_rate = s->options.record_rate,
                                      .force = s->options.record_force};
     head.world = s->worlds.newest->message;
     head.world.tick = frame->tick;

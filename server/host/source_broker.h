@@ -16,7 +16,8 @@ typedef struct SourceBrokerOptions {
     f64 speed;      /* with `at`; 0: 1 */
     const char *record_path; /* NULL: none */
     bool record_force;
-    u32 wait_ms; /* time-out for the first frame; 0: 30 s */
+    u32 record_rate; /* RecorderOptions.picture_rate */
+    u32 wait_ms;     /* time-out for the first frame; 0: 30 s */
 } SourceBrokerOptions;
 
 /* Waits for the first frame. NULL with an error. */

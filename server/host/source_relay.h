@@ -18,7 +18,8 @@ typedef struct RelayOptions {
     UpstreamOptions above;
     const char *record_path; /* NULL: none */
     bool record_force;
-    u32 wait_ms; /* time-out for the first world; 0: 30 s */
+    u32 record_rate; /* RecorderOptions.picture_rate */
+    u32 wait_ms;     /* time-out for the first world; 0: 30 s */
 } RelayOptions;
 
 typedef struct RelayStats {

@@ -66,6 +66,7 @@ static void recorder_follow(RelaySource *s, const MessageWorld *described)
                               .created_unix_s = clock_unix_s(),
                               .world = *described};
         RecorderOptions options = {.path = s->options.record_path,
+                                   .picture_rate = s->options.record_rate,
                                    .force = s->options.record_force};
         snprintf(head.build, sizeof head.build, "plenum %s, a relay", PLENUM_VERSION);
         Recorder *recorder = recorder_create(&options, &head, &error);

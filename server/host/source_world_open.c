@@ -57,6 +57,7 @@ static int open_recording(WorldSource *s, const MessageWorld *world, ErrorText *
     snprintf(head.build, sizeof head.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
     const RecorderOptions recorder = {.path = s->options.record_path,
                                       .force = s->options.record_force,
+                                      .picture_rate = s->options.record_rate,
                                       .complete = s->options.fast,
                                       .image = image,
                                       .image_bytes = image_bytes};

@@ -59,7 +59,8 @@ static bool print_element(Resimulation *resimulation)
                 count++;
             }
         }
-        if (count == 0 || field->kind == FIELD_SCALARS) {
+        bool made = recorded->between && recording_field_waits(field); /* of what is around */
+        if (count == 0 || field->kind == FIELD_SCALARS || made) {
             continue;
         }
         const Entity *entity = entity_with(&world, f, first);

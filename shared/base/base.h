@@ -61,6 +61,14 @@ static inline u64 u64_max(u64 a, u64 b)
 {
     return a > b ? a : b;
 }
+static inline i64 i64_min(i64 a, i64 b)
+{
+    return a < b ? a : b;
+}
+static inline i64 i64_max(i64 a, i64 b)
+{
+    return a > b ? a : b;
+}
 /* If the first argument is NaN these return the second, so clamping removes NaN. */
 static inline f32 f32_min(f32 a, f32 b)
 {

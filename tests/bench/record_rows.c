@@ -1,5 +1,6 @@
 /* record_rows.c: what recording a tick costs in time and bytes, and how long a jump in a recording
  * takes. */
+#include "protocol/field/quantize.h"
 #include "protocol/record/recording.h"
 #include "shared/base/clock.h"
 #include "shared/math/random.h"
@@ -20,6 +21,7 @@ enum {
     SEEK_FRAMES = 3600, /* one minute */
     SEEKS = 40,         /* a run */
     HOUR_MINUTES = 60,
+    POINTS_APART = 37, /* of those that are compared */
 };
 
 static void fail(const char *what, const ErrorText *error)
@@ -269,43 +271,99 @@ static Frame *frame_later(const Frame *frame, u64 ticks)
     return copy;
 }
 
-/* An hour, of the same minute again and again: seeks, and what it takes on the disk. */
+/* Records the minute so many times, as a server does with --record-rate. */
+static void record_minutes(const char *path, const RecordingHead *head, const Minute *minute,
+                           u32 minutes)
+{
+    ErrorText error = {0};
+    unlink(path);
+    RecordingWriter *writer = recording_writer_create(path, head, &error);
+    if (writer == NULL) {
+        fail("hour", &error);
+    }
+    for (u32 i = 0; i < minutes * SEEK_FRAMES; i++) {
+        u32 at = i % SEEK_FRAMES;
+        Frame *frame = frame_later(minute->frames[at], i - at);
+        if (recording_writer_tick(writer, frame, minute->inputs[at], minute->counts[at]) != 0) {
+            fail("hour", &error);
+        }
+        frame_release(frame);
+    }
+    recording_writer_destroy(writer);
+}
+
+static RecordingReader *reader_open(const char *path)
+{
+    ErrorText error = {0};
+    RecordingReader *reader = recording_reader_create(path, &error);
+    if (reader == NULL) {
+        fail("hour", &error);
+    }
+    return reader;
+}
+
+/* Samples how far points between two pictures are from where they were, in mm. */
+static void sample_between(Bench *bench, const Frame *got, const Frame *was)
+{
+    for (u32 f = 0; f < got->fields->count && got->between; f++) {
+        const FieldDesc *field = &got->fields->fields[f];
+        u32 points = field->kind == FIELD_POINTS ? field->capacity : 0;
+        for (u32 i = (u32)(got->tick % POINTS_APART); i < points; i += POINTS_APART) {
+            const QPoint *a = frame_points(got, f) + i, *b = frame_points(was, f) + i;
+            Vec3 off = vec3_sub(dequantize_position(field, a->position),
+                                dequantize_position(field, b->position));
+            if (b->generation != 0) {
+                bench_sample(bench, 1e3 * (f64)vec3_length(off));
+            }
+        }
+    }
+}
+
+static void record_rate(Bench *bench, RecordingHead head, const Minute *minute, const char *path,
+                        u32 ticks)
+{
+    char name[32];
+    head.picture_ticks = ticks;
+    record_minutes(path, &head, minute, 1);
+    RecordingReader *reader = reader_open(path);
+    bench_begin(bench);
+    for (u32 i = 0; i < SEEK_FRAMES; i++) {
+        Frame *frame;
+        if (recording_reader_next(reader, &frame, NULL, NULL) != 0) {
+            exit(EXIT_CHECK_FAILED);
+        }
+        sample_between(bench, frame, minute->frames[i]);
+        frame_release(frame);
+    }
+    snprintf(name, sizeof name, "record/minute_%u", head.tick_rate / ticks);
+    f64 hour_mb = (f64)recording_reader_info(reader)->bytes * 60e-6;
+    BenchRow row = {name, SEEK_FRAMES, 1, "mm off", hour_mb, "MB/hour"};
+    bench_print(bench, &row);
+    recording_reader_destroy(reader);
+}
+
+/* A minute with pictures at several rates; and an hour, of the same minute again and again: seeks,
+ * and what it takes on the disk. */
 void bench_record_hour(Bench *bench)
 {
     Scene *scene = bench_scene("playground");
-    ErrorText error = {0};
     World *world = bench_world(bench, scene);
     RecordingHead head = {.tick_rate = scene->tick_rate};
     world_describe(world, &head.world);
     char path[256];
     temporary_path(path, sizeof path);
-    unlink(path);
-    RecordingWriter *writer = recording_writer_create(path, &head, &error);
-    if (writer == NULL) {
-        fail("hour", &error);
-    }
     Minute *minute = play_minute(world);
-    for (u32 m = 0; m < HOUR_MINUTES; m++) {
-        for (u32 i = 0; i < SEEK_FRAMES; i++) {
-            Frame *frame = frame_later(minute->frames[i], (u64)m * SEEK_FRAMES);
-            if (recording_writer_tick(writer, frame, minute->inputs[i], minute->counts[i]) != 0) {
-                fail("hour", &error);
-            }
-            frame_release(frame);
-        }
+    for (u32 ticks = 1; ticks <= 4; ticks++) {
+        record_rate(bench, head, minute, path, ticks);
     }
-    recording_writer_destroy(writer);
+    head.picture_ticks = 2; /* as servers do by default */
+    record_minutes(path, &head, minute, HOUR_MINUTES);
     for (u32 i = 0; i < SEEK_FRAMES; i++) {
         frame_release(minute->frames[i]);
     }
     free(minute);
     world_destroy(world);
-    struct stat info = {0};
-    stat(path, &info);
-    RecordingReader *reader = recording_reader_create(path, &error);
-    if (reader == NULL) {
-        fail("hour", &error);
-    }
+    RecordingReader *reader = reader_open(path);
     bench_begin(bench);
     for (u64 jump = 0; bench_again(bench);) {
         for (u32 i = 0; i < SEEKS; i++) {
@@ -315,8 +373,8 @@ void bench_record_hour(Bench *bench)
             bench_sample(bench, (f64)(clock_now_ns() - began_ns) * 1e-6);
         }
     }
-    BenchRow row = {"record/hour", HOUR_MINUTES * SEEK_FRAMES, 1,
-                    "ms a seek",   (f64)info.st_size * 1e-6,   "MB"};
+    f64 file_mb = (f64)recording_reader_info(reader)->bytes * 1e-6;
+    BenchRow row = {"record/hour", HOUR_MINUTES * SEEK_FRAMES, 1, "ms a seek", file_mb, "MB"};
     bench_print(bench, &row);
     recording_reader_destroy(reader);
     unlink(path);

@@ -13,6 +13,9 @@ from bits import BitReader, Malformed
 from chunks import Field
 from spans import read_span
 
+WAITING = (2, 3, 4)  # kinds of fields: POINTS, GRID2, GRID3
+BETWEEN, CUT = 1, 2  # flags of a frame
+
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../protocol/session/message.fbs")
 
 
@@ -48,9 +51,12 @@ def read_head(content):
     if content[:8] != bytes.fromhex("504C5245430D0A1A"):
         raise Malformed("no recording")
     version, tick_rate = struct.unpack_from("<II", content, 8)
-    if version != 5:
+    if version != 6:
         raise Malformed("version %d" % version)
-    return tick_rate, world_of(content[88:])
+    picture_ticks, reserved = struct.unpack_from("<II", content, 88)
+    if not 1 <= picture_ticks <= 16 or reserved:
+        raise Malformed("a picture every %d ticks" % picture_ticks)
+    return tick_rate, picture_ticks, world_of(content[96:])
 
 
 def fields_of(world):
@@ -100,19 +106,30 @@ class Images:
 class Player:
     """Frames one after the other; a frame is a list of chunk states for each field."""
 
-    def __init__(self, fields):
+    def __init__(self, fields, picture_ticks):
         self.fields = fields
-        self.trail = []  # (tick, frame) since the last key, newest first
+        self.picture_ticks = picture_ticks
+        self.trail = []     # (tick, frame) since the last key, newest first
+        self.pictures = []  # the same of those with points and grids
+        self.between = False
         self.chain = {}  # of the codecs, since the last key
         self.keys = self.deltas = self.spans = 0
         self.parent = None
         self.images = Images()
 
+    def waits(self, field):
+        """True for fields of which frames between two pictures say nothing."""
+        return field.kind in WAITING
+
     def key(self, tick, content):
-        self.trail, self.chain = [], {}
+        if content[8] not in (0, CUT):
+            raise Malformed("flags of a key")
+        self.trail, self.pictures, self.chain = [], [], {}
         frame = [[None] * len(field.chunks) for field in self.fields]
-        self.read(tick, content, 8, None, frame)
+        self.between = False
+        self.read(tick, content, 9, None, frame)
         self.trail = [(tick, frame)]
+        self.pictures = [(tick, frame)]
         self.keys += 1
 
     def delta(self, tick, content):
@@ -120,18 +137,34 @@ class Player:
             raise Malformed("a delta before the first key")
         if tick - self.trail[-1][0] >= 1 << 24:
             raise Malformed("a delta too far from what it is out of")
-        total = sum(len(field.chunks) for field in self.fields)
-        bits = BitReader(content, 8)
+        if content[8] not in (0, BETWEEN, CUT):
+            raise Malformed("flags of a frame")
+        self.between = content[8] == BETWEEN
+        if self.between and tick - self.pictures[0][0] >= self.picture_ticks:
+            raise Malformed("no picture for too long")
+        if tick - self.pictures[-1][0] >= 1 << 24:
+            raise Malformed("a delta too far from what it is out of")
+        total = sum(len(field.chunks) for field in self.told())
+        bits = BitReader(content, 9)
         changed = [bits.get(1) for _ in range(total)]
         frame = [list(states) for states in self.trail[0][1]]
-        self.read(tick, content, 8 + (total + 7) // 8, changed, frame)
+        self.read(tick, content, 9 + (total + 7) // 8, changed, frame)
         self.trail = [(tick, frame)] + self.trail[:2]
+        if not self.between:
+            self.pictures = [(tick, frame)] + self.pictures[:2]
         self.deltas += 1
+
+    def told(self):
+        """The fields of this frame."""
+        return [field for field in self.fields if not (self.between and self.waits(field))]
 
     def read(self, tick, content, at, changed, frame):
         """The spans of the changed chunks, of all if changed is None."""
         first = 0
         for f, field in enumerate(self.fields):
+            if self.between and self.waits(field):
+                continue
+            past = self.pictures if self.waits(field) else self.trail
             waiting = [c for c in range(len(field.chunks)) if changed is None or changed[first + c]]
             first += len(field.chunks)
             while waiting:
@@ -143,8 +176,8 @@ class Player:
                 at += 4
                 if len(chunks) < count or size == 0 or at + size > len(content):
                     raise Malformed("span")
-                older = [[past[f][c] for c in chunks] for _, past in self.trail]
-                back = [tick - t for t, _ in self.trail]
+                older = [[old[f][c] for c in chunks] for _, old in past]
+                back = [tick - t for t, _ in past]
                 made = read_span(field, chunks, plain, content, at, at + size, older, back, chain=self.chain)
                 for c, state in zip(chunks, made):
                     frame[f][c] = state
@@ -154,9 +187,12 @@ class Player:
             raise Malformed("bytes behind a frame")
 
     def frame_bytes(self):
-        """The newest frame's elements, field after field."""
+        """The newest frame's elements, field after field; zeros where it is no picture."""
         data = b""
         for field, states in zip(self.fields, self.trail[0][1]):
+            if self.between and self.waits(field):
+                data += bytes(field.capacity * field.element_bytes())
+                continue
             elements = [None] * field.capacity
             for indices, state in zip(field.chunks, states):
                 for i, element in zip(indices, state):
@@ -172,7 +208,8 @@ def play(data):
         if player is None:
             if kind != "HEAD":
                 raise Malformed("no HEAD")
-            player = Player(fields_of(read_head(content)[1]))
+            _, picture_ticks, world = read_head(content)
+            player = Player(fields_of(world), picture_ticks)
         if kind in ("KEYF", "DLTA") and player.trail and tick <= player.trail[0][0]:
             raise Malformed("tick %d after %d" % (tick, player.trail[0][0]))
         if player.images.open is not None and kind != "IMAG":

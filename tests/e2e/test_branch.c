@@ -76,6 +76,40 @@ static void test_goes_on_live(void **state)
     expect(says(0, "plenum-server", "--verify", evening, NULL, NULL), "verify: 601 ticks equal");
 }
 
+static long bytes_of(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    long bytes = ftell(file);
+    fclose(file);
+    return bytes;
+}
+
+/* Pictures of cloth in each eighth tick: the branch from a tick without one has the same bits. */
+static void test_goes_on_between_pictures(void **state)
+{
+    PL_UNUSED(state);
+    char whole[64], branch[64], rated[PATH_BYTES_MAX], third[PATH_BYTES_MAX];
+    snprintf(rated, sizeof rated, "%s", test_path("rated.plrec"));
+    snprintf(third, sizeof third, "%s", test_path("third.plrec"));
+    const char *scene = source_path("shared/scenes/playground.json");
+    run(whole, rated, scene, "--record-rate", "240", NULL);
+    long full = bytes_of(rated);
+    expect(says(0, "plenum-tool", "info", rated, NULL, NULL), "version 6");
+    run(branch, rated, scene, "--record-rate", "7", NULL);
+    assert_string_equal(branch, whole);
+    assert_true(bytes_of(rated) < full); /* most are images, and cloth that rests */
+    expect(says(0, "plenum-tool", "info", rated, NULL, NULL),
+           "pictures    of points and grids every 8 ticks");
+    expect(says(0, "plenum-server", "--verify", rated, NULL, NULL), "verify: 601 ticks equal");
+    for (u32 i = 0; i < 3; i++) {
+        static const char *const ticks[] = {"101", "304", "599"};
+        run(branch, third, rated, "--live", "--at", ticks[i]);
+        assert_string_equal(branch, whole);
+    }
+}
+
 /* ---- taking a running world back ---- */
 
 /* A session of 5 s in which a client of that role takes the world back by 1.5 s after 3.1 s; the
@@ -215,11 +249,9 @@ int main(void)
     snprintf(evening, sizeof evening, "%s", test_path("evening.plrec"));
     snprintf(again, sizeof again, "%s", test_path("again.plrec"));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goes_on_live),
-        cmocka_unit_test(test_is_short),
-        cmocka_unit_test(test_taken_back_together),
-        cmocka_unit_test(test_not_by_everyone),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_goes_on_live),    cmocka_unit_test(test_goes_on_between_pictures),
+        cmocka_unit_test(test_is_short),        cmocka_unit_test(test_taken_back_together),
+        cmocka_unit_test(test_not_by_everyone), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

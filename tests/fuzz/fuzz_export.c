@@ -35,8 +35,9 @@ static void run(const u8 *data, size_t bytes)
 }
 
 /* Vertices of a picture, twice, its spool, a scene's surfaces; the rest is the reader's. */
-const FuzzTarget fuzz_target = {
-    .run = run,
-    .size_max = 64 << 10,
-    .memory_fixed = 4 * FRAME_BYTES_MAX + 2 * (size_t)RECORDING_BLOCK_BYTES_MAX + ((size_t)1 << 30),
-    .memory_each = 4096};
+const FuzzTarget fuzz_target = {.run = run,
+                                .size_max = 64 << 10,
+                                .memory_fixed =
+                                    4 * FRAME_BYTES_MAX + (size_t)RECORDING_AHEAD_BYTES_MAX +
+                                    2 * (size_t)RECORDING_BLOCK_BYTES_MAX + ((size_t)1 << 30),
+                                .memory_each = 4096};

@@ -86,5 +86,6 @@ static void run(const u8 *data, size_t bytes)
 const FuzzTarget fuzz_target = {.run = run,
                                 .size_max = 256 << 10,
                                 .memory_fixed = 4 * FRAME_BYTES_MAX +
+                                                (size_t)RECORDING_AHEAD_BYTES_MAX +
                                                 2 * RECORDING_BLOCK_BYTES_MAX + IMAGE_BYTES +
                                                 RECORDING_IMAGE_PART_BYTES + (16 << 20)};

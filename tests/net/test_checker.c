@@ -517,14 +517,17 @@ static void test_damaged_packets_of_waves(void **context)
 
 /* ---- recordings ---- */
 
-static void expect_recording(Material *material, u32 frames_min, u32 keys_min)
+static void expect_recording(Material *material, u32 frames_min, u32 keys_min, u32 pictures)
 {
     char said[256];
-    u32 frames = 0, keys = 0, spans = 0;
+    u32 frames = 0, keys = 0, spans = 0, seen = 0;
     int status = check(material, "recording", "recording frames", said);
     printf("%s", said);
     assert_int_equal(status, 0);
-    assert_int_equal(sscanf(said, "%u frames, %u keys, %u spans agree", &frames, &keys, &spans), 3);
+    assert_int_equal(sscanf(said, "%u frames, %u keys, %u spans agree, %u pictures", &frames, &keys,
+                            &spans, &seen),
+                     4);
+    assert_int_equal(seen, pictures);
     assert_true(frames >= frames_min && keys >= keys_min && spans >= frames / 2);
     expect_refusal(material, "recording", "recording frames", "frames", 112);
 }
@@ -552,10 +555,10 @@ static void writer_close(Material *material, RecordingWriter *writer)
 }
 
 /* One frame every `step` ticks; one key frame every 150. */
-static void make_recording(Material *material, u64 seed, u32 frames, u32 step)
+static void make_recording(Material *material, u64 seed, u32 frames, u32 step, u32 picture_ticks)
 {
     FieldSet *fields = material->fields = small_fields();
-    RecordingHead head = {.tick_rate = 30, .build = "test"};
+    RecordingHead head = {.tick_rate = 30, .picture_ticks = picture_ticks, .build = "test"};
     head.world = (MessageWorld){.epoch = 1,
                                 .scene = (const u8 *)"s",
                                 .scene_bytes = 1,
@@ -579,8 +582,15 @@ static void make_recording(Material *material, u64 seed, u32 frames, u32 step)
 
 static void test_recording_of_a_random_world(void **context)
 {
-    make_recording(*context, 9, TICKS, 5);
-    expect_recording(*context, TICKS, 2);
+    make_recording(*context, 9, TICKS, 5, 1);
+    expect_recording(*context, TICKS, 2, TICKS);
+}
+
+/* Points and grids in each fifth frame. */
+static void test_recording_at_a_rate(void **context)
+{
+    make_recording(*context, 13, TICKS, 1, 5);
+    expect_recording(*context, TICKS, 1, (TICKS + 4) / 5);
 }
 
 /* A simulated world: bodies and cloth in motion. */
@@ -601,7 +611,7 @@ static void test_recording_of_a_scene(void **context)
         frame_release(frame);
     }
     writer_close(material, writer);
-    expect_recording(material, SCENE_TICKS, 1);
+    expect_recording(material, SCENE_TICKS, 1, SCENE_TICKS);
     world_destroy(world);
     scene_destroy(scene);
 }
@@ -676,7 +686,7 @@ static void put_frames_read(const Material *material, u32 number, FILE *verdicts
 static void test_damaged_recordings(void **context)
 {
     Material *material = *context;
-    make_recording(material, 12, 7, 25);
+    make_recording(material, 12, 7, 25, 1);
     char path[PATH_BYTES], said[256], files[DAMAGED * 12 + 16] = "verdicts";
     path_of(material, "recording", path);
     FILE *in = fopen(path, "rb");
@@ -709,6 +719,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damaged_packets_of_a_narrow_line, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged_packets_of_waves, setup, teardown),
         cmocka_unit_test_setup_teardown(test_recording_of_a_random_world, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_recording_at_a_rate, setup, teardown),
         cmocka_unit_test_setup_teardown(test_recording_of_a_scene, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged_recordings, setup, teardown),
     };

@@ -449,17 +449,17 @@ static void test_chain_begins_anew(void **context)
         if (tick % 5 == 3 || tick % 24 == 1) {
             make_noise(frame, tick % 2 == 0 ? POSES : 40);
         }
-        size_t bytes = recording_frame_encode(&writing, frame, key, code);
+        size_t bytes = recording_frame_encode(&writing, frame, key, 0, code);
         assert_true(bytes <= capacity);
         u32 head;
         memcpy(&head, code + (key ? 0 : map_bytes), sizeof head);
         anew += head >> 31;
         u8 *exact = malloc(bytes);
         memcpy(exact, code, bytes);
-        assert_int_equal(recording_frame_decode(&reading, made, key, exact, bytes), 0);
+        assert_int_equal(recording_frame_decode(&reading, made, key, 0, exact, bytes), 0);
         assert_memory_equal(made->data, frame->data, fields->frame_bytes);
-        recording_trail_push(&writing, frame);
-        recording_trail_push(&reading, made);
+        recording_trail_push(&writing, frame, 0);
+        recording_trail_push(&reading, made, 0);
         frame_release(frame);
         frame_release(made);
         free(exact);

@@ -417,9 +417,11 @@ static void draw_save(Panels *panels, const SaveInfo *save, PanelsActions *actio
     }
     ImGui::SameLine();
     /* A click takes the name for the next save: to replace it. */
-    if (ImGui::Selectable(save->name)) {
+    if (ImGui::Selectable(save->name, false, 0, ImGui::CalcTextSize(save->name))) {
         memcpy(panels->save_name, save->name, sizeof panels->save_name);
     }
+    ImGui::SameLine();
+    ImGui::TextDisabled("%s", save->scene);
 }
 
 /* Worlds that operators keep by name. */

@@ -6,6 +6,8 @@
  */
 #include "protocol/record/recording_internal.h"
 
+#include <string.h>
+
 enum {
     FRACTION_BITS = 8 /* of slopes */
 };
@@ -16,9 +18,11 @@ typedef struct Place {
     i64 before, after; /* ticks of the intervals before and after; 0: there is none */
 } Place;
 
-static i64 slope(i64 from, i64 to, i64 ticks)
+/* From one picture to another that far apart, in steps in an interval of `of` ticks. */
+static i64 slope(i64 from, i64 to, i64 ticks, i64 of)
 {
-    return (to - from) * (1 << FRACTION_BITS) / ticks;
+    i64 rise = (to - from) * (1 << FRACTION_BITS);
+    return ticks == of ? rise : rise * of / ticks; /* a division costs more than all else here */
 }
 
 /* Slope at a picture with these slopes before and after it. */
@@ -37,7 +41,7 @@ static i32 cubic(const Place *place, i64 from, i64 to, i64 slope_from, i64 slope
 {
     i64 n = place->at, k = place->of, rest = k - n, scale = k * k * k * (1 << FRACTION_BITS);
     i64 sum = (to - from) * (1 << FRACTION_BITS) * (3 * n * n * k - 2 * n * n * n) +
-              slope_from * n * rest * rest * k - slope_to * n * n * rest * k;
+              slope_from * n * rest * rest - slope_to * n * n * rest;
     i64 low = i64_min(from, to), high = i64_max(from, to);
     i64 half = sum < 0 ? -scale / 2 : scale / 2;
     return (i32)i64_min(i64_max(from + (sum + half) / scale, low), high);
@@ -47,6 +51,12 @@ static u32 straight(const Place *place, u32 from, u32 to)
 {
     i64 twice = 2 * ((i64)from * (place->of - place->at) + (i64)to * place->at);
     return (u32)((twice + place->of) / (2 * place->of));
+}
+
+/* Most points of a world rest. */
+static bool is_same(const QPoint *a, const QPoint *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
 }
 
 static bool leads_on(const QPoint *a, const QPoint *b)
@@ -61,13 +71,15 @@ static void point_between(const Place *place, const QPoint *before, const QPoint
     bool has_before = before != NULL && leads_on(before, from);
     bool has_after = after != NULL && leads_on(to, after);
     for (u32 a = 0; a < 3; a++) {
-        i64 own = slope(from->position[a], to->position[a], place->of);
+        i64 own = slope(from->position[a], to->position[a], place->of, place->of);
         i64 first = own, last = own;
         if (has_before) {
-            first = limited(slope(before->position[a], from->position[a], place->before), own);
+            first = limited(slope(before->position[a], from->position[a], place->before, place->of),
+                            own);
         }
         if (has_after) {
-            last = limited(own, slope(to->position[a], after->position[a], place->after));
+            last =
+                limited(own, slope(to->position[a], after->position[a], place->after, place->of));
         }
         out->position[a] = cubic(place, from->position[a], to->position[a], first, last);
     }
@@ -88,7 +100,7 @@ static void points_between(const Place *place, const RecordingAround *around, u3
     QPoint *out = frame_points(frame, field);
     u32 count = frame->fields->fields[field].capacity;
     for (u32 i = 0; i < count; i++) {
-        if (leads_on(&from[i], &to[i])) {
+        if (leads_on(&from[i], &to[i]) && !is_same(&from[i], &to[i])) {
             point_between(place, before != NULL ? &before[i] : NULL, &from[i], &to[i],
                           after != NULL ? &after[i] : NULL, &out[i]);
         }

@@ -5,11 +5,14 @@
 #include "shared/base/clock.h"
 #include "shared/base/file.h"
 #include "shared/base/hash.h"
+#include "shared/base/text.h"
 #include "shared/base/version.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zstd.h>
 
 enum {
@@ -24,10 +27,12 @@ typedef struct FileHead {
     u64 scene_bytes, image_bytes, note_bytes;
     u64 packed_bytes, packed_hash;
     char build[WORLD_FILE_BUILD_BYTES];
+    char scene_name[NAME_BYTES_MAX];
     u64 head_hash; /* of all before it */
 } FileHead;
 
-PL_STATIC_ASSERT(sizeof(FileHead) == 80 + WORLD_FILE_BUILD_BYTES, "no padding on disk");
+PL_STATIC_ASSERT(sizeof(FileHead) == 80 + WORLD_FILE_BUILD_BYTES + NAME_BYTES_MAX,
+                 "no padding on disk");
 
 static const u8 magic[8] = "PLWLD\r\n\x1a";
 
@@ -80,6 +85,7 @@ WorldFile world_file_of(const Scene *scene, u64 tick, const u8 *image, u64 image
                       .scene_bytes = scene->byte_count,
                       .image = image,
                       .image_bytes = image_bytes};
+    snprintf(file.scene_name, sizeof file.scene_name, "%s", scene->name);
     snprintf(file.build, sizeof file.build, "plenum %s, %s", PLENUM_VERSION, __VERSION__);
     return file;
 }
@@ -102,6 +108,7 @@ int world_file_write(const char *path, const WorldFile *file, ErrorText *error)
                      .packed_hash = hash_bytes(packed, packed_bytes, 0)};
     memcpy(head.magic, magic, sizeof magic);
     memcpy(head.build, file->build, sizeof head.build);
+    memcpy(head.scene_name, file->scene_name, sizeof head.scene_name);
     head.head_hash = head_hash_of(&head);
     const FilePart parts[2] = {{&head, sizeof head}, {packed, packed_bytes}};
     /* It may hold what lets users return. */
@@ -143,6 +150,32 @@ static int check_head(const FileHead *head, size_t count, u64 most, ErrorText *e
                          (unsigned long long)(all >> 20), (unsigned long long)(most >> 20));
     }
     return ERROR_OK;
+}
+
+/* Shown to people: nothing that is not text. */
+static void name_of(const FileHead *head, char name[NAME_BYTES_MAX])
+{
+    size_t bytes = strnlen(head->scene_name, sizeof head->scene_name - 1);
+    bool clean = text_is_clean(head->scene_name, bytes);
+    memset(name, 0, NAME_BYTES_MAX);
+    memcpy(name, head->scene_name, clean ? bytes : 0);
+}
+
+bool world_file_scene_name(const char *path, char name[NAME_BYTES_MAX])
+{
+    FileHead head;
+    memset(name, 0, NAME_BYTES_MAX);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool whole = fd >= 0 && read(fd, &head, sizeof head) == (ssize_t)sizeof head;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (!whole || memcmp(head.magic, magic, sizeof magic) != 0 ||
+        head.version != WORLD_FILE_VERSION || head.head_hash != head_hash_of(&head)) {
+        return false;
+    }
+    name_of(&head, name);
+    return true;
 }
 
 int world_file_decode(const u8 *bytes, size_t count, u64 most, WorldFile *file, ErrorText *error)
@@ -188,6 +221,7 @@ int world_file_decode(const u8 *bytes, size_t count, u64 most, WorldFile *file, 
                         .owned = owned};
     memcpy(file->build, head.build, sizeof file->build);
     file->build[sizeof file->build - 1] = '\0';
+    name_of(&head, file->scene_name);
     return ERROR_OK;
 }
 

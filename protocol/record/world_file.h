@@ -13,7 +13,7 @@
 PL_BEGIN_C
 
 enum {
-    WORLD_FILE_VERSION = 1,
+    WORLD_FILE_VERSION = 2,
     WORLD_FILE_BUILD_BYTES = 64,
     WORLD_FILE_SCENE_BYTES_MAX = 256 << 20,
     WORLD_FILE_NOTE_BYTES_MAX = 1 << 20,
@@ -26,6 +26,7 @@ typedef struct WorldFile {
     u32 tick_rate;
     u64 created_unix_s;
     char build[WORLD_FILE_BUILD_BYTES]; /* version and compiler of the server that saved it */
+    char scene_name[NAME_BYTES_MAX];    /* as in the scene, to tell files apart by their heads */
     const u8 *scene;                    /* [scene_bytes] Scene.bytes */
     const u8 *image;                    /* [image_bytes] of world_save */
     const u8 *note;                     /* [note_bytes] of the keeper: who may return */
@@ -45,6 +46,9 @@ int world_file_write(const char *path, const WorldFile *file, ErrorText *error);
 int world_file_read(const char *path, u64 most, WorldFile *file, ErrorText *error);
 /* The same from memory. */
 int world_file_decode(const u8 *bytes, size_t count, u64 most, WorldFile *file, ErrorText *error);
+/* Reads the name of its scene from the head only. False, and "": no such file, not a saved world of
+ * this version, or a damaged head. */
+bool world_file_scene_name(const char *path, char name[NAME_BYTES_MAX]);
 void world_file_release(WorldFile *file); /* a zero-initialized one is fine */
 
 PL_END_C

@@ -107,7 +107,9 @@ Offset<wire::Mark> to_wire(FlatBufferBuilder &b, const SurveyMark &m)
 
 Offset<wire::Save> to_wire(FlatBufferBuilder &b, const SaveInfo &s)
 {
-    return wire::CreateSave(b, text_to_wire(b, s.name, sizeof s.name), s.unix_s, s.bytes);
+    auto name = text_to_wire(b, s.name, sizeof s.name);
+    auto scene = text_to_wire(b, s.scene, sizeof s.scene);
+    return wire::CreateSave(b, name, s.unix_s, s.bytes, scene);
 }
 
 Offset<wire::Hand> to_wire(FlatBufferBuilder &b, const Presence &p)
@@ -495,7 +497,8 @@ bool from_wire(Checker &c, const wire::Save &w, SaveInfo &s)
     s = SaveInfo();
     s.unix_s = w.unix_s();
     s.bytes = w.bytes();
-    return c.text(w.name(), s.name, sizeof s.name, false, "name of a save");
+    return c.text(w.name(), s.name, sizeof s.name, false, "name of a save") &&
+           c.text(w.scene(), s.scene, sizeof s.scene, true, "scene of a save");
 }
 
 bool from_wire(Checker &c, const wire::Hand &w, Presence &p)

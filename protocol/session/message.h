@@ -224,8 +224,9 @@ enum {
 /* A world that was saved by name. */
 typedef struct SaveInfo {
     char name[NAME_BYTES_MAX];
-    u64 unix_s; /* when it was saved */
-    u64 bytes;  /* of its file */
+    u64 unix_s;                 /* when it was saved */
+    u64 bytes;                  /* of its file */
+    char scene[NAME_BYTES_MAX]; /* its name; "": unknown, such as of another version */
 } SaveInfo;
 
 enum {

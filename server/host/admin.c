@@ -438,8 +438,9 @@ static int run_saves(Call *call)
     u64 now = clock_unix_s();
     for (u32 i = 0; i < count; i++) {
         u64 age_s = now > saves[i].unix_s ? now - saves[i].unix_s : 0;
-        say(call, "\"%s\" %.1f kB, %" PRIu64 " s ago", saves[i].name, (f64)saves[i].bytes * 1e-3,
-            age_s);
+        say(call, "\"%s\" %.1f kB, %" PRIu64 " s ago, %s%s", saves[i].name,
+            (f64)saves[i].bytes * 1e-3, age_s,
+            saves[i].scene[0] != '\0' ? "of " : "of a scene unknown", saves[i].scene);
     }
     say(call, "%u of %d saved", count, SAVES_MAX);
     return ERROR_OK;

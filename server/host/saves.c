@@ -4,6 +4,7 @@
  * accepted.
  */
 #include "protocol/record/recording.h"
+#include "protocol/record/world_file.h"
 #include "server/host/session.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -81,6 +82,7 @@ static bool look_at(Host *host, const char *file, SaveInfo *out)
         !S_ISREG(status.st_mode)) {
         return false;
     }
+    (void)world_file_scene_name(path, out->scene);
     out->unix_s = (u64)status.st_mtime;
     out->bytes = (u64)status.st_size;
     return true;

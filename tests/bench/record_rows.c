@@ -350,6 +350,8 @@ void bench_record_hour(Bench *bench)
     World *world = bench_world(bench, scene);
     RecordingHead head = {.tick_rate = scene->tick_rate};
     world_describe(world, &head.world);
+    size_t entities = head.world.entity_count * sizeof(Entity); /* the world changes its own */
+    head.world.entities = memcpy(bench_must(malloc(entities)), head.world.entities, entities);
     char path[256];
     temporary_path(path, sizeof path);
     Minute *minute = play_minute(world);
@@ -362,6 +364,7 @@ void bench_record_hour(Bench *bench)
         frame_release(minute->frames[i]);
     }
     free(minute);
+    free((void *)(uintptr_t)head.world.entities);
     world_destroy(world);
     RecordingReader *reader = reader_open(path);
     bench_begin(bench);

@@ -14,8 +14,8 @@ enum {
     UNPACKED_MAX = 1 << 20,
     PACKED_BYTES_AT = 56,
     PACKED_HASH_AT = 64,
-    HEAD_HASH_AT = 136,
-    HEAD_BYTES = 144
+    HEAD_HASH_AT = 184,
+    HEAD_BYTES = 192
 };
 
 static void try_one(const u8 *data, size_t bytes)
@@ -26,6 +26,7 @@ static void try_one(const u8 *data, size_t bytes)
     CHECK(result == 0 || (result < 0 && error.text[0] != 0 && file.owned == NULL));
     if (result == 0) {
         CHECK(memchr(file.build, 0, sizeof file.build) != NULL);
+        CHECK(memchr(file.scene_name, 0, sizeof file.scene_name) != NULL);
         CHECK(file.scene_bytes + file.image_bytes + file.note_bytes <= UNPACKED_MAX);
         world_file_release(&file);
     }

@@ -526,6 +526,7 @@ static void test_saves(void **state)
     const SaveInfo *saves = connection_saves(users[0], &there);
     assert_true(saves != NULL && there == 1);
     assert_string_equal(saves[0].name, "before");
+    assert_string_equal(saves[0].scene, "admin");
     assert_null(connection_saves(users[1], &there)); /* no operator */
     WorldFile file;
     ErrorText error = {0};

@@ -44,6 +44,7 @@ static WorldFile make(u8 *bytes, u64 scene, u64 image, u64 note, u64 seed)
                       .tick_rate = 60,
                       .created_unix_s = 1700000000,
                       .build = "a build",
+                      .scene_name = "a scene",
                       .scene = bytes,
                       .image = bytes + scene,
                       .note = bytes + scene + image,
@@ -59,6 +60,7 @@ static void expect_same(const WorldFile *a, const WorldFile *b)
     assert_int_equal(a->tick_rate, b->tick_rate);
     assert_int_equal(a->created_unix_s, b->created_unix_s);
     assert_string_equal(a->build, b->build);
+    assert_string_equal(a->scene_name, b->scene_name);
     assert_int_equal(a->scene_bytes, b->scene_bytes);
     assert_int_equal(a->image_bytes, b->image_bytes);
     assert_int_equal(a->note_bytes, b->note_bytes);
@@ -81,6 +83,9 @@ static void test_reads_what_was_written(void **state)
             fail_msg("%s", error.text);
         }
         expect_same(&file, &got);
+        char name[NAME_BYTES_MAX];
+        assert_true(world_file_scene_name(path, name));
+        assert_string_equal(name, file.scene_name);
         world_file_release(&got);
         assert_int_equal(world_file_read(path, sizes[i][0] + sizes[i][1], &got, &error),
                          sizes[i][2] > 0 ? ERROR_LIMIT : ERROR_OK);
@@ -118,6 +123,12 @@ static void test_damage_is_named(void **state)
     assert_int_equal(world_file_decode(whole, count, 0, &got, &error), 0);
     world_file_release(&got);
     free(whole);
+    /* The name is only read from a head that is whole. */
+    char name[NAME_BYTES_MAX];
+    assert_false(world_file_scene_name("/tmp/plenum-there-is-none", name));
+    assert_false(world_file_scene_name("/dev/zero", name));
+    assert_false(world_file_scene_name("/", name));
+    assert_string_equal(name, "");
     assert_int_equal(world_file_read("/tmp/plenum-there-is-none", 0, &got, &error),
                      ERROR_NOT_FOUND);
 }

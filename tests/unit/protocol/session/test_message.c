@@ -325,8 +325,9 @@ static void test_recorded_time(void **state)
     in.bookmark.text[0] = 0; /* without a name */
     refuse(&in);
 
-    SaveInfo saves[SAVES_MAX + 1] = {{.name = "before", .unix_s = 1u << 31, .bytes = 1ull << 33},
-                                     {.name = "Überall 7"}};
+    SaveInfo saves[SAVES_MAX + 1] = {
+        {.name = "before", .unix_s = 1u << 31, .bytes = 1ull << 33, .scene = "dam"},
+        {.name = "Überall 7"}};
     memset(&in, 0, sizeof in);
     in.kind = MESSAGE_SAVES;
     in.saves.items = saves;

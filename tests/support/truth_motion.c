@@ -465,8 +465,8 @@ static f64 thrown_momentum(TruthCase *c)
 
 /* ---- limits ---- */
 
-/* A limb of one to four boxes on cone-twist joints with limits, from the world or free; upright, so
- * that all joints are within theirs at first. */
+/* A limb of one to four boxes on cone-twist joints and hinges with limits, from the world or free;
+ * straight, so that all joints are within theirs at first. */
 static World limb(TruthCase *c, bool hangs, f64 *unit)
 {
     World world = draw_fine(c, 8, hangs ? GRAVITY : 0.0);
@@ -474,7 +474,7 @@ static World limb(TruthCase *c, bool hangs, f64 *unit)
     f32 half = truth_log_range(c, 0.05f, 0.3f), end = 0.0f;
     f32 angular_velocity = truth_range(c, 2.0f, 12.0f);
     *unit = 0.0;
-    truth_say(c, "%u %s of %.2f m, swing", count, hangs ? "hang" : "free", 2.0 * (f64)half);
+    truth_say(c, "%u %s of %.2f m,", count, hangs ? "hang" : "free", 2.0 * (f64)half);
     for (u32 i = 0; i < count; i++) {
         f32 thick = half * truth_range(c, 0.1f, 0.6f);
         BodyDef def = body_of(box_of(half, thick, thick), truth_log_range(c, 0.3f, 5.0f));
@@ -483,7 +483,11 @@ static World limb(TruthCase *c, bool hangs, f64 *unit)
         u32 slot = kit_add(world.rigid, &def);
         *unit += (f64)def.mass_kg * GRAVITY * (f64)(end + half);
         if (hangs || i > 0) {
-            JointDef joint = joint_def_default(JOINT_CONE_TWIST);
+            bool hinge = truth_pick(c, 2) != 0;
+            JointDef joint = joint_def_default(hinge ? JOINT_HINGE : JOINT_CONE_TWIST);
+            if (hinge) { /* about z */
+                joint.frame_a = joint.frame_b = kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0);
+            }
             joint.flags |= JOINT_LIMITS;
             joint.swing = truth_range(c, 10.0f, 90.0f) * (f32)DEGREE;
             joint.lower = -truth_range(c, 5.0f, 60.0f) * (f32)DEGREE;
@@ -493,11 +497,11 @@ static World limb(TruthCase *c, bool hangs, f64 *unit)
             joint.anchor_a = i > 0 ? vec3(half, 0.0f, 0.0f) : vec3_zero();
             joint.anchor_b = vec3(-half, 0.0f, 0.0f);
             kit_join(world.rigid, &joint);
-            truth_say(c, " %.0f", (f64)joint.swing / DEGREE);
+            truth_say(c, " %s %.0f", hinge ? "hinge" : "cone", (f64)joint.swing / DEGREE);
         }
         end += 2.0f * half;
     }
-    truth_say(c, " deg, %.1f rad/s", (f64)angular_velocity);
+    truth_say(c, ", %.1f rad/s", (f64)angular_velocity);
     return world;
 }
 
@@ -716,8 +720,8 @@ const TruthLaw truth_motion[] = {
      thrown_loss},
     {"motion/thrown_momentum", "and keep their angular momentum (goal: 0.1)", "%", 0.3, 10, 300,
      thrown_momentum},
-    {"motion/limited_energy", "nor do limbs whose joints have limits, 10 s (7 of 1000 gain 1)", "%",
-     2.5, 20, 600, limited_energy},
+    {"motion/limited_energy", "nor do limbs whose joints have limits, 10 s", "%", 2.5, 20, 600,
+     limited_energy},
     {"motion/ball_chain", "elongation of a hanging chain of ball joints", "%", 0.2, 6, 200,
      ball_chain},
     {"motion/hinge_chain", "the same of hinges", "%", 0.2, 6, 200, hinge_chain},

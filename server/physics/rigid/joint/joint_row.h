@@ -114,7 +114,8 @@ static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
  * the answer of the whole tree. */
 static inline bool joint_limits_apart(const JointDef *def)
 {
-    return def->kind == JOINT_CONE_TWIST && (def->flags & JOINT_LIMITS);
+    return (def->kind == JOINT_CONE_TWIST || def->kind == JOINT_HINGE) &&
+           (def->flags & JOINT_LIMITS);
 }
 
 /* Whether PGS solves a joint of the two. */

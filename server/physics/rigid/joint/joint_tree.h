@@ -92,6 +92,7 @@ enum {
 /* A limit of a joint of each tree. */
 typedef struct TreeStop {
     u32 place;          /* of the joint's point */
+    bool used;          /* in some tree */
     i32x8 locked;       /* lower and upper are one: it pushes both ways */
     Vec3x8 about;       /* a positive impulse pushes b about it; 0: it does not act */
     f32x8 room;         /* rad left; negative: beyond the limit */
@@ -102,9 +103,10 @@ typedef struct TreeStop {
     f32x8 response[LIMIT_TURNS]; /* rad/s per N m s of what has the turn */
 } TreeStop;
 
-/* The limits of a cone-twist joint of each tree. */
+/* The limits of a cone-twist joint or a hinge of each tree. */
 struct TreeLimit {
     u32 place;                 /* of its point */
+    bool hinge;                /* has no swing */
     i32x8 some;                /* all ones: the tree has limits here */
     Quatx8 frame_a, frame_b;   /* in the frames of the bodies */
     Vec3x8 x_a, x_b, y_a;      /* axes of its frames, in the frames of the bodies */

@@ -27,8 +27,8 @@ static bool is_held(const JointStore *store, u32 slot)
     return slot == JOINT_WORLD || store->body_seen[slot] == BODY_HELD;
 }
 
-/* Blocks of three rows for a joint; 0: not allowed in trees. The limits of a cone-twist
- * joint act after them (solve_joint_tree_limit.c). */
+/* Blocks of three rows for a joint; 0: not allowed in trees. The limits of cone-twist joints and of
+ * hinges act after them (solve_joint_tree_limit.c). */
 static u32 blocks_of(const JointDef *def)
 {
     bool left_alone = !(def->flags & (JOINT_LIMITS | JOINT_DRIVE));
@@ -38,6 +38,8 @@ static u32 blocks_of(const JointDef *def)
     case JOINT_CONE_TWIST:
         return def->flags & (JOINT_DRIVE | JOINT_SPRUNG) ? 0 : 1;
     case JOINT_HINGE:
+        left_alone = !(def->flags & (JOINT_DRIVE | JOINT_SPRUNG));
+        return left_alone || !(def->flags & (JOINT_DRIVE | JOINT_LIMITS)) ? 2 : 0;
     case JOINT_SLIDER:
         return left_alone ? 2 : 0;
     case JOINT_DISTANCE:

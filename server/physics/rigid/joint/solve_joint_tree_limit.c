@@ -88,6 +88,9 @@ static void swing_follow(TreeLimit *limit, Vec3x8 a, Vec3x8 b, Vec3x8 other)
 
 static Vec3x8 limit_axis(const Trees *t, TreeLimit *limit)
 {
+    if (limit->hinge) {
+        return t->rows[limit->place + 1].axis;
+    }
     const TreeLinks *links = &t->joints[limit->place].links;
     Quatx8 qa = t->sides[links->body_a].place.orientation;
     Vec3x8 a = quatx8_rotate(qa, limit->x_a);
@@ -172,6 +175,9 @@ static bool limits_ask(LimitRun *run, u32 round)
     run->count = 0;
     for (u32 i = run->from; i < run->end; i++) {
         TreeStop *stop = stop_at(t, i);
+        if (!stop->used) {
+            continue;
+        }
         bool follows = i > run->from && i % LIMITS_OF_JOINT == LIMIT_UPPER; /* the lower one */
         speed = follows ? -speed : stop_speed(t, stop);
         i32x8 acts = stop_ask(run, stop, speed).change > enough;
@@ -466,8 +472,10 @@ static void limit_fill(const Trees *t, TreeLimit *limit, u32 lane, u32 slot, f32
     const Joint *joint = &t->rigid->joints.joints[slot];
     const JointDef *def = &joint->def;
     const JointLoad *load = &joint->load;
-    f64 sine, cosine;
-    trig_sincos((f64)def->swing, &sine, &cosine);
+    f64 sine = 0.0, cosine = 0.0;
+    if (!limit->hinge) {
+        trig_sincos((f64)def->swing, &sine, &cosine);
+    }
     limit->some[lane] = -1;
     limit->stops[LIMIT_LOWER].locked[lane] = def->lower == def->upper ? -1 : 0;
     lane_set(&limit->lower, lane, def->lower);
@@ -476,7 +484,7 @@ static void limit_fill(const Trees *t, TreeLimit *limit, u32 lane, u32 slot, f32
     lane_set(&limit->cosine, lane, (f32)cosine);
     lane_set_quat(&limit->frame_a, lane, def->frame_a);
     lane_set_quat(&limit->frame_b, lane, def->frame_b);
-    lane_set(&limit->stops[LIMIT_SWING].impulse, lane, load->swing * h);
+    lane_set(&limit->stops[LIMIT_SWING].impulse, lane, limit->hinge ? 0.0f : load->swing * h);
     lane_set(&limit->stops[LIMIT_LOWER].impulse, lane, load->lower * h);
     lane_set(&limit->stops[LIMIT_UPPER].impulse, lane,
              def->lower == def->upper ? 0.0f : load->upper * h);
@@ -512,6 +520,7 @@ void trees_limits_prepare(const Trees *t, const TreeGroup *group, f32 h)
             if (!any) {
                 memset(limit, 0, sizeof(*limit));
                 limit->place = i;
+                limit->hinge = store->joints[slot].def.kind == JOINT_HINGE;
                 limit->frame_a.w = limit->frame_b.w = f32x8_set(1.0f);
                 any = true;
             }
@@ -523,6 +532,7 @@ void trees_limits_prepare(const Trees *t, const TreeGroup *group, f32 h)
         TreeLimit *limit = &t->limits[i];
         for (u32 n = 0; n < LIMITS_OF_JOINT; n++) {
             limit->stops[n].place = limit->place;
+            limit->stops[n].used = n != LIMIT_SWING || !limit->hinge;
         }
         limit_start(t, limit);
         limit->axis = limit_axis(t, limit);

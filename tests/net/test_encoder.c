@@ -28,7 +28,7 @@
 enum {
     CLIENTS = 4,
     JOIN_MS = 4000,
-    AFTER_MS = 1500
+    AFTER_MS = 700
 };
 
 /* When the attack comes: right after the batch was handed over, while it is built, when it is
@@ -331,7 +331,7 @@ static void test_paused(void **state)
     s.clients[1] = join_rig_connect(&s.rig, &narrow, &narrow);
     s.clients[2] = join_rig_connect(&s.rig, &line, &line);
     s.clients[3] = join_rig_connect(&s.rig, &line, &line);
-    for (u32 round = 0; round < 10; round++) {
+    for (u32 round = 0; round < 6; round++) {
         for (u32 ms = 0; ms < 250; ms++) {
             s.source->paused = round > 1;
             join_rig_step(&s.rig, s.clients, CLIENTS);

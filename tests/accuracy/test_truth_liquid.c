@@ -1,4 +1,4 @@
-/* test_truth_liquid.c: a few random cases of each law of truth_liquid.c and truth_flow.c. */
+/* test_truth_liquid.c: a few random cases of each law of truth_liquid.c, truth_flow.c and truth_light.c. */
 #include "tests/support/truth.h"
 
 #include <setjmp.h>
@@ -12,6 +12,7 @@ static void laws_hold(void **unused)
     PL_UNUSED(unused);
     u32 broken = truth_check(truth_liquid);
     broken += truth_check(truth_flow);
+    broken += truth_check(truth_light);
     assert_int_equal(broken, 0);
 }
 

@@ -203,7 +203,7 @@ static void test_refused(void **state)
         {"%999999999999d.png", {NULL}, "one number"},
         {"film", {NULL}, "its format"},
         {"a%d.png", {"--from", "5", NULL}, "nothing from"},
-        {"a%d.png", {"--bots", "2", NULL}, "does not go with"},
+        {"a%d.png", {"--bots", "2", NULL}, "cannot be combined with"},
     };
     for (u32 i = 0; i < PL_COUNT(cases); i++) {
         char *text;

@@ -67,6 +67,7 @@ extern const TruthLaw truth_liquid[];    /* truth_liquid.c: liquids at rest */
 extern const TruthLaw truth_flow[];      /* truth_flow.c: liquids in motion, closed tanks, abuse */
 extern const TruthLaw truth_water[];     /* truth_water.c: water on grids and what floats in it */
 extern const TruthLaw truth_pool[];      /* truth_pool.c: pools with anything in them */
+extern const TruthLaw truth_light[];     /* truth_light.c: light things below a liquid's surface */
 extern const TruthLaw truth_smoke[];     /* truth_smoke.c: air on grids and what is in it */
 extern const TruthLaw truth_driven[];    /* truth_driven.c: bins and lifts that move */
 /* All of them; NULL ends the list. */

@@ -165,7 +165,7 @@ bool contact_particle(const Collider *collider, u32 thing, ContactParticle *part
         particle->pressed = exchange(collider, &place, particle, normal, push);
         particle->normal = normal;
     }
-    if (apart > 0.0f && !place.keeps) {
+    if (apart > 0.0f && !place.keeps && !particle->keeps) {
         push_apart(collider, &place, particle, apart);
     }
     Vec3 slip = vec3_add_scaled(against, approach, normal);

@@ -8,6 +8,8 @@
 #include "shared/base/check.h"
 #include "shared/base/memory.h"
 #include "shared/base/sort.h"
+#include <stdio.h>
+#include <stdlib.h>
 
 enum {
     BLOCK = 32,         /* items that share a search */
@@ -17,6 +19,11 @@ enum {
 
 /* A half-space of a static thing is measured again when the item moved this far, in spacings. */
 static const f32 measure_again = 0.25f;
+
+/* Mass of the liquid that moves a place of a body, or of a soft body, over that of the place: from
+ * here on it couples less by pressure, from twice this on not at all. Soft bodies are moved point by
+ * point: what is stable for a body as a whole tears at them. */
+static const f32 light_body = 40.0f, light_soft = 1.0f;
 
 /* A thing near a block of items. */
 typedef struct Find {
@@ -288,6 +295,10 @@ static void measure_movers(void *context, u32 first, u32 end, u32 worker)
             pair->speed = mover->place.velocity;
             mover->inverse_mass =
                 collider->ops->inverse_mass(collider->of, &mover->place, pair->normal);
+            Vec3 side = vec3_perpendicular(pair->normal), other = vec3_cross(pair->normal, side);
+            f32 one = collider->ops->inverse_mass(collider->of, &mover->place, side);
+            f32 two = collider->ops->inverse_mass(collider->of, &mover->place, other);
+            mover->yields_most = f32_max(mover->inverse_mass, f32_max(one, two));
         }
     }
 }
@@ -305,7 +316,8 @@ f32 liquid_boundary_item(Liquid *liquid, u32 i)
     u32 first = liquid->pair_first[i], count = liquid->pair_first[i + 1] - first, near = 0;
     LiquidPair *at[PAIRS_OF_ITEM];
     CHECK_ITEM(i, liquid->pair_first[i] <= liquid->pair_first[i + 1]);
-    f32 b[PAIRS_OF_ITEM], d = liquid->def.spacing, reach = WALL_FIND * d, sum = 0.0f;
+    f32 b[PAIRS_OF_ITEM], part[PAIRS_OF_ITEM], d = liquid->def.spacing, sum = 0.0f;
+    f32 reach = WALL_FIND * d;
     for (u32 k = 0; k < count; k++) {
         LiquidPair *pair = &liquid->pairs[first + k];
         pair->slope = 0.0f;
@@ -313,7 +325,8 @@ f32 liquid_boundary_item(Liquid *liquid, u32 i)
             measure_static(liquid, pair);
         }
         if (pair->far < reach && near < PAIRS_OF_ITEM) {
-            b[near] = kernel_wall(pair->far / d);
+            part[near] = pair->mover != LIQUID_STATIC ? liquid->movers[pair->mover].part : 1.0f;
+            b[near] = part[near] * kernel_wall(pair->far / d);
             at[near++] = pair;
         }
     }
@@ -321,21 +334,110 @@ f32 liquid_boundary_item(Liquid *liquid, u32 i)
         f32 whole = 1.0f, above = 1.0f;
         for (u32 l = 0; l < near; l++) {
             if (l != k) {
-                f32 part = 1.0f - shared_part(at[k]->normal, at[l]->normal, f32_min(b[l], 1.0f));
+                f32 free = 1.0f - shared_part(at[k]->normal, at[l]->normal, f32_min(b[l], 1.0f));
                 bool before = l < k ? b[l] >= b[k] : b[l] > b[k];
-                above *= before ? part : 1.0f;
-                whole *= before || vec3_dot(at[k]->normal, at[l]->normal) < 0.9f ? part : 1.0f;
+                above *= before ? free : 1.0f;
+                whole *= before || vec3_dot(at[k]->normal, at[l]->normal) < 0.9f ? free : 1.0f;
             }
         }
         sum += b[k] * f32_max(above, 0.0f);
-        at[k]->slope = kernel_wall_slope(at[k]->far / d) / d * f32_max(whole, 0.0f);
+        at[k]->slope = part[k] * kernel_wall_slope(at[k]->far / d) / d * f32_max(whole, 0.0f);
     }
     return sum;
+}
+
+/* ---- light things ---- */
+
+/* How near an item is to its thing, 1 to half of its reach; and whether friction acts. */
+static ThingLoad load_of(const Liquid *liquid, const LiquidMover *mover)
+{
+    f32 far = liquid->pairs[mover->pair].far / liquid->def.spacing;
+    ThingLoad load = {f32_clamp(2.0f - 2.0f * far / WALL_FIND, 0.0f, 1.0f),
+                      far < 1.0f ? 1.0f : 0.0f};
+    return mover->meets ? load : (ThingLoad){0.0f, 0.0f};
+}
+
+static void add_load(ThingLoad *sum, ThingLoad load, f32 weight)
+{
+    sum->near += weight * load.near;
+    sum->rubs += weight * load.rubs;
+}
+
+/* The items that move the place of a mover as well as its own does: all of a body's, of a soft
+ * body's those that share its points. */
+static ThingLoad loads_at(const Liquid *liquid, const LiquidMover *mover, ThingLoad all)
+{
+    const ContactPlace *place = &mover->place;
+    f32 square = 0.0f;
+    ThingLoad sum = {0.0f, 0.0f};
+    for (u32 k = 0; k < place->count; k++) {
+        f32 w = fabsf(place->along[k]);
+        square += w * w;
+        add_load(&sum, liquid->point_loads[place->point[k]], w);
+    }
+    return square > 0.0f ? (ThingLoad){sum.near / square, sum.rubs / square} : all;
+}
+
+static void weigh_group(Liquid *liquid, u32 first, u32 end)
+{
+    ThingLoad all = {0.0f, 0.0f};
+    for (u32 m = first; m < end; m++) {
+        const ContactPlace *place = &liquid->movers[m].place;
+        for (u32 k = 0; liquid->movers[m].meets && k < place->count; k++) {
+            liquid->point_loads[place->point[k]] = (ThingLoad){0.0f, 0.0f};
+        }
+    }
+    for (u32 m = first; m < end; m++) {
+        const ContactPlace *place = &liquid->movers[m].place;
+        ThingLoad load = load_of(liquid, &liquid->movers[m]);
+        add_load(&all, load, 1.0f);
+        for (u32 k = 0; liquid->movers[m].meets && k < place->count; k++) {
+            add_load(&liquid->point_loads[place->point[k]], load, fabsf(place->along[k]));
+        }
+    }
+    for (u32 m = first; m < end; m++) {
+        LiquidMover *mover = &liquid->movers[m];
+        mover->part = mover->drag_most = 1.0f;
+        if (mover->meets) {
+            u32 item = liquid->pairs[mover->pair].item;
+            f32 mass = liquid->factors[liquid->phase_of[item]].mass;
+            ThingLoad loads = loads_at(liquid, mover, all);
+            f32 ratio = mass * mover->inverse_mass * loads.near;
+            f32 light = mover->place.count != 0 ? light_soft : light_body;
+            mover->part = f32_clamp(2.0f - ratio / light, 0.0f, 1.0f);
+            mover->drag_most = 1.0f / (1.0f + mass * mover->yields_most * loads.rubs);
+        }
+    }
+}
+
+/* Pressures of the last step act on a thing before those of this one are solved. Where the liquid
+ * that touches a thing has many times its mass they would throw it to and fro: there the thing
+ * counts less for density and pressure, and contact, which takes each pair's masses, counts more. */
+static void weigh_things(Liquid *liquid)
+{
+    u32 points = 0;
+    for (u32 m = 0; m < liquid->mover_count; m++) {
+        const ContactPlace *place = &liquid->movers[m].place;
+        for (u32 k = 0; liquid->movers[m].meets && k < place->count; k++) {
+            points = u32_max(points, place->point[k] + 1);
+        }
+    }
+    if (!memory_grow((void **)&liquid->point_loads, &liquid->point_load_capacity, points,
+                     sizeof *liquid->point_loads)) {
+        liquid->mover_count = 0;
+    }
+    for (u32 m = 0, end = 0; m < liquid->mover_count; m = end) {
+        while (end < liquid->mover_count && liquid->movers[end].group == m) {
+            end++;
+        }
+        weigh_group(liquid, m, end);
+    }
 }
 
 void liquid_boundary_step(Liquid *liquid)
 {
     jobs_run(liquid->jobs, liquid->mover_count, 32, measure_movers, liquid);
+    weigh_things(liquid);
 }
 
 /* Speeds after the impulses of the pressures kept. */
@@ -417,6 +519,9 @@ static void contact(Liquid *liquid, const LiquidPair *pair)
         return;
     }
     ContactParticle particle = particle_of(liquid, i, radius);
+    /* Points that are displaced against stiff edges come back as velocities: where many heavy items
+     * press on light points that is energy from nothing. */
+    particle.keeps = pair->mover != LIQUID_STATIC && liquid->movers[pair->mover].place.count != 0;
     if (contact_particle(&liquid->colliders[pair->collider], pair->thing, &particle, liquid->h)) {
         Four *x = &liquid->place[i], *v = &liquid->motion[i];
         *x = (Four){particle.position.x, particle.position.y, particle.position.z, x->w};

@@ -226,6 +226,7 @@ void liquid_destroy(Liquid *liquid)
         free(liquid->pairs);
         free(liquid->movers);
         free(liquid->mover_keys);
+        free(liquid->point_loads);
         free(liquid->finds);
         free(liquid->blocks);
         free(liquid->cell_parents);

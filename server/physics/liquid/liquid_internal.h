@@ -57,12 +57,20 @@ typedef struct LiquidPair {
 } LiquidPair;
 #define LIQUID_STATIC UINT32_MAX
 
+/* Items at a thing: each by how near it is, and those that friction acts on. */
+typedef struct ThingLoad {
+    f32 near, rubs;
+} ThingLoad;
+
 /* A pair with a thing that may move, in this step; ordered by thing. */
 typedef struct LiquidMover {
     ContactPlace place;
     u32 pair, group;        /* the first mover of the same thing */
     u32 count;              /* of the group, in its first */
     f32 inverse_mass, load; /* 1/kg along the normal; Σ slope over the group, in its first */
+    f32 part;               /* of its density and pressure that couples: 1, less where it is light */
+    f32 yields_most;        /* 1/kg, the greatest along the normal and two tangents */
+    f32 drag_most;          /* of the slip that friction may stop in a step */
     Vec3 drag;              /* N s, friction on the item in this step */
     bool meets;
 } LiquidMover;
@@ -166,6 +174,8 @@ struct Liquid {
     u32 mover_count, mover_capacity;
     u64 *mover_keys;
     u32 mover_key_capacity;
+    ThingLoad *point_loads; /* scratch: of a soft body's points */
+    u32 point_load_capacity;
     void *finds; /* scratch of the search */
     u32 find_count, find_capacity;
     struct LiquidUser {

@@ -258,6 +258,10 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
         f32 part = c / (1.0f + c), stops = 2.0f * liquid->h * liquid->motion[i].w;
         stops *= phase->lightness * d;
         stops /= 1.0f + stops;
+        if (pair->mover != LIQUID_STATIC) {
+            part = f32_min(part, liquid->movers[pair->mover].drag_most);
+            stops = f32_min(stops, liquid->movers[pair->mover].drag_most);
+        }
         Vec3 drag = vec3_add_scaled(vec3_scale(slip, -part), -stops * approach, pair->normal);
         sum = vec3_add(sum, drag);
         if (pair->mover != LIQUID_STATIC) {

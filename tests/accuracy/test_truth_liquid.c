@@ -1,4 +1,5 @@
-/* test_truth_liquid.c: a few random cases of each law of truth_liquid.c, truth_flow.c and truth_light.c. */
+/* test_truth_liquid.c: a few random cases of each law of truth_liquid.c, truth_flow.c and
+ * truth_light.c. */
 #include "tests/support/truth.h"
 
 #include <setjmp.h>

@@ -21,8 +21,8 @@ enum {
 static const f32 measure_again = 0.25f;
 
 /* Mass of the liquid that moves a place of a body, or of a soft body, over that of the place: from
- * here on it couples less by pressure, from twice this on not at all. Soft bodies are moved point by
- * point: what is stable for a body as a whole tears at them. */
+ * here on it couples less by pressure, from twice this on not at all. Soft bodies are moved point
+ * by point: what is stable for a body as a whole tears at them. */
 static const f32 light_body = 40.0f, light_soft = 1.0f;
 
 /* A thing near a block of items. */
@@ -412,7 +412,8 @@ static void weigh_group(Liquid *liquid, u32 first, u32 end)
 
 /* Pressures of the last step act on a thing before those of this one are solved. Where the liquid
  * that touches a thing has many times its mass they would throw it to and fro: there the thing
- * counts less for density and pressure, and contact, which takes each pair's masses, counts more. */
+ * counts less for density and pressure, and contact, which takes the masses of each pair, counts
+ * more. */
 static void weigh_things(Liquid *liquid)
 {
     u32 points = 0;

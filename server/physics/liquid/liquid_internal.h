@@ -68,10 +68,10 @@ typedef struct LiquidMover {
     u32 pair, group;        /* the first mover of the same thing */
     u32 count;              /* of the group, in its first */
     f32 inverse_mass, load; /* 1/kg along the normal; Σ slope over the group, in its first */
-    f32 part;               /* of its density and pressure that couples: 1, less where it is light */
-    f32 yields_most;        /* 1/kg, the greatest along the normal and two tangents */
-    f32 drag_most;          /* of the slip that friction may stop in a step */
-    Vec3 drag;              /* N s, friction on the item in this step */
+    f32 part;        /* of its density and pressure that couples: 1, less where it is light */
+    f32 yields_most; /* 1/kg, the greatest along the normal and two tangents */
+    f32 drag_most;   /* of the slip that friction may stop in a step */
+    Vec3 drag;       /* N s, friction on the item in this step */
     bool meets;
 } LiquidMover;
 

@@ -8,8 +8,6 @@
 #include "shared/base/check.h"
 #include "shared/base/memory.h"
 #include "shared/base/sort.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 enum {
     BLOCK = 32,         /* items that share a search */

@@ -1,74 +1,46 @@
 /* truth_light.c: laws of things in a liquid that weigh far less than the liquid they touch: cloths,
  * ropes, skins and plates of any density below the surface of a tank; see truth.h. */
-#include "server/author/scene_load.h"
-#include "server/world/world.h"
+#include "tests/support/scene_text.h"
 #include "tests/support/truth.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static const f64 g = 9.81;
 
-/* A scene as it is written. */
-typedef struct Text {
-    char json[4096];
-    size_t used;
-} Text;
-
-static void append(Text *of, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(Text *of, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    of->used += (size_t)vsnprintf(of->json + of->used, sizeof of->json - of->used, format, list);
-    va_end(list);
-    if (of->used >= sizeof of->json) {
-        fprintf(stderr, "truth: a scene is too long\n");
-        exit(EXIT_FAILURE);
-    }
-}
-
-static void wall(Text *of, const char *name, Vec3 at, Vec3 half)
-{
-    append(of,
-           "{\"name\":\"%s\",\"motion\":\"static\",\"position\":[%.9g,%.9g,%.9g],\"shape\":"
-           "{\"kind\":\"box\",\"half\":[%.9g,%.9g,%.9g]}},",
-           name, (f64)at.x, (f64)at.y, (f64)at.z, (f64)half.x, (f64)half.y, (f64)half.z);
-}
-
 /* A tank of `half` (m) around the origin, full of water, with walls up to four times as high. */
-static void tank(Text *of, Vec3 half)
+static void tank(SceneText *of, Vec3 half)
 {
     f32 t = 0.3f, high = 4.0f * half.y;
-    wall(of, "floor", vec3(0.0f, -half.y - t, 0.0f), vec3(half.x + 2 * t, t, half.z + 2 * t));
-    wall(of, "west", vec3(-half.x - t, 0.0f, 0.0f), vec3(t, high, half.z + 2 * t));
-    wall(of, "east", vec3(half.x + t, 0.0f, 0.0f), vec3(t, high, half.z + 2 * t));
-    wall(of, "south", vec3(0.0f, 0.0f, -half.z - t), vec3(half.x, high, t));
-    wall(of, "north", vec3(0.0f, 0.0f, half.z + t), vec3(half.x, high, t));
+    scene_text_wall(of, "floor", vec3(0.0f, -half.y - t, 0.0f),
+                    vec3(half.x + 2 * t, t, half.z + 2 * t));
+    scene_text_wall(of, "west", vec3(-half.x - t, 0.0f, 0.0f), vec3(t, high, half.z + 2 * t));
+    scene_text_wall(of, "east", vec3(half.x + t, 0.0f, 0.0f), vec3(t, high, half.z + 2 * t));
+    scene_text_wall(of, "south", vec3(0.0f, 0.0f, -half.z - t), vec3(half.x, high, t));
+    scene_text_wall(of, "north", vec3(0.0f, 0.0f, half.z + t), vec3(half.x, high, t));
 }
 
 /* A plate or ball of any density in the middle. */
-static void add_body(Text *of, TruthCase *c, f32 size)
+static void add_body(SceneText *of, TruthCase *c, f32 size)
 {
     bool ball = truth_pick(c, 2) != 0;
     f32 thick = size * truth_log_range(c, 0.03f, 0.5f), density = truth_log_range(c, 1.0f, 3000.0f);
     Quat q = truth_rotation(c);
     f32 volume = ball ? 4.19f * size * size * size * 0.125f : 2.0f * thick * size * size;
     truth_say(c, "; %s %.2f m %.3g kg/m3", ball ? "ball" : "plate", (f64)size, (f64)density);
-    append(of, "{\"name\":\"b\",\"orientation\":[%.9g,%.9g,%.9g,%.9g],\"mass\":%.9g,\"shape\":",
-           (f64)q.w, (f64)q.x, (f64)q.y, (f64)q.z, (f64)(volume * density));
+    scene_text_add(
+        of,
+        ",{\"name\":\"b\",\"orientation\":[%.9g,%.9g,%.9g,%.9g],\"mass\":%.9g,\"shape\":", (f64)q.w,
+        (f64)q.x, (f64)q.y, (f64)q.z, (f64)(volume * density));
     if (ball) {
-        append(of, "{\"kind\":\"sphere\",\"radius\":%.9g}}", (f64)(0.5f * size));
+        scene_text_add(of, "{\"kind\":\"sphere\",\"radius\":%.9g}}", (f64)(0.5f * size));
     } else {
-        append(of, "{\"kind\":\"box\",\"half\":[%.9g,%.9g,%.9g]}}", (f64)(0.5f * size), (f64)thick,
-               (f64)(0.5f * size));
+        scene_text_add(of, "{\"kind\":\"box\",\"half\":[%.9g,%.9g,%.9g]}}", (f64)(0.5f * size),
+                       (f64)thick, (f64)(0.5f * size));
     }
 }
 
 /* A cloth, rope or jelly of any density around the middle, free or held. */
-static void add_soft(Text *of, TruthCase *c, f32 size)
+static void add_soft(SceneText *of, TruthCase *c, f32 size)
 {
     u32 kind = truth_pick(c, 4), n = 3 + truth_pick(c, 18);
     Quat q = truth_rotation(c);
@@ -82,41 +54,41 @@ static void add_soft(Text *of, TruthCase *c, f32 size)
               : kind == 2 ? "rope"
                           : "jelly",
               (f64)size, n, (f64)density);
-    append(of,
-           "{\"name\":\"s\",\"orientation\":[%.9g,%.9g,%.9g,%.9g],\"position\":[%.9g,%.9g,%.9g]",
-           (f64)q.w, (f64)q.x, (f64)q.y, (f64)q.z, (f64)at.x, (f64)at.y, (f64)at.z);
+    scene_text_add(
+        of, "{\"name\":\"s\",\"orientation\":[%.9g,%.9g,%.9g,%.9g],\"position\":[%.9g,%.9g,%.9g]",
+        (f64)q.w, (f64)q.x, (f64)q.y, (f64)q.z, (f64)at.x, (f64)at.y, (f64)at.z);
     if (kind < 2) {
-        append(of, ",\"shape\":{\"kind\":\"grid\",\"points\":[%u,%u],\"size\":[%.9g,%.9g]}", n, n,
-               (f64)size, (f64)size);
-        append(of, ",\"density\":%.9g,\"thickness\":%.9g", (f64)density,
-               (f64)truth_range(c, 0.005f, 0.02f));
+        scene_text_add(of, ",\"shape\":{\"kind\":\"grid\",\"points\":[%u,%u],\"size\":[%.9g,%.9g]}",
+                       n, n, (f64)size, (f64)size);
+        scene_text_add(of, ",\"density\":%.9g,\"thickness\":%.9g", (f64)density,
+                       (f64)truth_range(c, 0.005f, 0.02f));
         if (kind == 1) {
-            append(of, ",\"pins\":[{\"point\":[0,0]},{\"point\":[%u,0]}]", n - 1);
+            scene_text_add(of, ",\"pins\":[{\"point\":[0,0]},{\"point\":[%u,0]}]", n - 1);
         }
     } else if (kind == 2) {
-        append(of,
-               ",\"shape\":{\"kind\":\"rope\",\"points\":[%u],\"length\":%.9g},\"density\":%.9g", n,
-               (f64)size, (f64)density);
+        scene_text_add(
+            of, ",\"shape\":{\"kind\":\"rope\",\"points\":[%u],\"length\":%.9g},\"density\":%.9g",
+            n, (f64)size, (f64)density);
     } else {
-        append(of,
-               ",\"shape\":{\"kind\":\"box\",\"size\":[%.9g,%.9g,%.9g],\"cells\":[3,3,3],\"solid\":"
-               "true},\"density\":%.9g,\"stretch_compliance\":-1,\"bend\":\"none\",\"young\":50000",
-               (f64)far, (f64)far, (f64)far, (f64)(50.0f * density));
+        scene_text_add(
+            of,
+            ",\"shape\":{\"kind\":\"box\",\"size\":[%.9g,%.9g,%.9g],\"cells\":[3,3,3],\"solid\":"
+            "true},\"density\":%.9g,\"stretch_compliance\":-1,\"bend\":\"none\",\"young\":50000",
+            (f64)far, (f64)far, (f64)far, (f64)(50.0f * density));
     }
-    append(of, ",\"damping\":0.2}");
+    scene_text_add(of, ",\"damping\":0.2}");
 }
 
-static void probe_json(Text *of)
+static void probe_json(SceneText *of)
 {
-    append(of, "\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"}]}");
+    scene_text_add(of, "\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"}]}");
 }
 
 /* Rise of the energy of a full tank with something in it, within a second, of m g h / 2. */
 static f64 energy(TruthCase *c)
 {
     static const u32 rates[] = {30, 60, 60, 120};
-    ErrorText error = {.text = ""};
-    Text of = {.used = 0};
+    SceneText of = {.used = 0};
     f32 d = truth_log_range(c, 0.02f, 0.1f);
     u32 rate = rates[truth_pick(c, 4)], x = 8 + truth_pick(c, 9), y = 8 + truth_pick(c, 9);
     u32 z = 8 + truth_pick(c, 9), steps = 1 + truth_pick(c, 4);
@@ -124,33 +96,32 @@ static f64 energy(TruthCase *c)
     f32 size = 2.0f * f32_min(half.x, f32_min(half.y, half.z)) * truth_range(c, 0.3f, 0.65f);
     bool body = truth_pick(c, 3) == 0;
     truth_say(c, "%u x %u x %u of %.3f m, %u Hz, %u steps", x, y, z, (f64)d, rate, steps);
-    append(&of,
-           "{\"name\":\"t\",\"tick_rate\":%u,\"substeps\":%u,\"soft_steps\":2,\"liquid_spacing\":%."
-           "9g,",
-           rate, steps, (f64)d);
-    append(&of, "\"liquids\":[{\"name\":\"w\",\"fill\":[{\"shape\":{\"kind\":\"box\",\"half\":");
-    append(&of, "[%.9g,%.9g,%.9g]},\"position\":[0,0,0]}]}],\"bodies\":[", (f64)half.x, (f64)half.y,
-           (f64)half.z);
+    scene_text_add(
+        &of,
+        "{\"name\":\"t\",\"tick_rate\":%u,\"substeps\":%u,\"soft_steps\":2,\"liquid_spacing\":%."
+        "9g,",
+        rate, steps, (f64)d);
+    scene_text_add(&of,
+                   "\"liquids\":[{\"name\":\"w\",\"fill\":[{\"shape\":{\"kind\":\"box\",\"half\":");
+    scene_text_add(&of, "[%.9g,%.9g,%.9g]},\"position\":[0,0,0]}]}],\"bodies\":[", (f64)half.x,
+                   (f64)half.y, (f64)half.z);
     tank(&of, half);
     if (body) {
         add_body(&of, c, size);
     } else { /* something far away */
-        append(&of,
-               "{\"name\":\"b\",\"motion\":\"static\",\"position\":[0,-99,0],\"shape\":{\"kind\":"
-               "\"sphere\",\"radius\":1}}");
+        scene_text_add(
+            &of,
+            ",{\"name\":\"b\",\"motion\":\"static\",\"position\":[0,-99,0],\"shape\":{\"kind\":"
+            "\"sphere\",\"radius\":1}}");
     }
-    append(&of, "],\"soft_bodies\":[");
+    scene_text_add(&of, "],\"soft_bodies\":[");
     if (!body) {
         add_soft(&of, c, size);
     }
-    append(&of, "],");
+    scene_text_add(&of, "],");
     probe_json(&of);
-    Scene *scene = scene_parse(of.json, of.used, "t.json", &error);
-    World *world = scene != NULL ? world_create(scene, NULL, &error) : NULL;
-    if (world == NULL) {
-        fprintf(stderr, "truth: %s\n%s\n", error.text, of.json);
-        exit(EXIT_FAILURE);
-    }
+    Scene *scene;
+    World *world = scene_text_world(&of, &scene);
     f64 start = 0.0, now = 0.0, most = 0.0;
     f64 mass = 1000.0 * 8.0 * (f64)half.x * (f64)half.y * (f64)half.z;
     f64 scale = mass * g * (f64)half.y;

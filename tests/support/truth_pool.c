@@ -1,12 +1,11 @@
 /* truth_pool.c: laws of pools with bodies of any size in them, over cells, depths, ticks and beds:
  * rest, volume, energy, momentum, abuse; see truth.h. */
-#include "server/author/scene_load.h"
 #include "server/physics/grid/shallow.h"
 #include "server/world/matter_water.h"
+#include "tests/support/scene_text.h"
 #include "tests/support/truth.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,23 +23,8 @@ typedef struct Basin {
     Scene *scene;
     World *world;
     const MatterWater *water;
-    char json[4096];
-    size_t used;
+    SceneText text;
 } Basin;
-
-static void append(Basin *of, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(Basin *of, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    int wrote = vsnprintf(of->json + of->used, sizeof of->json - of->used, format, list);
-    va_end(list);
-    of->used += (size_t)wrote;
-    if (of->used >= sizeof of->json) {
-        fprintf(stderr, "truth: a scene is too long\n");
-        exit(EXIT_FAILURE);
-    }
-}
 
 /* Begins the scene; `more`: options of the water. */
 static Basin basin(TruthCase *c, const char *more)
@@ -53,11 +37,12 @@ static Basin basin(TruthCase *c, const char *more)
     made.wide = made.cell * (f32)made.cells;
     truth_say(c, "%u cells of %.3f m, %.2f m deep, %u Hz", made.cells, (f64)made.cell,
               (f64)made.depth, made.rate);
-    append(&made,
-           "{\"name\":\"t\",\"tick_rate\":%u,\"bounds\":[-999,-999,-999,999,999,999],"
-           "\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"}],\"waters\":[{\"name\":\"w\","
-           "\"width\":%.9g,\"length\":%.9g,\"cell\":%.9g,\"depth\":%.9g%s}],\"bodies\":[",
-           made.rate, (f64)made.wide, (f64)made.wide, (f64)made.cell, (f64)made.depth, more);
+    scene_text_add(&made.text,
+                   "{\"name\":\"t\",\"tick_rate\":%u,\"bounds\":[-999,-999,-999,999,999,999],"
+                   "\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"}],\"waters\":[{\"name\":\"w\","
+                   "\"width\":%.9g,\"length\":%.9g,\"cell\":%.9g,\"depth\":%.9g%s}],\"bodies\":[",
+                   made.rate, (f64)made.wide, (f64)made.wide, (f64)made.cell, (f64)made.depth,
+                   more);
     return made;
 }
 
@@ -75,53 +60,43 @@ static f64 drop(TruthCase *c, Basin *of, f32 smallest, f32 heaviest, f32 fastest
     Quat turned = truth_rotation(c);
     truth_say(c, "; %s %.2f m %.0f kg/m3 %.1f m/s", kinds[kind], (f64)size, (f64)density,
               (f64)vec3_length(way));
-    append(of, "%s{\"name\":\"b%u\",\"position\":[%.9g,%.9g,%.9g],\"velocity\":[%.9g,%.9g,%.9g],",
-           number > 0 ? "," : "", number, (f64)truth_range(c, -off, off),
-           (f64)(size * (1.5f + 4.0f * (f32)number)), (f64)truth_range(c, -off, off), (f64)way.x,
-           (f64)-fabsf(way.y), (f64)way.z);
-    append(of, "\"orientation\":[%.9g,%.9g,%.9g,%.9g],\"mass\":%.9g,\"shape\":{\"kind\":\"%s\",",
-           (f64)turned.w, (f64)turned.x, (f64)turned.y, (f64)turned.z, (f64)(volume * density),
-           kinds[kind]);
+    scene_text_add(
+        &of->text,
+        "%s{\"name\":\"b%u\",\"position\":[%.9g,%.9g,%.9g],\"velocity\":[%.9g,%.9g,%.9g],",
+        number > 0 ? "," : "", number, (f64)truth_range(c, -off, off),
+        (f64)(size * (1.5f + 4.0f * (f32)number)), (f64)truth_range(c, -off, off), (f64)way.x,
+        (f64)-fabsf(way.y), (f64)way.z);
+    scene_text_add(
+        &of->text,
+        "\"orientation\":[%.9g,%.9g,%.9g,%.9g],\"mass\":%.9g,\"shape\":{\"kind\":\"%s\",",
+        (f64)turned.w, (f64)turned.x, (f64)turned.y, (f64)turned.z, (f64)(volume * density),
+        kinds[kind]);
     if (kind == 1) {
-        append(of, "\"half\":[%.9g,%.9g,%.9g]}}", (f64)size, (f64)(0.7f * size),
-               (f64)(1.3f * size));
+        scene_text_add(&of->text, "\"half\":[%.9g,%.9g,%.9g]}}", (f64)size, (f64)(0.7f * size),
+                       (f64)(1.3f * size));
     } else {
-        append(of, "\"radius\":%.9g", (f64)size);
-        append(of, kind == 0 ? "}}" : ",\"half_height\":%.9g}}", (f64)size);
+        scene_text_add(&of->text, "\"radius\":%.9g", (f64)size);
+        scene_text_add(&of->text, kind == 0 ? "}}" : ",\"half_height\":%.9g}}", (f64)size);
     }
     return (f64)(volume * density);
-}
-
-static void wall(Basin *of, const char *name, Vec3 at, Vec3 half)
-{
-    append(of,
-           "%s{\"name\":\"%s\",\"motion\":\"static\",\"position\":[%.9g,%.9g,%.9g],\"shape\":"
-           "{\"kind\":\"box\",\"half\":[%.9g,%.9g,%.9g]}}",
-           of->json[of->used - 1] == '[' ? "" : ",", name, (f64)at.x, (f64)at.y, (f64)at.z,
-           (f64)half.x, (f64)half.y, (f64)half.z);
 }
 
 /* A floor and walls around the water: what sinks lies on it, what floats stays over the grid. */
 static void tank(Basin *of)
 {
     f32 far = 0.5f * of->wide + 1.0f, high = of->depth + of->wide;
-    wall(of, "floor", vec3(0.0f, -of->depth - 1.0f, 0.0f), vec3(far + 1.0f, 1.0f, far + 1.0f));
-    wall(of, "west", vec3(-far, 0.0f, 0.0f), vec3(1.0f, high, far + 1.0f));
-    wall(of, "east", vec3(far, 0.0f, 0.0f), vec3(1.0f, high, far + 1.0f));
-    wall(of, "south", vec3(0.0f, 0.0f, -far), vec3(far - 1.0f, high, 1.0f));
-    wall(of, "north", vec3(0.0f, 0.0f, far), vec3(far - 1.0f, high, 1.0f));
+    scene_text_wall(&of->text, "floor", vec3(0.0f, -of->depth - 1.0f, 0.0f),
+                    vec3(far + 1.0f, 1.0f, far + 1.0f));
+    scene_text_wall(&of->text, "west", vec3(-far, 0.0f, 0.0f), vec3(1.0f, high, far + 1.0f));
+    scene_text_wall(&of->text, "east", vec3(far, 0.0f, 0.0f), vec3(1.0f, high, far + 1.0f));
+    scene_text_wall(&of->text, "south", vec3(0.0f, 0.0f, -far), vec3(far - 1.0f, high, 1.0f));
+    scene_text_wall(&of->text, "north", vec3(0.0f, 0.0f, far), vec3(far - 1.0f, high, 1.0f));
 }
 
 static void build(Basin *of)
 {
-    ErrorText error = {.text = ""};
-    append(of, "]}");
-    of->scene = scene_parse(of->json, of->used, "t.json", &error);
-    of->world = of->scene != NULL ? world_create(of->scene, NULL, &error) : NULL;
-    if (of->world == NULL) {
-        fprintf(stderr, "truth: %s\n", error.text);
-        exit(EXIT_FAILURE);
-    }
+    scene_text_add(&of->text, "]}");
+    of->world = scene_text_world(&of->text, &of->scene);
     for (u32 i = 0; of->water == NULL; i++) {
         Matter *matter = world_matter_at(of->world, i);
         of->water = matter->ops == &matter_water ? water_of(matter) : NULL;
@@ -197,12 +172,13 @@ static f64 volume(TruthCase *c)
         drop(c, &of, 0.6f, 3000.0f, 20.0f);
     }
     if (truth_pick(c, 2) != 0) { /* hills, some of them islands */
-        append(&of,
-               ",{\"name\":\"land\",\"motion\":\"static\",\"position\":[0,%.9g,0],\"shape\":"
-               "{\"kind\":\"terrain\",\"columns\":33,\"rows\":33,\"spacing\":%.9g,\"noise\":"
-               "{\"amplitude\":%.9g,\"feature\":%.9g,\"octaves\":3,\"seed\":%u}}}",
-               (f64)(-0.7f * of.depth), (f64)(of.wide / 30.0f), (f64)of.depth,
-               (f64)(0.3f * of.wide), 1 + truth_pick(c, 1000));
+        scene_text_add(
+            &of.text,
+            ",{\"name\":\"land\",\"motion\":\"static\",\"position\":[0,%.9g,0],\"shape\":"
+            "{\"kind\":\"terrain\",\"columns\":33,\"rows\":33,\"spacing\":%.9g,\"noise\":"
+            "{\"amplitude\":%.9g,\"feature\":%.9g,\"octaves\":3,\"seed\":%u}}}",
+            (f64)(-0.7f * of.depth), (f64)(of.wide / 30.0f), (f64)of.depth, (f64)(0.3f * of.wide),
+            1 + truth_pick(c, 1000));
     } else {
         tank(&of);
     }

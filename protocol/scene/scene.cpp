@@ -29,26 +29,22 @@ bool Builder::world(const JsonPath &at, const fb::Scene *in)
         memcpy(out_->description, text->c_str(), size);
     }
     out_->seed = in->seed();
-    f32 bounds[6] = {-128.0f, -32.0f, -128.0f, 128.0f, 128.0f, 128.0f};
+    Bounds *bounds = &out_->bounds;
+    *bounds = {vec3(-128.0f, -32.0f, -128.0f), vec3(128.0f, 128.0f, 128.0f)};
     if (!name(at, "name", in->name(), out_->name) || !scene_options(at, in, out_) ||
         !vector(at, "gravity", in->gravity(), vec3(0.0f, -9.81f, 0.0f), 1000.0f, &out_->gravity)) {
         return false;
     }
-    if (in->bounds() != nullptr &&
-        !floats(at, "bounds", in->bounds(), {6, 6, -WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M},
-                bounds)) {
-        return false;
-    }
+    const f32 low[3] = {bounds->min.x, bounds->min.y, bounds->min.z};
+    const f32 high[3] = {bounds->max.x, bounds->max.y, bounds->max.z};
     for (int i = 0; i < 3; i++) {
-        if (!(bounds[i + 3] - bounds[i] >= 1.0f)) {
+        if (!(high[i] - low[i] >= 1.0f)) {
             return fail(at, "bounds",
                         "[%g .. %g] along %c; give [x0, y0, z0, x1, y1, z1] with at "
                         "least 1 m between",
-                        (double)bounds[i], (double)bounds[i + 3], "xyz"[i]);
+                        (double)low[i], (double)high[i], "xyz"[i]);
         }
     }
-    out_->bounds.min = vec3(bounds[0], bounds[1], bounds[2]);
-    out_->bounds.max = vec3(bounds[3], bounds[4], bounds[5]);
     return true;
 }
 
@@ -91,7 +87,7 @@ bool Builder::materials(const JsonPath &at, const fb::Scene *in)
     return true;
 }
 
-// ---- prefabs, probes, what surrounds the world -----------------------------------------------
+// ---- prefabs, probes, camera and sky -----------------------------------------------
 
 bool Builder::prefabs(const JsonPath &at, const fb::Scene *in)
 {
@@ -114,7 +110,7 @@ bool Builder::prefabs(const JsonPath &at, const fb::Scene *in)
     return true;
 }
 
-// What carries a source: a body, or a prefab of one.
+// The carrier of a source: a body, or a prefab of one.
 bool Builder::carrier(const JsonPath &at, const char *of)
 {
     auto found = entities_.find(of);
@@ -225,7 +221,7 @@ static const ProbeOf probe_of[] = {
 };
 static_assert(PL_COUNT(probe_of) == PROBE_KIND_COUNT, "rows are in the order of their numbers");
 
-// The entity that a probe names, which must be of a kind that has what is measured.
+// The entity that a probe names, which must be of a kind that has the measured quantity.
 bool Builder::probe_of_entity(const JsonPath &at, SceneProbe *out)
 {
     auto found = entities_.find(out->of);
@@ -260,7 +256,7 @@ bool Builder::probe_of_entity(const JsonPath &at, SceneProbe *out)
            fail(at, "of", "\"%s\" is a soft body; %s needs a body", out->of, kind);
 }
 
-// A quantity of a kind of matter that this program need not know: the world asks that kind.
+// A quantity of a kind of matter that this program need not know: the world resolves it.
 bool Builder::matter_probe(const JsonPath &at, const fb::Probe *in, const std::string &kinds,
                            SceneProbe *out)
 {

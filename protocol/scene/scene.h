@@ -120,7 +120,7 @@ typedef struct SceneSmokeSide {
 
 enum {
     SCENE_SMOKES_MAX = 8,         /* of a scene */
-    SCENE_SMOKE_SOURCES_MAX = 56, /* of one; the solver has room for hands besides */
+    SCENE_SMOKE_SOURCES_MAX = 56, /* of one; the solver has capacity for hands besides */
 };
 
 /* Air on a grid: the options of shared/rows/smoke_grid.def and smoke.def. */
@@ -199,7 +199,7 @@ typedef struct SceneWater {
 typedef enum PrefabKind {
     PREFAB_BODY,
     PREFAB_SOFT,
-    PREFAB_MATTER /* what its name means is known to that kind of matter only */
+    PREFAB_MATTER /* the meaning of its name is known to that kind of matter only */
 } PrefabKind;
 
 /* What clients may spawn. */

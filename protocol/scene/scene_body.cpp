@@ -80,7 +80,7 @@ bool Builder::motion(const JsonPath &at, const fb::Body *in, SceneBody *out)
     return path(path_at, in->path(), out);
 }
 
-bool Builder::path_options(const JsonPath &at, const fb::Path *in, ScenePath *out)
+bool Builder::path_options(const JsonPath &at, const fb::Path *in, PathOptions *out)
 {
     bool good = true;
 #include "protocol/scene/scene_rows_cpp.h"
@@ -90,10 +90,8 @@ bool Builder::path_options(const JsonPath &at, const fb::Path *in, ScenePath *ou
 
 bool Builder::path(const JsonPath &at, const fb::Path *in, SceneBody *out)
 {
-    std::vector<Vec3> way;
-    ScenePath made = {};
-    if (!points(at, "points", in->points(), 2, PATH_POINTS_MAX, &way) ||
-        !path_options(at, in, &made)) {
+    PathOptions options = {};
+    if (!path_options(at, in, &options)) {
         return false;
     }
     // Each path belongs to a body, so their number is bounded too.
@@ -103,6 +101,8 @@ bool Builder::path(const JsonPath &at, const fb::Path *in, SceneBody *out)
     if (out_->path_count == BODIES_MAX) {
         return fail(at, nullptr, "too many paths; at most %d in a scene", BODIES_MAX);
     }
+    ScenePath made = options;
+    const std::vector<Vec3> &way = options.way;
     made.count = (u32)way.size();
     if (!allocate(&made.points, made.count)) {
         return false;
@@ -158,8 +158,7 @@ bool Builder::body(const JsonPath &at, const fb::Body *in, SceneBody *out)
     JsonPath shape_at = {&at, "shape", -1};
     if (!name(at, "name", in->name(), out->name) ||
         !this->material(at, in->material(), &material) ||
-        !shape(shape_at, in->shape(), false, &out->shape) || !body_options(at, in, out) ||
-        !orientation(at, in->orientation(), in->rotation(), &out->orientation)) {
+        !shape(shape_at, in->shape(), false, &out->shape) || !body_options(at, in, out)) {
         return false;
     }
     take_material(material, out);
@@ -213,7 +212,7 @@ bool Builder::repeat_count(const JsonPath &at, const fb::Repeat *in, u64 *copies
 
 bool Builder::add_body(const JsonPath &at, const SceneBody &given)
 {
-    if (given.motion == BODY_DYNAMIC && !inside(out_->bounds, given.position)) {
+    if (given.motion == BODY_DYNAMIC && !bounds_contain_point(&out_->bounds, given.position)) {
         return fail(at, "position", "[%g, %g, %g] of \"%s\" is outside the scene's bounds",
                     (double)given.position.x, (double)given.position.y, (double)given.position.z,
                     given.name);

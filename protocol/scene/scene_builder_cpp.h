@@ -31,7 +31,7 @@ namespace plenum
 namespace fb = plenum::scene;
 
 enum {
-    // A scene travels in one MESSAGE_WORLD with its entities, which use the rest.
+    // A scene is sent in one MESSAGE_WORLD together with its entities, which use the rest.
     SCENE_BYTES_MAX = MESSAGE_BYTES_MAX / 4 * 3,
     SCENE_TABLES_MAX = 200000,
     SCENE_DEPTH_MAX = 16,
@@ -40,9 +40,7 @@ enum {
     // Total size of the lattices for tetrahedral fills of a scene.
     LATTICE_CELLS_MAX = 1 << 22,
     // Hulls are built point by point, by every client that joins.
-    HULL_POINTS_MAX = 4096,
     HULL_POINTS_TOTAL_MAX = 65536,
-    GUTTER_POINTS_MAX = 1024,
     // Over all meshes and terrains of a scene, however few bytes describe them.
     TRIANGLES_TOTAL_MAX = MESH_TRIANGLES_MAX,
     SAMPLES_TOTAL_MAX = TERRAIN_SIDE_MAX * TERRAIN_SIDE_MAX,
@@ -51,7 +49,7 @@ enum {
     LIQUID_VOLUMES_MAX = 1024, // fills and drains
     SOURCES_MAX = 256,
     NOZZLE_POINTS_MAX = 4096,
-    ENDLESS_SOURCE_S = 30, // for which a source that never stops has room by default
+    ENDLESS_SOURCE_S = 30, // for which the default capacity of a source that never stops suffices
     RAGDOLL_BODIES = 11,
     RAGDOLL_JOINTS = 10,
     // Families of ragdolls start here, to avoid those chosen by authors.
@@ -116,25 +114,50 @@ struct RepeatOptions {
 #include "shared/rows/repeat.def"
 };
 
+// Lists of rows, in the structs that follow.
+#define LIST_OF_POINTS(key, member, ...)    std::vector<Vec3> member;
+#define LIST_OF_TRIANGLES(key, member, ...) std::vector<u32> member;
+
+// The options of shared/rows/path.def: those of a path, whose points are copied, and the points.
+struct PathOptions : ScenePath {
+#define ROW_POINTS LIST_OF_POINTS
+#include "shared/rows/path.def"
+};
+
 // The options of shared/rows/track.def.
 struct TrackOptions {
 #define MEMBER(type, name) type name;
+#define ROW_POINTS         LIST_OF_POINTS
 #include "shared/rows/track.def"
 };
 
-// Those of shared/rows/shape.def that are numbers.
+// Those of shared/rows/shape.def that are numbers or lists of them.
 struct ShapeOptions {
 #define MEMBER(type, name)          type name;
 #define MEMBERS(type, name, number) type name[number];
+#define ROW_POINTS                  LIST_OF_POINTS
+#define ROW_TRIANGLES               LIST_OF_TRIANGLES
 #include "shared/rows/shape.def"
 };
 
-// Those of shared/rows/soft_shape.def that are numbers.
+// Those of shared/rows/soft_shape.def that are numbers or lists of them.
 struct SoftShapeOptions {
 #define MEMBER(type, name)          type name;
 #define MEMBERS(type, name, number) type name[number];
+#define ROW_POINTS                  LIST_OF_POINTS
+#define ROW_TRIANGLES               LIST_OF_TRIANGLES
 #include "shared/rows/soft_shape.def"
 };
+
+// The options of shared/rows/skin.def.
+struct SkinOptions {
+#define MEMBER(type, name) type name;
+#define ROW_POINTS         LIST_OF_POINTS
+#define ROW_TRIANGLES      LIST_OF_TRIANGLES
+#include "shared/rows/skin.def"
+};
+#undef LIST_OF_POINTS
+#undef LIST_OF_TRIANGLES
 
 // The options of shared/rows/stick.def.
 struct StickOptions {
@@ -192,7 +215,7 @@ class GivenFields
     u32 count_ = 0;
 };
 
-// How many numbers there must be, and between what.
+// The required number of elements, and their range.
 struct FloatsMust {
     u32 count_min, count_max;
     f32 min, max;
@@ -220,7 +243,7 @@ class Builder
 
     // ---- values: each checks and writes, or fails ----
     bool number(const JsonPath &at, const char *field, f32 value, f32 min, f32 max, f32 *out);
-    // When something stops: after its start, or never (-1).
+    // A stop time: after the start, or never (-1).
     bool stop_time(const JsonPath &at, f32 value, f32 start_s, f32 *out);
     bool integer(const JsonPath &at, const char *field, u32 value, u32 min, u32 max, u32 *out);
     // `names` [count] are indexed by number; those from `first` on are allowed.
@@ -239,6 +262,10 @@ class Builder
                 i32 index);
     bool points(const JsonPath &at, const char *field, const Points *in, u32 min, u32 max,
                 std::vector<Vec3> *out);
+    // Three indices of each.
+    bool triangles(const JsonPath &at, const char *field, const Triangles *in, u32 max,
+                   std::vector<u32> *out);
+    bool box(const JsonPath &at, const char *field, const Floats *in, Bounds *out);
     template <typename T>
     bool count(const JsonPath &at, const char *field, const T *in, u32 max, u32 *out)
     {
@@ -257,8 +284,8 @@ class Builder
     bool shape(const JsonPath &at, const fb::Shape *in, bool child, Shape *out);
     bool keep_geometry(const JsonPath &at, const char *field, Geometry *made, const ErrorText &why,
                        Shape *out);
-    bool hull(const JsonPath &at, const fb::Shape *in, const ShapeOptions &options, Shape *out);
-    bool mesh(const JsonPath &at, const fb::Shape *in, Shape *out);
+    bool hull(const JsonPath &at, const ShapeOptions &options, Shape *out);
+    bool mesh(const JsonPath &at, const fb::Shape *in, ShapeOptions *options, Shape *out);
     bool track(const JsonPath &at, const fb::Track *in, Shape *out);
     bool add_mesh(const JsonPath &at, const char *field, const Vec3 *vertices, u32 vertex_count,
                   const u32 *triangles, u32 triangle_count, Shape *out);
@@ -274,7 +301,7 @@ class Builder
     bool body(const JsonPath &at, const fb::Body *in, SceneBody *out);
     bool repeat_options(const JsonPath &at, const fb::Repeat *in, RepeatOptions *out);
     bool motion(const JsonPath &at, const fb::Body *in, SceneBody *out);
-    bool path_options(const JsonPath &at, const fb::Path *in, ScenePath *out);
+    bool path_options(const JsonPath &at, const fb::Path *in, PathOptions *out);
     bool path(const JsonPath &at, const fb::Path *in, SceneBody *out);
     bool repeat_count(const JsonPath &at, const fb::Repeat *in, u64 *copies);
     // The copies in order; `step` bodies are made of each, for the jitter's counters.
@@ -305,14 +332,13 @@ class Builder
     bool finish();
     bool soft_fields(const JsonPath &at, const fb::SoftShape *in);
     bool soft_points(const JsonPath &at, const char *field, u64 more);
-    bool scaled_points(const JsonPath &at, const Points *in, u32 min, f32 scale,
-                       std::vector<Vec3> *out);
-    bool indices_of(const JsonPath &at, const Triangles *in, std::vector<u32> *out);
+    bool scale_points(const JsonPath &at, f32 scale, std::vector<Vec3> *points);
     // Packed bytes cannot reference files: their contents are already included.
     bool no_file(const JsonPath &at);
-    bool soft_surface(const JsonPath &at, const Points *points_in, const Triangles *triangles_in,
-                      f32 scale_in, SoftMesh *out);
-    bool soft_sticks(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out);
+    bool soft_surface(const JsonPath &at, f32 scale, std::vector<Vec3> vertices,
+                      const std::vector<u32> &indices, SoftMesh *out);
+    bool soft_sticks(const JsonPath &at, const fb::SoftShape *in, const SoftShapeOptions &options,
+                     SoftMesh *out);
     bool soft_shape_options(const JsonPath &at, const fb::SoftShape *in, SoftShapeOptions *out);
     bool soft_grid(const JsonPath &at, const u32 points[2], const f32 size[2], SoftMesh *out);
     bool soft_round(const JsonPath &at, fb::SoftKind kind, const SoftShapeOptions &options,
@@ -331,9 +357,9 @@ class Builder
     bool add_pin(const JsonPath &at, u32 point, i32 body);
     bool pin_options(const JsonPath &at, const fb::Pin *in, PinOptions *out);
     bool pin_point(const JsonPath &at, const fb::Pin *in, const SoftMesh &mesh, i32 body);
-    bool pin_near(const JsonPath &at, const fb::Pin *in, const SceneSoft &soft,
-                  const SoftMesh &mesh, i32 body);
-    bool pin_box(const JsonPath &at, const fb::Pin *in, const SceneSoft &soft, const SoftMesh &mesh,
+    bool pin_near(const JsonPath &at, Vec3 near, const SceneSoft &soft, const SoftMesh &mesh,
+                  i32 body);
+    bool pin_box(const JsonPath &at, const Bounds &box, const SceneSoft &soft, const SoftMesh &mesh,
                  i32 body);
     bool pins(const JsonPath &at, const PinList *in, SceneSoft *out);
     bool soft_appearance(const JsonPath &at, const SoftAppearance &in, SceneSoft *out);
@@ -454,12 +480,6 @@ struct Noise {
 };
 // heights: [rows * columns]
 void make_noise(const Noise &noise, f32 *heights);
-
-inline bool inside(const Bounds &bounds, Vec3 p)
-{
-    return p.x >= bounds.min.x && p.y >= bounds.min.y && p.z >= bounds.min.z &&
-           p.x <= bounds.max.x && p.y <= bounds.max.y && p.z <= bounds.max.z;
-}
 
 // True for a closed surface, or a ring of sticks, which is a two-dimensional ball.
 bool holds_gas(const SoftMesh &mesh);

@@ -12,4 +12,6 @@
 #define ROW_FLAG(key, member, initial, doc)                NOTE_GIVEN(key, initial)
 #define ROW_NUMBERS(key, member, unit, number, ...)        NOTE_GIVEN(key, 0)
 #define ROW_COUNTS(key, member, fewest, number, ...)       NOTE_GIVEN(key, 0)
+#define ROW_POINTS(key, member, fewest, most, ...)         NOTE_GIVEN(key, 0)
+#define ROW_TRIANGLES(key, member, most, doc)              NOTE_GIVEN(key, 0)
 #define ROW_OTHER(key, type, initial, doc)                 NOTE_GIVEN(key, 0)

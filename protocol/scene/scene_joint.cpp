@@ -413,7 +413,7 @@ const RagdollJoint links[RAGDOLL_JOINTS] = {
 };
 
 // N m of dry friction in a joint for each metre and kilogram of a figure: 1e-4 of its weight times
-// its height, a twentieth of what a forearm weighs there, a sixtieth of what a head does.
+// its height, a twentieth of the moment of a forearm's weight there, a sixtieth of that of a head.
 const f32 JOINT_FRICTION = 1e-3f;
 
 SceneJoint link_joint(const RagdollJoint &link, const std::vector<SceneBody> &bodies, u32 first,
@@ -428,7 +428,7 @@ SceneJoint link_joint(const RagdollJoint &link, const std::vector<SceneBody> &bo
     made.swing = link.swing * RADIANS;
     made.lower = link.lower * RADIANS;
     made.upper = link.upper * RADIANS;
-    // Torque goes with weight times length. Without friction a forearm that hangs on an upright
+    // Torque scales with weight times length. Without friction a forearm that hangs on an upright
     // axis creeps like a gate for half a minute, and a head that hangs free swings as long.
     f32 friction = JOINT_FRICTION * size * mass;
     if (link.kind == JOINT_HINGE) {
@@ -517,11 +517,11 @@ bool Builder::ragdoll(const JsonPath &at, const fb::Ragdoll *in)
     const fb::Material *surface = nullptr;
     RagdollOptions options;
     if (!name(at, "name", in->name(), part.name) || !material(at, in->material(), &surface) ||
-        !ragdoll_options(at, in, &options) ||
-        !orientation(at, in->orientation(), in->rotation(), &part.orientation)) {
+        !ragdoll_options(at, in, &options)) {
         return false;
     }
     part.position = options.position;
+    part.orientation = options.orientation;
     part.velocity = options.velocity;
     part.angular_velocity = options.angular_velocity;
     take_material(surface, &part);

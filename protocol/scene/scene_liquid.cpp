@@ -15,7 +15,7 @@ bool Builder::liquid_volume(const JsonPath &at, const fb::Child *in, bool drain,
     bool good = shape(shape_at, in->shape(), false, &out->shape);
 #include "protocol/scene/scene_rows_cpp.h"
 #include "shared/rows/volume.def"
-    if (!good || !orientation(at, in->orientation(), in->rotation(), &out->orientation)) {
+    if (!good) {
         return false;
     }
     bool plane = drain && out->shape.kind == SHAPE_PLANE;
@@ -23,7 +23,7 @@ bool Builder::liquid_volume(const JsonPath &at, const fb::Child *in, bool drain,
         return fail(shape_at, "kind", "a %s; give a convex shape%s",
                     shape_kind_name(out->shape.kind), drain ? " or a plane" : "");
     }
-    if (!plane && !inside(out_->bounds, out->position)) {
+    if (!plane && !bounds_contain_point(&out_->bounds, out->position)) {
         return fail(at, "position", "[%g, %g, %g] is outside the scene's bounds",
                     (double)out->position.x, (double)out->position.y, (double)out->position.z);
     }
@@ -56,7 +56,7 @@ bool Builder::liquid_fill(const JsonPath &at, const ChildList *in, SceneLiquid *
         if (!liquid_volume(here, in->Get(i), false, &volume)) {
             return false;
         }
-        // Known before anything is counted one by one.
+        // Estimated before points are counted one by one.
         u64 cells = fill_cells(&volume, spacing);
         fill_cells_ = cells < FILL_CELLS_MAX ? fill_cells_ + cells : (u64)FILL_CELLS_MAX + 1;
         if (fill_cells_ > FILL_CELLS_MAX) {
@@ -113,7 +113,7 @@ bool Builder::liquid_source(const JsonPath &at, const fb::Source *in, SceneSourc
         return fail(at, "direction", "has no direction; give the way that leaves the nozzle");
     }
     out->direction = vec3_normalize_or(direction, vec3(0.0f, -1.0f, 0.0f));
-    if (!inside(out_->bounds, out->position)) {
+    if (!bounds_contain_point(&out_->bounds, out->position)) {
         return fail(at, "position", "[%g, %g, %g] is outside the scene's bounds",
                     (double)out->position.x, (double)out->position.y, (double)out->position.z);
     }
@@ -148,7 +148,8 @@ bool Builder::liquid_sources(const JsonPath &at, const SourceList *in, SceneLiqu
     return true;
 }
 
-// ---- how many ----------------------------------------------------------------------------------
+// ---- number of particles
+// ----------------------------------------------------------------------------------
 
 bool Builder::liquid_capacity(const JsonPath &at, SceneLiquid *out)
 {
@@ -219,7 +220,7 @@ static void default_colors(Appearance *appearance, bool grains)
     }
 }
 
-// What a liquid and grains do not say has the default of the other.
+// Options that a liquid or grains do not have get the default of the other.
 static SceneLiquid liquid_default(bool grains)
 {
     SceneLiquid liquid = {};
@@ -308,7 +309,7 @@ extern "C" f64 scene_source_points(const SceneSource *source, f32 spacing)
 {
     f64 r = (f64)source->radius / (f64)spacing, points = 0.0;
     if (r > 1000.0) {
-        return 3.14 * r * r; // far too many: nobody counts them
+        return 3.14 * r * r; // far too many to count
     }
     for (i32 j = (i32)-r; j <= (i32)r; j++) {
         points += 2.0 * floor(sqrt(r * r - (f64)j * (f64)j)) + 1.0;

@@ -94,7 +94,7 @@ bool Builder::particle_starts(const JsonPath &at, const fb::ParticleSystem *in, 
         if (!particle_start(here, given, *out, &made)) {
             return false;
         }
-        if (!inside(out_->bounds, made.position)) {
+        if (!bounds_contain_point(&out_->bounds, made.position)) {
             return fail(here, "position", "outside the scene's bounds");
         }
         particles_.push_back(made);
@@ -148,7 +148,7 @@ bool Builder::particle_rules(const JsonPath &at, const SceneParticles &made)
     if (made.flees >= 0 && made.behavior != PARTICLE_FLOCK) {
         return fail(at, "flees", "only a flock flees; give \"behavior\": \"flock\"");
     }
-    return inside(out_->bounds, made.position) ||
+    return bounds_contain_point(&out_->bounds, made.position) ||
            fail(at, "position", "[%g, %g, %g] is outside the scene's bounds",
                 (double)made.position.x, (double)made.position.y, (double)made.position.z);
 }
@@ -186,10 +186,9 @@ bool Builder::particle_appearance(const JsonPath &at, const fb::ParticleSystem *
 bool Builder::particle_system(const JsonPath &at, const fb::ParticleSystem *in, SceneParticles *out)
 {
     out->flees = -1;
-    if (!name(at, "name", in->name(), out->name) ||
-        !orientation(at, in->orientation(), in->rotation(), &out->orientation) ||
-        !particle_options(at, in, out) || !particle_shape(at, in, out) ||
-        !particle_forces(at, in, out) || !particle_starts(at, in, out)) {
+    if (!name(at, "name", in->name(), out->name) || !particle_options(at, in, out) ||
+        !particle_shape(at, in, out) || !particle_forces(at, in, out) ||
+        !particle_starts(at, in, out)) {
         return false;
     }
     if (in->flees() != nullptr && !joint_body(at, "flees", in->flees(), &out->flees)) {

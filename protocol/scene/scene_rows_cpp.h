@@ -31,3 +31,13 @@
 #define ROW_COUNTS(key, member, fewest, number, least, most, doc)                                  \
     good = good && (!(ROW_WHEN) ||                                                                 \
                     uints(at, #key, in->key(), {fewest, number, least, most}, out->member));
+#define ROW_BOX(key, member, initial, doc)                                                         \
+    good = good && (!(ROW_WHEN) || in->key() == nullptr || box(at, #key, in->key(), &out->member));
+#define ROW_ORIENTATION(member, frame)                                                             \
+    good = good && orientation(at, in->orientation(), in->rotation(), &out->member);
+#define ROW_POINTS(key, member, fewest, most, initial, doc)                                        \
+    if (good && (ROW_WHEN) && (in->key() != nullptr || strcmp(initial, "required") == 0)) {        \
+        good = points(at, #key, in->key(), fewest, most, &out->member);                            \
+    }
+#define ROW_TRIANGLES(key, member, most, doc)                                                      \
+    good = good && (!(ROW_WHEN) || triangles(at, #key, in->key(), most, &out->member));

@@ -78,9 +78,9 @@ bool Builder::shape(const JsonPath &at, const fb::Shape *in, bool child, Shape *
     out->half = vec3(options.half[0], options.half[1], options.half[2]);
     switch (out->kind) {
     case SHAPE_HULL:
-        return hull(at, in, options, out);
+        return hull(at, options, out);
     case SHAPE_MESH:
-        return mesh(at, in, out);
+        return mesh(at, in, &options, out);
     case SHAPE_TERRAIN:
         return terrain(at, in, options, out);
     case SHAPE_COMPOUND:
@@ -114,12 +114,9 @@ bool Builder::keep_geometry(const JsonPath &at, const char *field, Geometry *mad
     return true;
 }
 
-bool Builder::hull(const JsonPath &at, const fb::Shape *in, const ShapeOptions &options, Shape *out)
+bool Builder::hull(const JsonPath &at, const ShapeOptions &options, Shape *out)
 {
-    std::vector<Vec3> cloud;
-    if (!points(at, "points", in->points(), 4, HULL_POINTS_MAX, &cloud)) {
-        return false;
-    }
+    const std::vector<Vec3> &cloud = options.points;
     hull_points_ += (u32)cloud.size();
     if (hull_points_ > HULL_POINTS_TOTAL_MAX) {
         return fail(at, "points", "%u points with the hulls before; at most %d in a scene",
@@ -146,9 +143,8 @@ bool Builder::add_mesh(const JsonPath &at, const char *field, const Vec3 *vertic
 
 bool Builder::track(const JsonPath &at, const fb::Track *in, Shape *out)
 {
-    std::vector<Vec3> path;
     TrackOptions options = {}, *into = &options;
-    bool good = points(at, "points", in->points(), 2, GUTTER_POINTS_MAX, &path);
+    bool good = true;
     {
         TrackOptions *out = into;
 #include "protocol/scene/scene_rows_cpp.h"
@@ -161,6 +157,7 @@ bool Builder::track(const JsonPath &at, const fb::Track *in, Shape *out)
 #define SOLVER_ROWS
 #define MEMBER(type, name) profile.name = options.name;
 #include "shared/rows/track.def"
+    const std::vector<Vec3> &path = options.points;
     u32 steps = options.steps;
     if ((u64)path.size() * steps * 4 * (profile.segments + 4) > TRIANGLES_TOTAL_MAX) {
         return fail(at, "steps", "gives more than %d triangles; take fewer steps or segments",
@@ -179,15 +176,10 @@ bool Builder::track(const JsonPath &at, const fb::Track *in, Shape *out)
     return good;
 }
 
-bool Builder::scaled_points(const JsonPath &at, const Points *in, u32 min, f32 scale,
-                            std::vector<Vec3> *out)
+bool Builder::scale_points(const JsonPath &at, f32 scale, std::vector<Vec3> *points)
 {
-    if (!points(at, "vertices", in, min, 3 * MESH_TRIANGLES_MAX, out) ||
-        !number(at, "scale", scale, 1e-6f, 1e6f, &scale)) {
-        return false;
-    }
-    for (size_t i = 0; i < out->size(); i++) {
-        Vec3 *v = &(*out)[i];
+    for (size_t i = 0; i < points->size(); i++) {
+        Vec3 *v = &(*points)[i];
         *v = vec3_scale(*v, scale);
         f32 most = f32_max(f32_max(fabsf(v->x), fabsf(v->y)), fabsf(v->z));
         if (!(most <= WORLD_EXTENT_MAX_M)) {
@@ -198,28 +190,12 @@ bool Builder::scaled_points(const JsonPath &at, const Points *in, u32 min, f32 s
     return true;
 }
 
-bool Builder::indices_of(const JsonPath &at, const Triangles *in, std::vector<u32> *out)
-{
-    u32 total;
-    if (!count(at, "triangles", in, MESH_TRIANGLES_MAX, &total)) {
-        return false;
-    }
-    out->reserve((size_t)total * 3);
-    for (u32 i = 0; i < total; i++) {
-        const fb::Triangle *t = in->Get(i);
-        out->push_back(t->a());
-        out->push_back(t->b());
-        out->push_back(t->c());
-    }
-    return true;
-}
-
 bool Builder::no_file(const JsonPath &at)
 {
     return fail(at, "file", "only scenes loaded from a file may reference files; leave it out");
 }
 
-bool Builder::mesh(const JsonPath &at, const fb::Shape *in, Shape *out)
+bool Builder::mesh(const JsonPath &at, const fb::Shape *in, ShapeOptions *options, Shape *out)
 {
     if (in->track() != nullptr) {
         if (in->vertices() != nullptr || in->triangles() != nullptr) {
@@ -228,10 +204,13 @@ bool Builder::mesh(const JsonPath &at, const fb::Shape *in, Shape *out)
         JsonPath here = {&at, "track", -1};
         return track(here, in->track(), out);
     }
-    std::vector<Vec3> vertices;
-    std::vector<u32> triangles;
-    return scaled_points(at, in->vertices(), 3, in->scale(), &vertices) &&
-           indices_of(at, in->triangles(), &triangles) &&
+    if (in->vertices() == nullptr) {
+        return fail(at, "vertices",
+                    "missing; a mesh has vertices and triangles, a track or a file");
+    }
+    std::vector<Vec3> &vertices = options->vertices;
+    const std::vector<u32> &triangles = options->triangles;
+    return scale_points(at, options->scale, &vertices) &&
            add_mesh(at, "triangles", vertices.data(), (u32)vertices.size(), triangles.data(),
                     (u32)triangles.size() / 3, out);
 }
@@ -303,7 +282,7 @@ bool Builder::part(const JsonPath &at, const fb::Child *in, CompoundChild *out)
     bool good = shape(shape_at, in->shape(), true, &out->shape);
 #include "protocol/scene/scene_rows_cpp.h"
 #include "shared/rows/part.def"
-    return good && orientation(at, in->orientation(), in->rotation(), &out->orientation);
+    return good;
 }
 
 bool Builder::compound(const JsonPath &at, const fb::Shape *in, Shape *out)

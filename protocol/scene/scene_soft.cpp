@@ -8,6 +8,12 @@ namespace plenum
 namespace
 {
 
+// A cloth: a soft body and those options of shared/rows/cloth.def that only cloths have.
+struct ClothOptions : SceneSoft {
+    u32 points[2];
+    f32 size[2], area_density;
+};
+
 // Length, area or volume of the whole mesh, in the unit of its density.
 f64 matter_of(const SoftMesh &mesh, f32 *density)
 {
@@ -89,17 +95,13 @@ bool Builder::pin_options(const JsonPath &at, const fb::Pin *in, PinOptions *out
     return good;
 }
 
-bool Builder::pin_near(const JsonPath &at, const fb::Pin *in, const SceneSoft &soft,
-                       const SoftMesh &mesh, i32 body)
+bool Builder::pin_near(const JsonPath &at, Vec3 near, const SceneSoft &soft, const SoftMesh &mesh,
+                       i32 body)
 {
-    PinOptions options = {};
-    if (!pin_options(at, in, &options)) {
-        return false;
-    }
     u32 best = 0;
     f32 least = INFINITY;
     for (u32 i = 0; i < mesh.point_count; i++) {
-        f32 away = vec3_distance(place_of(soft, mesh, i), options.near);
+        f32 away = vec3_distance(place_of(soft, mesh, i), near);
         if (away < least) {
             least = away;
             best = i;
@@ -108,17 +110,12 @@ bool Builder::pin_near(const JsonPath &at, const fb::Pin *in, const SceneSoft &s
     return add_pin(at, best, body);
 }
 
-bool Builder::pin_box(const JsonPath &at, const fb::Pin *in, const SceneSoft &soft,
+bool Builder::pin_box(const JsonPath &at, const Bounds &box, const SceneSoft &soft,
                       const SoftMesh &mesh, i32 body)
 {
-    f32 sides[6];
-    if (!floats(at, "box", in->box(), {6, 6, -WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M}, sides)) {
-        return false;
-    }
-    Bounds box = {vec3(sides[0], sides[1], sides[2]), vec3(sides[3], sides[4], sides[5])};
     size_t before = pins_.size();
     for (u32 i = 0; i < mesh.point_count; i++) {
-        if (inside(box, place_of(soft, mesh, i)) && !add_pin(at, i, body)) {
+        if (bounds_contain_point(&box, place_of(soft, mesh, i)) && !add_pin(at, i, body)) {
             return false;
         }
     }
@@ -142,12 +139,13 @@ bool Builder::pins(const JsonPath &at, const PinList *in, SceneSoft *out)
         if (ways != 1) {
             return fail(here, "point", "give one of point, near and box");
         }
-        if (!joint_body(here, "body", pin->body(), &body)) {
+        PinOptions options = {};
+        if (!joint_body(here, "body", pin->body(), &body) || !pin_options(here, pin, &options)) {
             return false;
         }
         bool good = pin->point() != nullptr  ? pin_point(here, pin, mesh, body)
-                    : pin->near() != nullptr ? pin_near(here, pin, *out, mesh, body)
-                                             : pin_box(here, pin, *out, mesh, body);
+                    : pin->near() != nullptr ? pin_near(here, options.near, *out, mesh, body)
+                                             : pin_box(here, options.box, *out, mesh, body);
         if (!good) {
             return false;
         }
@@ -196,7 +194,7 @@ bool Builder::soft_mass(const JsonPath &at, const char *field, f32 mass, f32 den
 
 bool Builder::add_soft(const JsonPath &at, const SceneSoft &soft)
 {
-    if (!inside(out_->bounds, soft.position)) {
+    if (!bounds_contain_point(&out_->bounds, soft.position)) {
         return fail(at, "position", "[%g, %g, %g] is outside the scene's bounds",
                     (double)soft.position.x, (double)soft.position.y, (double)soft.position.z);
     }
@@ -233,25 +231,19 @@ static SceneSoft soft_default()
 
 bool Builder::cloth(const JsonPath &at, const fb::Cloth *in)
 {
-    SceneSoft made = soft_default(), *out = &made;
+    ClothOptions options = {soft_default(), {}, {}, 0.0f}, *out = &options;
+    SceneSoft &made = options;
     SoftMesh *mesh;
-    f32 density = 0.0f;
-    u32 points[2];
-    f32 size[2];
-    bool good = name(at, "name", in->name(), made.name) && keep_soft_mesh(at, &made.mesh, &mesh) &&
-                uints(at, "points", in->points(), {2, 2, 2, CLOTH_EDGE_MAX}, points) &&
-                floats(at, "size", in->size(), {2, 2, 0.01f, SCENE_SIZE_MAX_M}, size) &&
-                soft_grid(at, points, size, mesh) &&
-                orientation(at, in->orientation(), in->rotation(), &made.orientation) &&
-                number(at, "area_density", in->area_density(), 0.001f, 1000.0f, &density);
+    bool good = name(at, "name", in->name(), made.name) && keep_soft_mesh(at, &made.mesh, &mesh);
 #include "protocol/scene/scene_rows_cpp.h"
 #include "shared/rows/cloth.def"
-    if (!good) {
+    if (!good || !soft_grid(at, options.points, options.size, mesh)) {
         return false;
     }
     SoftAppearance appearance = {in->color(), in->color2(), in->roughness(), in->pattern()};
-    return soft_mass(at, "size", -1.0f, density, &made) && soft_appearance(at, appearance, &made) &&
-           pins(at, in->pins(), &made) && add_soft(at, made);
+    return soft_mass(at, "size", -1.0f, options.area_density, &made) &&
+           soft_appearance(at, appearance, &made) && pins(at, in->pins(), &made) &&
+           add_soft(at, made);
 }
 
 bool Builder::cloths(const JsonPath &at, const fb::Scene *in)
@@ -334,10 +326,9 @@ bool Builder::soft_alone(const JsonPath &at, const fb::Soft *in, SceneSoft *out)
     SoftMesh *mesh;
     JsonPath shape_at = {&at, "shape", -1};
     SoftAppearance appearance = {in->color(), in->color2(), in->roughness(), in->pattern()};
-    if (!name(at, "name", in->name(), made.name) ||
-        !orientation(at, in->orientation(), in->rotation(), &made.orientation) ||
-        !soft_options(at, in, &made) || !keep_soft_mesh(at, &made.mesh, &mesh) ||
-        !soft_shape(shape_at, in->shape(), mesh) || !soft_matter(at, made)) {
+    if (!name(at, "name", in->name(), made.name) || !soft_options(at, in, &made) ||
+        !keep_soft_mesh(at, &made.mesh, &mesh) || !soft_shape(shape_at, in->shape(), mesh) ||
+        !soft_matter(at, made)) {
         return false;
     }
     if (in->mass() != -1.0f && in->density() != -1.0f) {

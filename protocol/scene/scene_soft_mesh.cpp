@@ -58,16 +58,13 @@ bool Builder::soft_points(const JsonPath &at, const char *field, u64 more)
                 (unsigned long long)soft_made_, PARTICLES_MAX);
 }
 
-bool Builder::soft_surface(const JsonPath &at, const Points *points_in,
-                           const Triangles *triangles_in, f32 scale_in, SoftMesh *out)
+bool Builder::soft_surface(const JsonPath &at, f32 scale, std::vector<Vec3> vertices,
+                           const std::vector<u32> &indices, SoftMesh *out)
 {
-    std::vector<Vec3> vertices;
-    std::vector<u32> indices;
-    f32 scale;
-    if (!scaled_points(at, points_in, 3, scale_in, &vertices) ||
-        !indices_of(at, triangles_in, &indices) ||
-        !number(at, "scale", scale_in, 1e-6f, 1e6f, &scale) ||
-        !soft_points(at, "vertices", vertices.size())) {
+    if (vertices.empty()) {
+        return fail(at, "vertices", "missing; give vertices and triangles, or a file");
+    }
+    if (!scale_points(at, scale, &vertices) || !soft_points(at, "vertices", vertices.size())) {
         return false;
     }
     ErrorText why = {};
@@ -94,11 +91,12 @@ bool Builder::stick_options(const JsonPath &at, const fb::Stick *in, StickOption
     return good;
 }
 
-bool Builder::soft_sticks(const JsonPath &at, const fb::SoftShape *in, SoftMesh *out)
+bool Builder::soft_sticks(const JsonPath &at, const fb::SoftShape *in,
+                          const SoftShapeOptions &options, SoftMesh *out)
 {
-    std::vector<Vec3> vertices;
+    std::vector<Vec3> vertices = options.stick_vertices;
     u32 total;
-    if (!scaled_points(at, in->vertices(), 2, in->scale(), &vertices) ||
+    if (!scale_points(at, options.scale, &vertices) ||
         !count(at, "sticks", in->sticks(), STICKS_MAX, &total) ||
         !soft_points(at, "vertices", vertices.size())) {
         return false;
@@ -115,11 +113,11 @@ bool Builder::soft_sticks(const JsonPath &at, const fb::SoftShape *in, SoftMesh 
     for (u32 i = 0; i < total; i++) {
         const fb::Stick *given = in->sticks()->Get(i);
         JsonPath here = {&at, "sticks", i};
-        StickOptions options = {};
-        if (!stick_options(here, given, &options)) {
+        StickOptions limits = {};
+        if (!stick_options(here, given, &limits)) {
             return false;
         }
-        const u32 *ends = options.points;
+        const u32 *ends = limits.points;
         for (u32 k = 0; k < 2; k++) {
             JsonPath end = {&here, "points", (i64)k};
             u32 checked;
@@ -131,8 +129,8 @@ bool Builder::soft_sticks(const JsonPath &at, const fb::SoftShape *in, SoftMesh 
             return fail(here, "points", "[%u, %u] is one point; a stick has two", ends[0], ends[1]);
         }
         f32 rest = vec3_distance(vertices[ends[0]], vertices[ends[1]]);
-        f32 low = options.low != -1.0f ? options.low : rest;
-        f32 high = options.high != -1.0f ? options.high : rest;
+        f32 low = limits.low != -1.0f ? limits.low : rest;
+        f32 high = limits.high != -1.0f ? limits.high : rest;
         SoftStick *stick = &out->sticks[i];
         stick->a = ends[0];
         stick->b = ends[1];
@@ -296,10 +294,14 @@ bool Builder::soft_skin(const JsonPath &up, const fb::SoftSkin *in, SoftMesh *me
 {
     JsonPath at = {&up, "skin", -1};
     SoftMesh display = {};
+    SkinOptions options = {}, *out = &options;
     if (in->file() != nullptr) {
         return no_file(at);
     }
-    if (!soft_surface(at, in->vertices(), in->triangles(), in->scale(), &display)) {
+    bool good = true;
+#include "protocol/scene/scene_rows_cpp.h"
+#include "shared/rows/skin.def"
+    if (!good || !soft_surface(at, options.scale, options.vertices, options.triangles, &display)) {
         soft_mesh_finish(&display);
         return false;
     }
@@ -320,7 +322,13 @@ bool Builder::soft_shape(const JsonPath &at, const fb::SoftShape *in, SoftMesh *
             "missing or unknown; one of grid, rope, sphere, torus, tube, box, mesh, sticks, plant, "
             "figure, bridge, ring");
     }
-    if (!soft_fields(at, in) || !soft_shape_options(at, in, &options)) {
+    if (!soft_fields(at, in)) {
+        return false;
+    }
+    if (in->file() != nullptr) {
+        return no_file(at);
+    }
+    if (!soft_shape_options(at, in, &options)) {
         return false;
     }
     u32 points = options.rope_points[0];
@@ -337,12 +345,10 @@ bool Builder::soft_shape(const JsonPath &at, const fb::SoftShape *in, SoftMesh *
         good = soft_box(at, options, out);
         break;
     case fb::SoftKind::mesh:
-        good = in->file() != nullptr
-                   ? no_file(at)
-                   : soft_surface(at, in->vertices(), in->triangles(), in->scale(), out);
+        good = soft_surface(at, options.scale, options.mesh_vertices, options.triangles, out);
         break;
     case fb::SoftKind::sticks:
-        good = soft_sticks(at, in, out);
+        good = soft_sticks(at, in, options, out);
         break;
     case fb::SoftKind::plant:
     case fb::SoftKind::figure:

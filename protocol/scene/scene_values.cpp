@@ -91,7 +91,7 @@ bool Builder::wrong_count(const JsonPath &at, const char *field, u32 size, u32 m
                      : fail(at, field, "has %u numbers; must have %s", size, wanted.c_str());
 }
 
-// The vector must be there.
+// The vector must be given.
 bool Builder::floats(const JsonPath &at, const char *field, const Floats *in, FloatsMust must,
                      f32 *out)
 {
@@ -123,7 +123,7 @@ bool Builder::vector(const JsonPath &at, const char *field, const Floats *in, Ve
     return true;
 }
 
-// The vector must be there; what it has no number for is the least.
+// The vector must be given; missing elements get the minimum.
 bool Builder::uints(const JsonPath &at, const char *field, const Uints *in, UintsMust must,
                     u32 *out)
 {
@@ -241,6 +241,34 @@ bool Builder::points(const JsonPath &at, const char *field, const Points *in, u3
             return false;
         }
     }
+    return true;
+}
+
+bool Builder::triangles(const JsonPath &at, const char *field, const Triangles *in, u32 max,
+                        std::vector<u32> *out)
+{
+    u32 total;
+    if (!count(at, field, in, max, &total)) {
+        return false;
+    }
+    out->reserve((size_t)total * 3);
+    for (u32 i = 0; i < total; i++) {
+        const fb::Triangle *t = in->Get(i);
+        out->push_back(t->a());
+        out->push_back(t->b());
+        out->push_back(t->c());
+    }
+    return true;
+}
+
+bool Builder::box(const JsonPath &at, const char *field, const Floats *in, Bounds *out)
+{
+    f32 sides[6];
+    if (!floats(at, field, in, {6, 6, -WORLD_EXTENT_MAX_M, WORLD_EXTENT_MAX_M}, sides)) {
+        return false;
+    }
+    out->min = vec3(sides[0], sides[1], sides[2]);
+    out->max = vec3(sides[3], sides[4], sides[5]);
     return true;
 }
 

@@ -43,7 +43,7 @@ bool Builder::water_cells(const JsonPath &at, SceneWater *out)
         return fail(at, "cell", "%llu cells with the waters before; at most %d in a scene",
                     (unsigned long long)water_cells_, WATER_CELLS_MAX);
     }
-    return inside(out_->bounds, out->position) ||
+    return bounds_contain_point(&out_->bounds, out->position) ||
            fail(at, "position", "[%g, %g, %g] is outside the scene's bounds",
                 (double)out->position.x, (double)out->position.y, (double)out->position.z);
 }

@@ -13,12 +13,12 @@ enum {
     CHUNK_BYTES_MAX = 1 << 20
 };
 
-/* What libpng reads from, and what it says; kept here, since its errors jump. */
+/* libpng's input and error text; kept here because its errors jump. */
 typedef struct PngReader {
     const u8 *bytes;
     size_t count, used;
     HeightImage image;
-    u8 *row; /* of 16 bits, and alpha where there is one */
+    u8 *row; /* of 16 bits, and alpha if present */
     char why[80];
     bool coloured;
 } PngReader;
@@ -73,7 +73,7 @@ static void read_rows(PngReader *reader, png_structp png, png_infop info)
     for (int pass = 0; pass < passes; pass++) {
         for (u32 z = 0; z < rows; z++) {
             u16 *to = reader->image.samples + (size_t)z * columns;
-            for (u32 x = 0; x < columns; x++) { /* a pass adds to what those before left */
+            for (u32 x = 0; x < columns; x++) { /* each pass adds to the previous ones */
                 reader->row[2 * x] = (u8)(to[x] >> 8);
                 reader->row[2 * x + 1] = (u8)to[x];
             }
@@ -86,7 +86,7 @@ static void read_rows(PngReader *reader, png_structp png, png_infop info)
     png_read_end(png, NULL);
 }
 
-/* Apart from what it reads into, which a jump would leave undefined. */
+/* Separate from the destination, which a jump would leave undefined. */
 static bool try_rows(PngReader *reader, png_structp png, png_infop info)
 {
     if (setjmp(png_jmpbuf(png)) != 0) {

@@ -29,7 +29,7 @@ int mesh_error(const MeshReader *reader, Error code, const char *format, ...)
                      (size_t)(reader->at - reader->begin), text);
 }
 
-/* Makes room for one more; false if there is no memory. */
+/* Reserves space for one more; false: out of memory. */
 static bool make_capacity(void **list, u32 count, u32 *capacity, size_t size)
 {
     if (count < *capacity) {

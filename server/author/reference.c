@@ -2,6 +2,7 @@
 #include "server/author/reference.h"
 
 #include "protocol/scene/scene.h"
+#include "shared/base/check.h"
 #include "shared/base/kinds.h"
 #include "shared/base/limits.h"
 #include "shared/mesh/mesh_shapes.h"
@@ -227,6 +228,10 @@ static const ReferenceRow stick_rows[] = {
 #include "server/author/reference_rows.h"
 #include "shared/rows/stick.def"
 };
+static const ReferenceRow skin_rows[] = {
+#include "server/author/reference_rows.h"
+#include "shared/rows/skin.def"
+};
 static const ReferenceRow soft_shape_rows[] = {
 #include "server/author/reference_rows.h"
 #include "shared/rows/soft_shape.def"
@@ -392,6 +397,16 @@ static const ReferenceTable tables[] = {
      .within = "soft_bodies",
      .within_least = "{\"name\":\"x\"",
      .title = "shape of soft_bodies"},
+    {.name = "SoftSkin",
+     .list = "skin",
+     .least = "{" TRIANGLE ",\"triangles\":[[0,1,2]]",
+     ROWS(skin),
+     .single = true,
+     .within = "soft_bodies",
+     .within_least = "{\"name\":\"x\"",
+     .deeper = "shape",
+     .deeper_least = "{\"kind\":\"sphere\",\"radius\":1",
+     .title = "skin of a soft shape"},
     {.name = "Stick",
      .list = "sticks",
      .least = "{\"points\":[0,1]",
@@ -491,8 +506,14 @@ static void print_range(FILE *out, const ReferenceRow *row)
     if (row->kind == REFERENCE_NUMBERS || row->kind == REFERENCE_COUNTS) {
         fputc('[', out);
         for (u32 i = 0; i < row->number; i++) {
-            fprintf(out, "%s%c", i == 0 ? "" : ", ",
-                    row->number == 1 ? 'n' : (row->number == 2 ? "ab" : "xyz")[i]);
+            static const char *const names[] = {"", "n", "ab", "xyz"};
+            fputs(i == 0 ? "" : ", ", out);
+            if (row->number == 6) {
+                fprintf(out, "%c%u", "xyz"[i % 3], i / 3); /* the two corners of a box */
+            } else {
+                CHECK(row->number < PL_COUNT(names));
+                fputc(names[row->number][i], out);
+            }
         }
         fputs(row->fewest < row->number ? "] or fewer, each " : "], each ", out);
     }
@@ -509,6 +530,11 @@ static void print_range(FILE *out, const ReferenceRow *row)
         if (more) {
             fprintf(out, ", or %g", row->also);
         }
+        break;
+    case REFERENCE_POINTS:
+        fprintf(out, "list of %u to %u [x, y, z], each within ±%g", row->fewest, row->number,
+                row->most);
+        print_unit(out, row->unit);
         break;
     case REFERENCE_BITS:
         fprintf(out, "%g to 4294967295", row->least);
@@ -537,7 +563,8 @@ bool reference_is_required(const ReferenceRow *row)
     switch (row->kind) {
     case REFERENCE_NUMBERS:
     case REFERENCE_COUNTS:
-        return true;
+    case REFERENCE_POINTS:
+        return row->initial_text == NULL || strcmp(row->initial_text, "required") == 0;
     case REFERENCE_NUMBER:
     case REFERENCE_WHOLE:
         return !in_range && row->initial != row->also;
@@ -566,6 +593,8 @@ static void print_initial(FILE *out, const ReferenceRow *row)
         fputs("[0, 0, 0]", out);
         break;
     case REFERENCE_OTHER:
+    case REFERENCE_NUMBERS:
+    case REFERENCE_POINTS:
         fputs(row->initial_text, out);
         break;
     default:

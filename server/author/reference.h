@@ -20,6 +20,7 @@ typedef enum ReferenceKind {
     REFERENCE_VECTOR,
     REFERENCE_NUMBERS,
     REFERENCE_COUNTS,
+    REFERENCE_POINTS,
     REFERENCE_FOR, /* no option: the next rows are for the kinds named by `key` */
     REFERENCE_OTHER
 } ReferenceKind;
@@ -36,11 +37,11 @@ typedef struct ReferenceRow {
     const char *key;  /* in JSON and in scene.fbs */
     const char *unit; /* OTHER: its type */
     /* In `unit`. NUMBER, WHOLE, BITS: least to most, or `also`, and required if `initial` is not
-     * among these; VECTOR: ±most; NUMBERS, COUNTS: each from least to most; CHOICE, FLAG: initial
-     * is the number. */
+     * among these; VECTOR: ±most; NUMBERS, COUNTS, POINTS: each from least to most; CHOICE, FLAG:
+     * initial is the number. */
     f64 initial, also, least, most;
-    u32 fewest, number;             /* of NUMBERS, COUNTS: how many */
-    const char *initial_text;       /* of OTHER, else NULL */
+    u32 fewest, number;             /* of NUMBERS, COUNTS, POINTS: how many */
+    const char *initial_text;       /* of OTHER, POINTS and NUMBERS that may be absent, else NULL */
     const ReferenceChoice *choices; /* [choice_count], of CHOICE */
     u32 choice_count;
     const char *doc;

@@ -61,8 +61,8 @@ class Inliner
     std::string folder_;
 };
 
-// In the scene's folder or below it, wherever links lead. What does not exist may be opened: that
-// fails with its own text.
+// Whether the file is in the scene's folder or below it after following links. A missing file
+// passes: opening it fails with its own text.
 bool Inliner::may_read(const std::string &place) const
 {
     char *folder = realpath(folder_.c_str(), nullptr), *real = realpath(place.c_str(), nullptr);
@@ -199,7 +199,7 @@ bool Inliner::parts(const std::string &at, fb::ShapeT *shape)
     ConvexPartsOptions options = convex_parts_default();
     options.parts_max = shape->parts;
     options.vertex_limit = PART_VERTICES;
-    /* Who asks for more parts wants finer ones: between two ears too. */
+    /* More parts require a finer grid, for example between two ears. */
     options.tolerance = 0.16f / (f32)options.parts_max;
     Geometry *hulls[COMPOUND_CHILDREN_MAX];
     u32 count = convex_parts(surface, &options, hulls, &why);

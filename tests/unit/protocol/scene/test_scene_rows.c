@@ -254,7 +254,36 @@ static void check_numbers(const ReferenceTable *table, const char *least, const 
         refused(table, least, row, text, place);
     }
     numbers_text(text, row->number + 1, row->most, row->most);
-    snprintf(wanted, sizeof wanted, ".%s: has %u numbers; must have %u", row->key, row->number + 1,
+    snprintf(wanted, sizeof wanted, "%s%s: has %u numbers; must have %u",
+             table->list[0] != '\0' ? "." : "", row->key, row->number + 1, row->fewest);
+    try(table, least, row->key, text, &error);
+    if (strstr(error.text, wanted) == NULL) {
+        fail_msg("%s instead of \"%s\"", error.text, wanted);
+    }
+}
+
+/* "[[0,0,0],[0,0,1],...]": `count` points, the last one with this x. */
+static void points_text(char *text, u32 count, f64 last)
+{
+    u32 used = 0;
+    for (u32 i = 0; i < count; i++) {
+        used += (u32)sprintf(text + used, "%s[%.9g,0,%u]", i == 0 ? "[" : ",",
+                             i + 1 < count ? 0.0 : last, i);
+    }
+    sprintf(text + used, "%s]", count == 0 ? "[" : "");
+}
+
+static void check_points(const ReferenceTable *table, const char *least, const ReferenceRow *row)
+{
+    ErrorText error;
+    char text[128], place[8], wanted[64];
+    points_text(text, row->fewest, row->most);
+    in_range(table, least, row, text);
+    snprintf(place, sizeof place, "[%u]", row->fewest - 1);
+    points_text(text, row->fewest, row->most * 1.001);
+    refused(table, least, row, text, place);
+    points_text(text, row->fewest - 1, 0.0);
+    snprintf(wanted, sizeof wanted, ".%s: has %u points; must have %u", row->key, row->fewest - 1,
              row->fewest);
     try(table, least, row->key, text, &error);
     if (strstr(error.text, wanted) == NULL) {
@@ -295,6 +324,9 @@ static u32 check_table(const ReferenceTable *table)
             checked++;
         } else if (row->kind == REFERENCE_NUMBERS || row->kind == REFERENCE_COUNTS) {
             check_numbers(table, least, row);
+            checked++;
+        } else if (row->kind == REFERENCE_POINTS) {
+            check_points(table, least, row);
             checked++;
         }
     }

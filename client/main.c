@@ -15,6 +15,7 @@
 #include "shared/base/file.h"
 #include "shared/base/log.h"
 #include "shared/base/options.h"
+#include "shared/base/text.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -42,7 +43,7 @@ typedef struct ClientOptions {
 
 typedef struct Client {
     ClientOptions options;
-    KnownHosts server_known; /* where it connects to, and whom it expects there */
+    KnownHosts server_known; /* server address, and the expected server identity */
     Credentials shown;
     PrivateServer server;
     Script *script;
@@ -118,16 +119,10 @@ static int parse(ClientOptions *options, int argc, char **argv, const char **ope
     return ERROR_OK;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 static bool names_file(const char *operand)
 {
     struct stat status;
-    return ends_with(operand, ".json") || ends_with(operand, ".plrec") ||
+    return text_ends_with(operand, ".json") || text_ends_with(operand, ".plrec") ||
            (strchr(operand, '/') != NULL && stat(operand, &status) == 0);
 }
 
@@ -331,7 +326,7 @@ static int run_bots(Client *client, ErrorText *error)
 
 /* ---- films ---- */
 
-/* Options of a film without one, and others with it, would have no effect: they are refused. */
+/* Film options without --render, and others with it, would have no effect: they are refused. */
 static bool film_fits(const ClientOptions *options, ErrorText *error)
 {
     const FilmOptions *film = &options->film;
@@ -360,7 +355,7 @@ static int run_film(const Client *client, const char *operand, ErrorText *error)
     film.width = client->options.size[0];
     film.height = client->options.size[1];
     film.stop = &stop_signal;
-    if (operand == NULL || !ends_with(operand, ".plrec")) {
+    if (operand == NULL || !text_ends_with(operand, ".plrec")) {
         error_set(error, ERROR_USAGE, "--render: needs a recording (.plrec)");
         return EXIT_USAGE;
     }
@@ -373,7 +368,7 @@ static const char *login_name(void)
     return user != NULL && user[0] != 0 ? user : "guest";
 }
 
-/* Prints the worlds that are found (--list). */
+/* Prints the worlds found (--list). */
 static int run_list(const Client *client, ErrorText *error)
 {
     const char *list = client->options.list;

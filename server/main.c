@@ -12,6 +12,7 @@
 #include "shared/base/log.h"
 #include "shared/base/memory.h"
 #include "shared/base/options.h"
+#include "shared/base/text.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -198,12 +199,6 @@ static int host_options(const ServerOptions *options, HostOptions *out, ErrorTex
 
 /* ---- sources ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
-}
-
 static bool is_csv(const ServerOptions *options)
 {
     return strcmp(options->probe_format, "csv") == 0;
@@ -320,7 +315,7 @@ static Source *broker_open(const ServerOptions *options, const char *operand, Er
 static int publish_options(const ServerOptions *options, const char *operand, PublisherOptions *out,
                            ErrorText *error)
 {
-    bool plays = ends_with(operand, ".plrec") && !options->live;
+    bool plays = text_ends_with(operand, ".plrec") && !options->live;
     if (is_relay(operand) || plays) {
         return error_set(error, ERROR_USAGE,
                          "--publish: %s is not simulated here: only a live world is published",
@@ -392,7 +387,7 @@ static Source *source_open(const ServerOptions *options, const char *operand, Kn
         error_set(error, ERROR_USAGE, "--resume: needs --checkpoint DIR to find the world in");
         return NULL;
     }
-    bool recording = ends_with(operand, ".plrec");
+    bool recording = text_ends_with(operand, ".plrec");
     if (recording && !options->live && options->saves != NULL) {
         error_set(error, ERROR_USAGE,
                   "--saves: %s is a recording and does not change without --live", operand);
@@ -556,7 +551,7 @@ static int run(ServerOptions *options, const char *operand, ErrorText *error)
                 "plenum-server: --verify: compares a whole recording: no --live, no --at\n");
         return EXIT_USAGE;
     }
-    if (!ends_with(operand, ".plrec")) {
+    if (!text_ends_with(operand, ".plrec")) {
         fprintf(stderr, "plenum-server: --verify: %s is not a recording (.plrec)\n", operand);
         return EXIT_USAGE;
     }

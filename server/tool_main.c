@@ -106,7 +106,7 @@ static void print_soft(const Scene *scene, const SceneSoft *soft)
 
 static void print_liquid(const SceneLiquid *liquid)
 {
-    printf("%s  %s: %u particles, room for %u", liquid->grains ? "grains    " : "liquid    ",
+    printf("%s  %s: %u particles, capacity %u", liquid->grains ? "grains    " : "liquid    ",
            liquid->name, liquid->filled, liquid->capacity);
     if (liquid->source_count > 0) {
         printf(", %u sources", liquid->source_count);
@@ -439,7 +439,7 @@ static int make_token(int argc, char **argv, ErrorText *error)
         {"relay", 0, OPTION_FLAG, &options.relay, 0, 0, NULL,
          "for a relay: it may speak for its users, up to this role"},
         {"lobby", 0, OPTION_FLAG, &options.lobby, 0, 0, NULL,
-         "for plenum-server --lobby: the world of --server may be listed; nobody joins with it"},
+         "for plenum-server --lobby: the world of --server may be listed; not usable to join"},
         {"once", 0, OPTION_FLAG, &options.once, 0, 0, NULL, "good for one session"},
         {"days", 'd', OPTION_F64, &options.days, 0.0001, 36500, "N", "validity in days"},
     };

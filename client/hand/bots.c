@@ -4,6 +4,7 @@
 #include "client/hand/report.h"
 #include "client/link/timeline.h"
 #include "shared/base/clock.h"
+#include "shared/base/sort.h"
 #include "shared/math/random.h"
 
 #include <errno.h>
@@ -122,12 +123,6 @@ static bool bot_start(Bot *bot, u32 index, const BotsOptions *options, ErrorText
 }
 
 /* ---- summary ---- */
-
-static int f64_compare(const void *a, const void *b)
-{
-    f64 x = *(const f64 *)a, y = *(const f64 *)b;
-    return (x > y) - (x < y);
-}
 
 static void put_quantiles(FILE *file, const char *name, f64 *values, u32 count)
 {

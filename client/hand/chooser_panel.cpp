@@ -15,7 +15,7 @@
 
 struct ChooserPanel {
     ImGuiContext *context;
-    i32 move; /* rows by which arrow keys moved the choice */
+    i32 move; /* rows by which arrow keys moved the selection */
     bool enter, escape;
     bool begun; /* the first frame was drawn */
 };

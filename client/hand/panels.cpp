@@ -118,7 +118,7 @@ bool panels_event(Panels *panels, const void *event)
 {
     const SDL_Event *e = static_cast<const SDL_Event *>(event);
     ImGui_ImplSDL2_ProcessEvent(e);
-    /* From the event, not from the state at the next frame: a quick tap would be missed there. */
+    /* From the event, not from the state at the next frame: a quick tap would be missed. */
     if (panels->chatting && e->type == SDL_KEYDOWN) {
         SDL_Keycode key = e->key.keysym.sym;
         panels->send = panels->send || key == SDLK_RETURN || key == SDLK_KP_ENTER;
@@ -153,8 +153,8 @@ bool panels_event(Panels *panels, const void *event)
 
 bool panels_want_mouse(const Panels *panels)
 {
-    /* The library knows as of its last frame; where frames are slow the pointer is elsewhere by
-     * now, and a press on a slider would turn the camera too. */
+    /* The library's state is that of its last frame; if frames are slow the pointer has moved, and
+     * a press on a slider would also rotate the camera. */
     for (const ImVec4 &area : panels->areas) {
         if (panels->mouse_known && panels->mouse.x >= area.x && panels->mouse.x < area.z &&
             panels->mouse.y >= area.y && panels->mouse.y < area.w) {
@@ -164,7 +164,7 @@ bool panels_want_mouse(const Panels *panels)
     return ImGui::GetIO().WantCaptureMouse;
 }
 
-/* Notes where the window being built takes the mouse. */
+/* Records where the window being built takes the mouse. */
 static void note_area(Panels *panels, u32 which)
 {
     ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
@@ -176,7 +176,7 @@ bool panels_want_keys(const Panels *panels)
     return ImGui::GetIO().WantTextInput || panels->chatting || panels->bar.naming;
 }
 
-static const ImGuiWindowFlags plain_flags =
+static const ImGuiWindowFlags static_flags =
     ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoNav |
     ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoMove |
     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoInputs;
@@ -185,7 +185,7 @@ static const ImGuiWindowFlags plain_flags =
 static ImVec2 draw_numbers(const Hud *hud)
 {
     ImGui::SetNextWindowPos(ImVec2(10.0f, 10.0f));
-    ImGui::Begin("numbers", nullptr, plain_flags);
+    ImGui::Begin("numbers", nullptr, static_flags);
     if (hud->scene) {
         ImGui::TextColored(color_of(0xFFB347), "%s", hud->scene->name);
         ImGui::SameLine();
@@ -234,13 +234,13 @@ static bool has_side(const Hud *hud)
     return hud->show_panels && hud->scene && something;
 }
 
-/* Of what the side panel leaves. */
+/* Of the area beside the side panel. */
 static f32 middle(const Hud *hud, ImVec2 size)
 {
     return 0.5f * (1.0f - hud->side) * size.x;
 }
 
-/* Where a line of text goes at height *y: in the middle, or beside the numbers (whose lower right
+/* Position of a line of text at height *y: in the middle, or beside the numbers (whose lower right
  * corner is `beside`), or in a narrow window below them. */
 static ImVec2 line_place(const Hud *hud, ImVec2 size, ImVec2 beside, const char *text, f32 scale,
                          f32 *y)
@@ -264,7 +264,7 @@ static void draw_banner(const Hud *hud, ImVec2 size, ImVec2 beside)
         f32 scale = hud->live ? 1.0f : 1.35f;
         ImGui::SetNextWindowPos(line_place(hud, size, beside, hud->error_text, scale, &y), 0,
                                 ImVec2(0.5f, 0.0f));
-        ImGui::Begin("banner", nullptr, plain_flags);
+        ImGui::Begin("banner", nullptr, static_flags);
         ImGui::SetWindowFontScale(scale);
         ImGui::TextColored(color_of(hud->error_color), "%s", hud->error_text);
         ImGui::End();
@@ -278,7 +278,7 @@ static void draw_banner(const Hud *hud, ImVec2 size, ImVec2 beside)
         ImGui::PushStyleVar(ImGuiStyleVar_Alpha, f32_clamp(alpha, 0.05f, 1.0f));
         ImGui::SetNextWindowPos(line_place(hud, size, beside, toast->text, 1.0f, &y), 0,
                                 ImVec2(0.5f, 0.0f));
-        ImGui::Begin(name, nullptr, plain_flags);
+        ImGui::Begin(name, nullptr, static_flags);
         ImGui::TextColored(color_of(toast->color), "%s", toast->text);
         ImGui::End();
         ImGui::PopStyleVar();
@@ -305,7 +305,7 @@ static void draw_chat(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 s
     if (hud->chat_count > 0) {
         f32 y = size.y - (hud->chatting ? 54.0f : 12.0f);
         ImGui::SetNextWindowPos(ImVec2(10.0f, y), 0, ImVec2(0.0f, 1.0f));
-        ImGui::Begin("chat lines", nullptr, plain_flags);
+        ImGui::Begin("chat lines", nullptr, static_flags);
         for (u32 i = 0; i < hud->chat_count; i++) {
             ImGui::TextColored(readable(hud->chat[i].color), "%s", hud->chat[i].text);
         }
@@ -396,7 +396,7 @@ static void draw_time(const Hud *hud, PanelsActions *actions)
     ImGui::Spacing();
 }
 
-/* Saves are commands of the chat, so that the console and scripts have them, too. */
+/* Saves are chat commands, which the console and scripts can use, too. */
 static void save_command(PanelsActions *actions, const char *command, const char *name)
 {
     actions->chat = true;
@@ -416,7 +416,7 @@ static void draw_save(Panels *panels, const SaveInfo *save, PanelsActions *actio
         ImGui::SetTooltip("remove");
     }
     ImGui::SameLine();
-    /* A click takes the name for the next save: to replace it. */
+    /* A click copies the name for the next save, which then replaces it. */
     if (ImGui::Selectable(save->name, false, 0, ImGui::CalcTextSize(save->name))) {
         memcpy(panels->save_name, save->name, sizeof panels->save_name);
     }
@@ -424,7 +424,7 @@ static void draw_save(Panels *panels, const SaveInfo *save, PanelsActions *actio
     ImGui::TextDisabled("%s", save->scene);
 }
 
-/* Worlds that operators keep by name. */
+/* Worlds saved by operators. */
 static void draw_saves(Panels *panels, const Hud *hud, PanelsActions *actions)
 {
     if (hud->role < ROLE_OPERATOR || !hud->saves) {
@@ -463,7 +463,7 @@ static void send_parameter(PanelsActions *actions, u32 parameter, const f32 valu
     memcpy(actions->values, values, sizeof actions->values);
 }
 
-/* A button that takes a parameter back to where the scene had it; keeps its place when hidden. */
+/* A button that resets a parameter to its value in the scene; keeps its space when hidden. */
 static void draw_revert(const ScalarInfo *info, const f32 values[4], u32 parameter,
                         PanelsActions *actions)
 {
@@ -493,7 +493,7 @@ static void draw_parameter(Panels *panels, const Hud *hud, u32 i, PanelsActions 
         ImGui::SameLine();
         ImGui::TextDisabled("%s", info->unit);
     }
-    /* One number stands beside its name, a vector needs the next line. */
+    /* A single number is beside its name, a vector on the next line. */
     if (info->components == 1) {
         ImGui::SameLine(NAME_PX);
     }
@@ -570,7 +570,7 @@ static void draw_course(const Hud *hud, u32 probe, const char *unit)
     }
 }
 
-/* The known past of a probe, newest at the right; the ring's oldest value is at probe_next. */
+/* The known history of a probe, newest at the right; the ring's oldest value is at probe_next. */
 static void draw_plot(const Hud *hud, const HudProbe *probe, const char *unit)
 {
     ImVec2 at = ImGui::GetCursorScreenPos();
@@ -650,7 +650,7 @@ static void draw_foot(const Hud *hud, ImVec2 size)
         return;
     }
     ImGui::SetNextWindowPos(ImVec2(middle(hud, size), size.y - 10.0f), 0, ImVec2(0.5f, 1.0f));
-    ImGui::Begin("foot", nullptr, plain_flags);
+    ImGui::Begin("foot", nullptr, static_flags);
     if (hud->hovered && hud->hovered[0]) {
         ImGui::Text("%s", hud->hovered);
         ImGui::SameLine();
@@ -691,14 +691,14 @@ static void draw_help(const Hud *hud, ImVec2 size)
     }
     ImGui::SetNextWindowPos(ImVec2(0.5f * size.x, 0.5f * size.y), 0, ImVec2(0.5f, 0.5f));
     ImGui::SetNextWindowBgAlpha(0.90f);
-    ImGui::Begin("help", nullptr, plain_flags);
+    ImGui::Begin("help", nullptr, static_flags);
     if (ImGui::BeginTable("keys", 2)) {
         ImGui::TableSetupColumn("k", ImGuiTableColumnFlags_WidthFixed, 170.0f);
         ImGui::TableSetupColumn("w", ImGuiTableColumnFlags_WidthFixed, 400.0f);
 #define GROUP(title)       help_group(title);
 #define MOUSE(shown, what) help_row(shown, what, true);
 #define KEY(action, key, control, needs, shown, what)                                              \
-    if ((shown)[0] != 0) { /* otherwise the row before names it */                                 \
+    if ((shown)[0] != 0) { /* else the previous row has it */                                      \
         help_row(shown, what, hud->role >= (needs));                                               \
     }
 #include "client/hand/keymap.def"

@@ -11,7 +11,7 @@
 #define MARGIN_PX    10.0f
 #define TRACK_PX     22.0f
 #define BUTTON_PX    30.0f
-#define NEAR_PX      5.0f /* marks that near to the pointer are meant */
+#define NEAR_PX      5.0f /* px: marks this near to the pointer are selected */
 #define OWN_PX       140.0f
 #define OWN_RIGHT_PX 258.0f /* from its left edge to the right end: the bookmark is beside it */
 #define COMMON_COLOR 0x57C785
@@ -57,7 +57,7 @@ enum Icon {
     ICON_LAST
 };
 
-/* The font may lack the signs: they are drawn. */
+/* The font may lack these symbols, so they are drawn. */
 static void draw_icon(Icon icon, ImVec2 c)
 {
     ImDrawList *list = ImGui::GetWindowDrawList();
@@ -305,7 +305,7 @@ static void draw_mark(const Track *track, const SurveyMark *mark)
     }
 }
 
-/* The mark that the pointer means: bookmarks before others, then the nearest. */
+/* The mark at the pointer: bookmarks before others, then the nearest. */
 static const SurveyMark *mark_near(const Track *track, const MessageSurvey *survey, f32 x)
 {
     const SurveyMark *best = nullptr;
@@ -350,7 +350,7 @@ static void draw_track(const TimelineBar *bar, const Hud *hud, const Track *trac
                           ImGui::GetColorU32(color_of(0xFFFFFF)));
 }
 
-/* Where the others are, for one who left them. */
+/* Marker of the common time, for a user who left it. */
 static void draw_common(const Hud *hud, const Track *track)
 {
     if (hud->status.own_time != OWN_TIME_AWAY) {
@@ -372,7 +372,7 @@ static void draw_tip(const Hud *hud, const Track *track, f32 x)
     const SurveyMark *mark = mark_near(track, hud->survey, x);
     f64 tick = mark ? f64(mark->tick) : tick_at(track, x);
     time_text(tick / rate_of(hud), at, sizeof at);
-    /* Above the bar, where it hides no marks. */
+    /* Above the bar, where it covers no marks. */
     ImGui::SetNextWindowPos(ImVec2(x, ImGui::GetWindowPos().y - 4.0f), 0, ImVec2(0.5f, 1.0f));
     if (mark) {
         bool both = mark_name(mark->kind)[0] != 0 && mark->text[0] != 0;

@@ -1,6 +1,8 @@
 /* playout.c: clock fit, playout delay, and the pace of the shown tick. */
 #include "client/link/playout.h"
 
+#include "shared/base/sort.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,12 +137,6 @@ static f64 rate_measure(const Playout *playout)
     }
     f64 drift = span_s >= DRIFT_SPAN_S ? rate_hull(playout) / nominal - 1.0 : 0.0;
     return nominal * (1.0 + fmin(fmax(drift, -DRIFT_MAX), DRIFT_MAX));
-}
-
-static int f64_compare(const void *a, const void *b)
-{
-    f64 x = *(const f64 *)a, y = *(const f64 *)b;
-    return (x > y) - (x < y);
 }
 
 static f64 quantile(f64 *values, u32 count, f64 q)

@@ -9,17 +9,11 @@ typedef struct Texel {
     f32 opacity, white;
 } Texel;
 
-static f32 smooth_step(f32 low, f32 high, f32 x)
-{
-    f32 t = f32_clamp((x - low) / (high - low), 0.0f, 1.0f);
-    return t * t * (3.0f - 2.0f * t);
-}
-
 /* Noise of one octave on a lattice, [0, 1]. */
 static f32 lattice(u64 seed, f32 x, f32 y)
 {
-    f32 fx = floorf(x), fy = floorf(y), u = smooth_step(0, 1, x - fx),
-        v = smooth_step(0, 1, y - fy);
+    f32 fx = floorf(x), fy = floorf(y), u = f32_smooth_step(0, 1, x - fx),
+        v = f32_smooth_step(0, 1, y - fy);
     f32 corner[4];
     for (u32 i = 0; i < 4; i++) {
         u64 cx = (u64)(i64)fx + (i & 1), cy = (u64)(i64)fy + (i >> 1);
@@ -50,16 +44,16 @@ static Texel dot_at(f32 r)
 
 static Texel spark_at(f32 r)
 {
-    f32 glow = f32_max(1.0f - r, 0.0f), core = 1.0f - smooth_step(0.10f, 0.42f, r);
+    f32 glow = f32_max(1.0f - r, 0.0f), core = 1.0f - f32_smooth_step(0.10f, 0.42f, r);
     return (Texel){f32_min(0.55f * glow * glow + core, 1.0f), core};
 }
 
 static Texel smoke_at(u64 variant, f32 x, f32 y, f32 r)
 {
     f32 noise = cloud(100 + 10 * variant, 2.2f * x + 8.0f, 2.2f * y + 8.0f);
-    f32 body = 1.0f - smooth_step(0.25f, 0.95f, r + 0.75f * (noise - 0.45f));
+    f32 body = 1.0f - f32_smooth_step(0.25f, 0.95f, r + 0.75f * (noise - 0.45f));
     f32 shade = cloud(500 + 10 * variant, 3.0f * x + 8.0f, 3.0f * y + 8.0f);
-    return (Texel){body * (0.55f + 0.45f * noise) * (1.0f - smooth_step(0.8f, 0.98f, r)),
+    return (Texel){body * (0.55f + 0.45f * noise) * (1.0f - f32_smooth_step(0.8f, 0.98f, r)),
                    0.35f + 0.65f * shade};
 }
 
@@ -77,14 +71,14 @@ static Texel snowflake_at(f32 x, f32 y, f32 r)
             nearest = f32_min(nearest, off);
         }
     }
-    f32 line = along < 0.92f ? 1.0f - smooth_step(0.02f, 0.085f, nearest) : 0.0f;
+    f32 line = along < 0.92f ? 1.0f - f32_smooth_step(0.02f, 0.085f, nearest) : 0.0f;
     return (Texel){f32_max(line, 0.25f * f32_max(1.0f - r * 1.15f, 0.0f)), 1.0f};
 }
 
 static Texel drop_at(f32 x, f32 y, f32 r)
 {
-    f32 body = 1.0f - smooth_step(0.72f, 0.9f, r), rim = smooth_step(0.3f, 0.85f, r);
-    f32 glint = 1.0f - smooth_step(0.08f, 0.3f, hypotf(x + 0.3f, y - 0.35f));
+    f32 body = 1.0f - f32_smooth_step(0.72f, 0.9f, r), rim = f32_smooth_step(0.3f, 0.85f, r);
+    f32 glint = 1.0f - f32_smooth_step(0.08f, 0.3f, hypotf(x + 0.3f, y - 0.35f));
     return (Texel){body * f32_min(0.3f + 0.5f * rim + glint, 1.0f),
                    f32_min(0.35f + 0.4f * rim + glint, 1.0f)};
 }
@@ -92,7 +86,7 @@ static Texel drop_at(f32 x, f32 y, f32 r)
 static Texel ring_at(f32 r)
 {
     f32 off = (r - 0.72f) / 0.13f;
-    return (Texel){expf(-off * off) * (1.0f - smooth_step(0.9f, 1.0f, r)), 0.5f};
+    return (Texel){expf(-off * off) * (1.0f - f32_smooth_step(0.9f, 1.0f, r)), 0.5f};
 }
 
 /* A tongue that licks upwards: round below, with a tip that bends, eaten into by noise. */
@@ -103,9 +97,10 @@ static Texel flame_at(u64 variant, f32 x, f32 y)
     f32 holes = cloud(940 + 10 * variant, 3.2f * x + 8.0f, 2.4f * y + 8.0f);
     f32 half = 1.45f * sqrtf(high) * (1.0f - high) + 0.02f; /* widest at a third, 0.56 */
     f32 side = (x + 0.9f * lick * high) / half;
-    f32 body = f32_max(1.0f - side * side, 0.0f) * (1.0f - smooth_step(0.75f, 1.0f, high));
-    body *= smooth_step(0.1f + 0.35f * high, 0.55f + 0.25f * high, holes + 0.35f * (1.0f - high));
-    body *= 1.0f - smooth_step(0.85f, 0.98f, f32_max(fabsf(x), fabsf(y)));
+    f32 body = f32_max(1.0f - side * side, 0.0f) * (1.0f - f32_smooth_step(0.75f, 1.0f, high));
+    body *=
+        f32_smooth_step(0.1f + 0.35f * high, 0.55f + 0.25f * high, holes + 0.35f * (1.0f - high));
+    body *= 1.0f - f32_smooth_step(0.85f, 0.98f, f32_max(fabsf(x), fabsf(y)));
     return (Texel){body, 0.5f * body * body * (1.0f - high)};
 }
 

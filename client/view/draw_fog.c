@@ -1,6 +1,6 @@
 /*
- * draw_fog.c: each fog is the back of its box; a fragment marches from the eye's side of the box,
- * or the eye, to its end or to what stands in it (front to back; Levoy 1990), with a start that
+ * draw_fog.c: each fog is the back of its box; a fragment marches from the near side of the box, or
+ * the eye, to its far side or to an object in it (front to back; Levoy 1990), with a start that
  * differs from pixel to pixel, so that slices do not show as bands.
  */
 #include "client/view/draw_fog.h"
@@ -20,16 +20,16 @@ enum {
     UNIT_COARSE,
 };
 
-/* Steps through a fog at most, and their length in texels. */
+/* Maximal number of steps through a fog, and their length in texels. */
 typedef struct FogQuality {
     f32 steps_max, step;
     u32 side_max, divisor;
 } FogQuality;
 
-static const FogQuality quality_plain = {128.0f, 0.8f, SIDE_MAX, 1},
+static const FogQuality quality_full = {128.0f, 0.8f, SIDE_MAX, 1},
                         quality_coarse = {28.0f, 1.3f, SIDE_MAX_COARSE, 2};
 
-/* Light of a black body changes within a part of a texel: steps are shorter by this. */
+/* Black-body light changes within a fraction of a texel: steps are shorter by this. */
 static const f32 flame_fine = 3.0f;
 
 /* Of one entity; kept for its texture and memory. */
@@ -124,7 +124,7 @@ static const char spread_vertex[] = "out vec2 v_uv;\n"
                                     "    gl_Position = vec4(v_uv * 2.0 - 1.0, 0.0, 1.0);\n"
                                     "}\n";
 
-/* A tent over 3 × 3 texels: neighbours began at other places of a step. */
+/* A tent filter over 3 × 3 texels: neighbours started at different offsets within a step. */
 static const char spread_fragment[] =
     "uniform sampler2D picture;\n"
     "uniform vec2 pixel;\n"
@@ -176,7 +176,7 @@ DrawFog *draw_fog_create(u32 chunks, bool coarse, ErrorText *error)
         error_set(error, ERROR_MEMORY, "out of memory for drawing");
         return NULL;
     }
-    draw->quality = coarse ? quality_coarse : quality_plain;
+    draw->quality = coarse ? quality_coarse : quality_full;
     if (programs_init(draw, chunks, error) != 0) {
         draw_fog_destroy(draw);
         return NULL;
@@ -350,7 +350,7 @@ static void fog_show(const DrawFog *draw, const Fog *fog)
     glDrawArrays(GL_TRIANGLE_STRIP, 0, 14);
 }
 
-/* Binds the target of less resolution, as large as the window needs it. */
+/* Binds the reduced-resolution target, at the size that the window requires. */
 static void coarse_begin(DrawFog *draw, const Surface *surface)
 {
     static const f32 nothing[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -395,7 +395,7 @@ void draw_fog_show(DrawFog *draw, const Surface *surface)
     glBindVertexArray(draw->vao);
     glDisable(GL_DEPTH_TEST);
     glEnable(GL_CULL_FACE);
-    glCullFace(GL_FRONT); /* the back of a box is there for an eye within, too */
+    glCullFace(GL_FRONT); /* the back of a box is also visible to an eye inside */
     glEnable(GL_BLEND);
     glBlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
     for (u32 i = 0; i < draw->count; i++) {

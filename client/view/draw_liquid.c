@@ -1,12 +1,12 @@
 /*
  * draw_liquid.c: buffers and passes of a liquid. All of them are limited to the part of the window
- * where the liquid is, and extend a little beyond its edges. In order: depths of balls (those that
- * others hide on all sides are left out); two rounds of the narrow-range filter; normals; sums over
- * all balls of absorption, scattered colour and foam, limited by what stands before or in the
+ * where the liquid is, and extend a little beyond its edges. In order: depths of balls (those
+ * hidden by others on all sides are omitted); two rounds of the narrow-range filter; normals; sums
+ * over all balls of absorption, scattered colour and foam, limited by objects before or in the
  * liquid; the picture, blended over a copy of the scene with its own depth. The scene behind is
  * converted back to linear light, refracted and dimmed. A liquid is not highlighted by hands. It
- * casts a shadow only if 10 cm of it let less than 40 % of light pass. Its colours: that which
- * `clear_m` of it lets pass, and that which it scatters back: clear water needs a dark second
+ * casts a shadow only if 10 cm of it transmit less than 40 % of the light. Its colours: the light
+ * transmitted by `clear_m` of it, and the light scattered back: clear water needs a dark second
  * colour, milk a bright one and a small `clear_m`.
  */
 #include "client/view/draw_liquid.h"
@@ -21,12 +21,12 @@
 /* Half width of the filter and its range of depths, in radii of points. */
 #define FILTER_RADII  5.0f
 #define RANGE_RADII   6.0f
-/* A liquid casts a shadow if so little light passes this much of it. */
+/* A liquid casts a shadow if this thickness of it transmits less than this. */
 #define SHADOW_M      0.1f
 #define SHADOW_PASSES 0.4f
-/* Discs of points inside, for thickness: wider, so that their rows do not show. */
+/* Discs of points inside, for thickness: wider, so that rows of points are not visible. */
 #define INNER_GROW    1.6f
-/* Nearer points would cover the picture. */
+/* Nearer points would fill the picture. */
 #define NEAR_RADII    2.0f
 
 enum {
@@ -38,10 +38,10 @@ enum {
 typedef struct Quality {
     u32 divisor;         /* of the window's size; thickness has half of that */
     u32 samples, rounds; /* of the filter; samples on each side */
-    u32 inner;           /* one of so many points inside the liquid counts for its thickness */
+    u32 inner;           /* one of this many points inside the liquid is drawn for its thickness */
 } Quality;
 
-static const Quality quality_plain = {1, 14, 2, 1}, quality_coarse = {2, 6, 2, 3};
+static const Quality quality_full = {1, 14, 2, 1}, quality_coarse = {2, 6, 2, 3};
 
 typedef struct Target {
     GLuint framebuffer, textures[2];
@@ -59,9 +59,9 @@ struct DrawLiquid {
     u32 divisor;                     /* of its size */
     u32 width, height;               /* of the window for which they were made */
     u32 depth_size[2], sums_size[2]; /* texels */
-    f32 guard[2];                    /* share of them that the window covers */
+    f32 guard[2];                    /* fraction of them that the window covers */
     f32 lens[2];                     /* see LiquidShader */
-    f32 low[2], high[2];             /* where the liquid is, -1..1 of the window */
+    f32 low[2], high[2];             /* bounds of the liquid, -1..1 of the window */
 };
 
 /* ---- buffers ---- */
@@ -147,7 +147,7 @@ DrawLiquid *draw_liquid_create(u32 chunks, bool coarse, ErrorText *error)
         error_set(error, ERROR_MEMORY, "out of memory for drawing");
         return NULL;
     }
-    draw->quality = coarse ? quality_coarse : quality_plain;
+    draw->quality = coarse ? quality_coarse : quality_full;
     if (liquid_shaders_init(draw->shaders, chunks, error) != 0) {
         draw_liquid_destroy(draw);
         return NULL;
@@ -193,7 +193,7 @@ static void liquid_add(DrawLiquid *draw, const Picture *picture, u32 index)
     liquid_form_add(&draw->form, picture->points[entity->field], entity, color, color2);
 }
 
-/* Drops points at and behind the eye; finds where in the window the others are. */
+/* Drops points at and behind the eye; finds the bounds of the others in the window. */
 static void liquid_bound(DrawLiquid *draw, const FrameUniforms *frame)
 {
     f32 scale[2] = {0.0f, 0.0f}; /* of a length at a distance of 1 m */
@@ -259,7 +259,8 @@ bool draw_liquid_wanted(const DrawLiquid *draw)
            draw->low[1] < 1.0f && draw->high[1] > -1.0f;
 }
 
-/* Limits drawing to where the liquid is, in a buffer of which the window covers `guard`. */
+/* Limits drawing to the bounds of the liquid, in a buffer of which the window covers the fraction
+ * `guard`. */
 static void liquid_scissor(const DrawLiquid *draw, const u32 size[2], const f32 guard[2])
 {
     GLint low[2], high[2];
@@ -340,7 +341,7 @@ static void liquid_smooth(DrawLiquid *draw, const FrameUniforms *frame)
     f32 texel_m = frame->forward[3] * (f32)draw->divisor;
     f32 radius = draw->form.radius;
     for (u32 round = 0; round < draw->quality.rounds; round++) {
-        /* The first round may leave out texels; the second takes all of those in between. */
+        /* The first round may skip texels; the second includes those in between. */
         f32 wide = FILTER_RADII * radius / texel_m, most = (f32)draw->quality.samples;
         glUniform4f(shader->reach, wide, RANGE_RADII * radius, most, round == 0 ? 4.0f : 1.0f);
         for (u32 k = 0; k < 2; k++) {

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The balls overlap, so that a liquid at rest has no holes: its spacing is 2 radii. */
+/* Balls are drawn larger, so that they overlap and a liquid at rest has no holes: its spacing is 2
+ * radii. */
 #define BALL_RADII    1.75f
 /* Neighbours (in points at rest) between which spray becomes liquid: four are a surface, one is the
  * corner of a tank. */
@@ -20,12 +21,12 @@
 #define SLOW_MAX_M_S  1.5f
 #define FAST_MIN_M_S  3.0f
 #define FAST_MAX_M_S  9.0f
-/* Around an eye that is within the liquid, where all points may be seen. */
+/* Radius around an eye within the liquid in which all points may be visible. */
 #define DIVING_POINTS 1.0f
 #define SPRAY_SMALLER 0.62f /* of the radius */
 #define SPRAY_WHITE   0.3f
 
-/* A chunk with fewer points left tells nothing. */
+/* Minimal number of remaining points in a chunk from which its decimation can be derived. */
 enum {
     DECIMATION_EVIDENCE = 5
 };
@@ -163,12 +164,6 @@ void liquid_form_add(LiquidForm *form, const ShownPoint *points, const Entity *e
 
 /* ---- foam ---- */
 
-static f32 smooth_step(f32 low, f32 high, f32 x)
-{
-    f32 t = f32_clamp((x - low) / (high - low), 0.0f, 1.0f);
-    return t * t * (3.0f - 2.0f * t);
-}
-
 /* True if it is not surrounded by others. `unit`: the volume of a point, m³. */
 static bool point_foam(LiquidForm *form, u32 i, f32 unit)
 {
@@ -176,17 +171,17 @@ static bool point_foam(LiquidForm *form, u32 i, f32 unit)
     DensitySample place = point_density_at(&form->density, point->position);
     f32 others = place.points - place.itself * point->volume / unit;
     Vec3 velocity = form->velocities[i];
-    f32 spray = 1.0f - smooth_step(SPRAY_MIN, SPRAY_MAX, others);
-    f32 mixed = (1.0f - spray) * smooth_step(FOAM_MIN_M_S, FOAM_MAX_M_S, place.spread);
+    f32 spray = 1.0f - f32_smooth_step(SPRAY_MIN, SPRAY_MAX, others);
+    f32 mixed = (1.0f - spray) * f32_smooth_step(FOAM_MIN_M_S, FOAM_MAX_M_S, place.spread);
     f32 speed = vec3_length(velocity);
-    f32 white = SPRAY_WHITE * smooth_step(SLOW_MIN_M_S, SLOW_MAX_M_S, speed) +
-                smooth_step(FAST_MIN_M_S, FAST_MAX_M_S, speed);
+    f32 white = SPRAY_WHITE * f32_smooth_step(SLOW_MIN_M_S, SLOW_MAX_M_S, speed) +
+                f32_smooth_step(FAST_MIN_M_S, FAST_MAX_M_S, speed);
     point->radius *= 1.0f - SPRAY_SMALLER * spray;
     point->foam = f32_min(white * spray + mixed, 1.0f);
     return !point_density_hides(&form->density, point->position);
 }
 
-/* Sorts a body: points that others hide change places with the last ones. */
+/* Sorts a body: hidden points are swapped with the last ones. */
 static void body_foam(LiquidForm *form, LiquidBody *body, f32 unit)
 {
     u32 end = body->first + body->count;

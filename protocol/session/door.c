@@ -1,10 +1,10 @@
-/* door.c: places of half-open peers. */
+/* door.c: limits half-open peers. */
 #include "protocol/session/door.h"
 
 #include <string.h>
 
 enum {
-    /* Prefixes are counted by hash: two that share a count only share places. */
+    /* Prefixes are counted by hash: two that collide only share places. */
     COUNTS = 1024
 };
 
@@ -37,13 +37,13 @@ i32 door_choose(const DoorPeer *peers, u32 count, NetAddress newcomer, const Doo
         return DOOR_WAIT;
     }
     if (used < count) {
-        return DOOR_ROOM;
+        return DOOR_ADMIT;
     }
     u32 own = counts[count_of(newcomer, key)], most = 0;
     for (u32 i = 0; i < COUNTS; i++) {
         most = u32_max(most, counts[i]);
     }
-    /* The newcomer would be one of that prefix's. */
+    /* The newcomer would belong to that prefix. */
     if (most <= own + 1) {
         return DOOR_WAIT;
     }

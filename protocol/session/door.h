@@ -1,10 +1,10 @@
 /*
- * door.h: limits the half-open peers of a transport. A peer is half-open until the host has proven
- * it: it has an address, but may stay silent. Half-open peers share the places that proven ones
- * leave, by prefix: when no place is left, one peer of the prefix that holds most of them is
- * dropped, and a newcomer of that prefix waits. So one site that fills all places loses them to
- * others at once, and a crowd behind one address only queues (a CONNECT is repeated).
- * Pure: time is an argument.
+ * door.h: limits the half-open peers of a transport. A peer is half-open until the host has
+ * admitted it: its address is proven, but it may stay silent. Half-open peers share the places that
+ * admitted ones leave, by prefix: when no place is left, one peer of the prefix that holds most of
+ * them is dropped, and a newcomer of that prefix waits. So one site that fills all places loses
+ * them to others at once, and a crowd behind one address only queues (a CONNECT is repeated). Pure:
+ * time is an argument.
  * Layer: protocol/session.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_DOOR_H
@@ -40,11 +40,11 @@ typedef struct DoorLimits {
 } DoorLimits;
 
 enum {
-    DOOR_WAIT = -1, /* no place for this newcomer now */
-    DOOR_ROOM = -2  /* there is one */
+    DOOR_WAIT = -1, /* no place for this newcomer at present */
+    DOOR_ADMIT = -2 /* there is one */
 };
 
-/* Decides about a newcomer: DOOR_ROOM, DOOR_WAIT, or the index of the peer that must go first.
+/* Decides about a newcomer: DOOR_ADMIT, DOOR_WAIT, or the index of the peer that must go first.
  * peers: [count]. key: unpredictable, for counting prefixes. */
 i32 door_choose(const DoorPeer *peers, u32 count, NetAddress newcomer, const DoorLimits *limits,
                 const u8 key[SEAL_HASH_KEY_BYTES]);

@@ -1,7 +1,7 @@
 /*
  * link_enet.c: the Link over ENet inside a tunnel (tunnel.h): each datagram is opened before ENet
- * parses it and sealed after ENet wrote it; what even the right peer must not send, for ENet 1.3.17
- * would allocate or fail, is dropped. The only file that includes enet.h.
+ * parses it and sealed after ENet wrote it; commands on which ENet 1.3.17 would allocate or fail
+ * are dropped, even from an authenticated peer. The only file that includes enet.h.
  *
  * ENet has a callback for received datagrams (intercept), but none for sent ones. Its checksum
  * callback gets the buffers of the whole datagram, header and all, right before they are sent, and
@@ -91,7 +91,7 @@ typedef struct LinkEnet {
     bool over;          /* disconnected: reported once */
 } LinkEnet;
 
-/* ---- what ENet gets to see ---- */
+/* ---- datagrams for ENet ---- */
 
 /* ENet's callback has no context argument other than the host; it runs only inside poll, and a
  * host belongs to one link, found through its peers' data. */
@@ -123,7 +123,7 @@ static void tunnel_ended(LinkEnet *link, u32 connect_id)
     }
 }
 
-/* Ends a peer without a word. */
+/* Ends a peer without notifying it. */
 static void peer_drop(LinkEnet *link, u32 peer)
 {
     tunnel_ended(link, link->host->peers[peer].connectID);
@@ -136,8 +136,8 @@ static void peer_drop(LinkEnet *link, u32 peer)
     }
 }
 
-/* Notices the peers that ENet has opened or freed by itself, and drops those that are overdue. */
-static void doors_watch(LinkEnet *link)
+/* Detects peers that ENet has opened or freed by itself, and drops overdue ones. */
+static void doors_update(LinkEnet *link)
 {
     for (u32 i = 0; link->server && i < link->host->peerCount; i++) {
         bool free = link->host->peers[i].state == ENET_PEER_STATE_DISCONNECTED;
@@ -154,7 +154,7 @@ static void doors_watch(LinkEnet *link)
 /* True if there is a place for a new connection, or was made. */
 static bool place_find(LinkEnet *link, const Tunnel *tunnel, u32 connect_id)
 {
-    doors_watch(link);
+    doors_update(link);
     for (size_t i = 0; i < link->host->peerCount; i++) {
         const ENetPeer *peer = &link->host->peers[i];
         if (peer->state != ENET_PEER_STATE_DISCONNECTED && peer->address.host == tunnel->id &&
@@ -207,14 +207,14 @@ static size_t head_bytes(const u8 *data)
     return (data[0] & (ENET_PROTOCOL_HEADER_FLAG_SENT_TIME >> 8)) != 0 ? 4 : 2;
 }
 
-/* What ENet takes for the address of the other end. */
+/* The address of the other end as ENet sees it. */
 static ENetAddress name_of(const Tunnel *tunnel)
 {
     return (ENetAddress){.host = tunnel->id, .port = 1};
 }
 
-/* Checks what a tunnel brought; `bytes_all` came on the wire. The right peer may still be hostile:
- * it can only name itself. */
+/* Checks the content of a tunnel's datagram; `bytes_all` is its size on the wire. An authenticated
+ * peer may still be hostile: it can only affect its own connection. */
 static bool datagram_ok(LinkEnet *link, Tunnel *tunnel, const u8 *data, size_t bytes, u32 bytes_all)
 {
     if (bytes < sizeof(u16)) {
@@ -261,7 +261,7 @@ static bool path_receive(LinkEnet *link, Tunnel *tunnel, ProbeAddress from, cons
     return tunnel_is_path(plain, bytes);
 }
 
-/* Opens a datagram and hands its content to ENet, with the checksum that it expects. */
+/* Opens a datagram and passes its content to ENet, with the checksum that it expects. */
 static bool tunnel_receive(LinkEnet *link, ProbeAddress from, const u8 *data, u32 bytes)
 {
     Tunnel *tunnel = link->server ? tunnel_server_find(&link->tunnels, data, bytes) : &link->tunnel;
@@ -296,7 +296,7 @@ static void asked(LinkEnet *link, ProbeAddress from, const u8 *data, u32 bytes)
     }
 }
 
-/* Sees every datagram before ENet. 1: handled here or dropped; 0: for ENet. */
+/* Called for every datagram before ENet. 1: handled here or dropped; 0: for ENet. */
 static int ENET_CALLBACK intercept(ENetHost *host, ENetEvent *event)
 {
     PL_UNUSED(event);
@@ -327,7 +327,7 @@ static enet_uint32 ENET_CALLBACK seal_datagram(const ENetBuffer *buffers, size_t
     }
     ENetHost *host = (ENetHost *)((uintptr_t)buffers - offsetof(ENetHost, buffers));
     LinkEnet *link = link_of(host);
-    /* ENet wrote the connection's id where the checksum will be. */
+    /* ENet wrote the connection's id in place of the checksum. */
     u32 connect_id;
     size_t head = buffers[0].dataLength - CHECKSUM_BYTES, bytes = head;
     memcpy(&connect_id, (const u8 *)buffers[0].data + head, sizeof connect_id);
@@ -357,7 +357,7 @@ int enet_socket_send(ENetSocket socket, const ENetAddress *address, const ENetBu
     PL_UNUSED(count);
     ENetHost *host = (ENetHost *)((uintptr_t)buffers - offsetof(ENetHost, buffers));
     const LinkEnet *link = link_of(host);
-    /* Sealed just before. What cannot be sent now is lost, like others. */
+    /* Already sealed. Datagrams that cannot be sent now are lost, like others. */
     if (buffers[0].dataLength > 0) {
         (void)udp_send(&link->udp, &link->to, buffers[0].data, (u32)buffers[0].dataLength);
     }
@@ -410,7 +410,7 @@ static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
     out->peer = index;
     switch (in->type) {
     case ENET_EVENT_TYPE_CONNECT:
-        /* If the former peer of this place has not been reported, this does it. */
+        /* Reports the former peer of this slot, if that has not been done. */
         link->dropped -= stats->dropped;
         memset(stats, 0, sizeof *stats);
         stats->connected = true;
@@ -443,7 +443,7 @@ static bool event_translate(LinkEnet *link, const ENetEvent *in, LinkEvent *out)
     }
 }
 
-/* Client: forgets its ENet connection, if any. */
+/* Client: resets its ENet connection, if any. */
 static void outgoing_drop(LinkEnet *link)
 {
     if (link->outgoing != NULL) {
@@ -453,7 +453,7 @@ static void outgoing_drop(LinkEnet *link)
     link->peers[0].connected = false;
 }
 
-/* Client: asks for a cookie, opens the tunnel, connects in it; gives up after the timeout. False:
+/* Client: requests a cookie, opens the tunnel, connects in it; gives up after the timeout. False:
  * ended. */
 static bool client_advance(LinkEnet *link, LinkEvent *event)
 {
@@ -500,7 +500,7 @@ static void bound_retries(LinkEnet *link)
         return;
     }
     link->bounded_ms = link->now_ms;
-    doors_watch(link);
+    doors_update(link);
     for (size_t i = 0; i < link->host->peerCount; i++) {
         ENetPeer *peer = &link->host->peers[i];
         if (peer->state == ENET_PEER_STATE_DISCONNECTED) {
@@ -765,7 +765,7 @@ static LinkEnet *link_create(const Udp *udp, bool server, const Identity *identi
         enet_destroy(&link->base);
         return NULL;
     }
-    /* Ids of connections start here; a server holds one of each. */
+    /* Connection ids start here; a server has at most one connection with each. */
     seal_random(&link->host->randomSeed, sizeof link->host->randomSeed);
     enet_socket_destroy(link->host->socket);
     link->udp = *udp;
@@ -773,7 +773,7 @@ static LinkEnet *link_create(const Udp *udp, bool server, const Identity *identi
     return link;
 }
 
-/* Closes the socket where there is no link. */
+/* Closes the socket if there is no link. */
 static LinkEnet *link_on(Udp *udp, bool server, const Identity *identity, u32 peers_max,
                          const char *address, ErrorText *error)
 {

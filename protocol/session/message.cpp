@@ -24,7 +24,7 @@ using flatbuffers::Offset;
 namespace
 {
 
-// The largest world: an entity is a table, so are its neighbours in Events.
+// Of the largest world: each entity is a table, also in Events.
 enum {
     VERIFY_DEPTH_MAX = 8,
     VERIFY_TABLES_MAX = 2 * ENTITIES_MAX + 4096,
@@ -409,7 +409,7 @@ bool from_wire(Checker &c, const wire::Entity &w, Entity &e)
     e.appearance.grid[1] = w.rows();
     e.appearance.geometry = w.geometry();
     e.appearance.soft = w.soft();
-    // Which one it is and whether there is one, only who has the scene can tell (scene_resolve).
+    // Its existence can only be checked with the scene (scene_resolve).
     if ((e.appearance.shape.kind >= SHAPE_HULL) != (e.appearance.geometry != 0)) {
         return c.refuse(ERROR_RANGE, "entity geometry");
     }
@@ -543,7 +543,7 @@ bool only_list_from_wire(Checker &c, const flatbuffers::Vector<Offset<Wire>> *li
            list_from_wire(c, list, max, storage, items, count, what);
 }
 
-// Every entity lies inside its field, so that nobody later has to ask.
+// Checks that every entity lies inside its field, so that later code need not.
 bool entity_fits(const Entity &e, const FieldDesc *fields, u32 field_count)
 {
     if (e.field >= field_count) {
@@ -566,7 +566,7 @@ bool world_from_wire(Checker &c, const wire::World &w, MessageWorld &m, Storage 
     u32 scene_bytes = size_of(w.scene());
     if (!c.whole(w.epoch(), 1, 15, "world epoch") ||
         !c.whole(scene_bytes, 1, MESSAGE_BYTES_MAX, "world scene") || !w.scene()) {
-        return false; // its size says that there is a scene: only the compiler asks
+        return false; // a non-zero size implies a scene; this check is only for the compiler
     }
     size_t capacity = Storage::bytes_for<u8>(scene_bytes) +
                       Storage::bytes_for<FieldDesc>(size_of(w.fields())) +
@@ -838,7 +838,7 @@ int message_decode(const u8 *data, u32 bytes, Message *message, u8 **storage, Er
     if (bytes > MESSAGE_BYTES_MAX || bytes < 12) {
         return error_set(error, ERROR_LIMIT, "message: size out of range");
     }
-    // The verifier wants aligned data and network buffers promise nothing.
+    // The verifier requires aligned data, which network buffers do not guarantee.
     u8 *aligned = nullptr;
     if (reinterpret_cast<uintptr_t>(data) % 8 != 0) {
         aligned = static_cast<u8 *>(malloc(bytes));

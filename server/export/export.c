@@ -15,14 +15,14 @@ enum {
     PATTERNS_MAX = 64, /* of --only */
 };
 
-/* Share of the work that the first reading is. */
+/* Fraction of the work done by the first reading. */
 #define FIRST_SHARE 0.3
 
-/* What the first reading learns of a thing. */
+/* Data about a thing from the first reading. */
 typedef struct Sighted {
     QPose first;  /* BODY */
-    u64 last;     /* picture in which it was there */
-    bool missing; /* in some picture after it was there */
+    u64 last;     /* picture in which it was present */
+    bool missing; /* in some picture after it was present */
 } Sighted;
 
 typedef struct Export {
@@ -83,7 +83,7 @@ static int next_frame(Export *e, Frame **frame)
         if (result != ERROR_OK) {
             return result;
         }
-        entity_list_frame(&e->entities, *frame); /* what does not fit is not there */
+        entity_list_frame(&e->entities, *frame); /* elements that do not fit are omitted */
         u64 tick = (*frame)->tick;
         if (tick > e->to_tick) {
             frame_release(*frame);
@@ -130,7 +130,7 @@ static void report_progress(const Export *e, u64 tick, f64 from, f64 share)
     }
 }
 
-/* ---- first reading: which things there are ---- */
+/* ---- first reading: finds the things ---- */
 
 static const QPose *pose_of(const Export *e, const Frame *frame, const Entity *entity)
 {
@@ -269,7 +269,7 @@ static int choose_probes(Export *e, const MessageWorld *world, u64 *used)
         }
     }
     e->world.probe_count = count;
-    /* Scenes refuse probes of one name; a file of somebody else may have them. */
+    /* Scenes refuse probes of one name; a file from elsewhere may have them. */
     ExportProbe *sorted = malloc(u32_max(count, 1) * sizeof *sorted);
     if (sorted == NULL) {
         return ERROR_MEMORY;
@@ -288,7 +288,7 @@ static int choose_probes(Export *e, const MessageWorld *world, u64 *used)
     return ERROR_OK;
 }
 
-/* A pattern that nothing matches is an error of whoever wrote it. */
+/* A pattern without a match is a user error. */
 static int check_only(const Export *e, u64 used, ErrorText *error)
 {
     const char *at = e->options->only;
@@ -308,7 +308,7 @@ static int check_only(const Export *e, u64 used, ErrorText *error)
     return ERROR_OK;
 }
 
-static int make_room(Export *e)
+static int reserve(Export *e)
 {
     u64 vertices = 0;
     u32 skin_points = 1;
@@ -347,7 +347,7 @@ static int choose(Export *e, ExportSummary *summary, ErrorText *error)
         result = choose_probes(e, &head->world, &used);
     }
     if (result == ERROR_OK) {
-        result = make_room(e);
+        result = reserve(e);
     }
     if (result != ERROR_OK) {
         return error_set(error, (Error)result, "%s: out of memory", e->options->recording);

@@ -18,7 +18,7 @@ void proto_finish(Proto *proto)
     memset(proto, 0, sizeof *proto);
 }
 
-static bool make_room(Proto *proto, size_t bytes)
+static bool reserve(Proto *proto, size_t bytes)
 {
     if (proto->failed || proto->count + bytes > PROTO_BYTES_MAX) {
         proto->failed = true;
@@ -39,7 +39,7 @@ static bool make_room(Proto *proto, size_t bytes)
 
 void proto_bytes(Proto *proto, const void *data, size_t bytes)
 {
-    if (bytes > 0 && make_room(proto, bytes)) {
+    if (bytes > 0 && reserve(proto, bytes)) {
         memcpy(proto->bytes + proto->count, data, bytes);
         proto->count += bytes;
     }
@@ -112,7 +112,7 @@ void proto_close(Proto *proto, size_t mark)
     u8 length[VARINT_BYTES_MAX];
     size_t bytes = proto->count - mark;
     u32 count = varint(bytes, length);
-    if (count > 1 && make_room(proto, count - 1)) {
+    if (count > 1 && reserve(proto, count - 1)) {
         memmove(proto->bytes + mark + count - 1, proto->bytes + mark, bytes);
         proto->count += count - 1;
     }

@@ -2,6 +2,7 @@
  * above.c: chat, notices, users and presences between a relay's host and the servers above. Chat
  * and notices from above go to all clients; users and presences are listed with the host's own.
  */
+#include "server/host/company.h"
 #include "server/host/session.h"
 
 #include "shared/base/hash.h"
@@ -36,12 +37,6 @@ void above_notify(Host *host, const Message *message)
     }
 }
 
-static int user_order(const void *a, const void *b)
-{
-    u32 x = ((const UserInfo *)a)->id, y = ((const UserInfo *)b)->id;
-    return x < y ? -1 : x > y;
-}
-
 static void users_notify(Host *host)
 {
     u32 count = 0;
@@ -55,7 +50,7 @@ static void users_notify(Host *host)
             memcpy(user->name, session->name, sizeof user->name);
         }
     }
-    qsort(host->roster, count, sizeof *host->roster, user_order);
+    qsort(host->roster, count, sizeof *host->roster, user_info_order);
     host->common.source->ops->notify_users(host->common.source, host->roster, count);
 }
 

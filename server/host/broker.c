@@ -20,8 +20,8 @@ enum {
     AGE_S = 24 * 3600,
     PENDING_MAX = 1 << 16, /* messages that wait for the follower */
     PENDING_BYTES_MAX = 64 << 20,
-    HEADERS_BYTES = 4096,   /* room for them in what the broker takes */
-    LOOKS_MAX = 16,         /* at messages that are missing or not ours */
+    HEADERS_BYTES = 4096,   /* reserved for headers in the broker's limit */
+    LOOKS_MAX = 16,         /* attempts at messages that are missing or not ours */
     HEAR_PENDING_MAX = 512, /* payloads beside the stream that wait to be fetched */
     HEAR_PENDING_BYTES_MAX = 4 << 20,
 };
@@ -29,7 +29,9 @@ enum {
 #define NS_PER_S     1000000000ll
 #define STREAM_BYTES ((i64)4 << 30)
 #define HEARTBEAT_NS NS_PER_S
-#define QUIET_NS     3000000000ull /* then the broker is asked whether it still sends */
+#define QUIET_NS                                                                                   \
+    3000000000ull /* then the broker is asked whether the subscription is still
+                                    * alive */
 
 struct Broker {
     BrokerAddress address;
@@ -175,7 +177,7 @@ static void on_error(natsConnection *connection, natsSubscription *subscription,
     log_debug("broker: %s", natsStatus_GetText(status));
 }
 
-/* Answers what a broker asks of one with a key. */
+/* Signs the challenge of a broker. */
 static natsStatus on_nonce(char **why, unsigned char **signature, int *bytes, const char *nonce,
                            void *closure)
 {
@@ -189,7 +191,7 @@ static natsStatus on_nonce(char **why, unsigned char **signature, int *bytes, co
     return NATS_OK;
 }
 
-/* Shows the broker what is in the file of a key. */
+/* Sets the credentials from the key file. */
 static natsStatus key_set(Broker *b, const char *path)
 {
     BrokerKey *key = &b->key;
@@ -316,7 +318,7 @@ bool broker_ready(Broker *b, ErrorText *error)
     if (b->connection != NULL) {
         bool connected = natsConnection_Status(b->connection) == NATS_CONN_STATUS_CONNECTED;
         if (!connected) {
-            unsubscribe(b); /* the broker may have forgotten what was asked for */
+            unsubscribe(b); /* the broker may have lost the consumer */
         }
         return connected ||
                (error_set(error, ERROR_NETWORK, "%s: not connected", b->address.shown), false);
@@ -339,7 +341,7 @@ size_t broker_part_bytes(const Broker *b)
 
 /* ---- publishing ---- */
 
-/* Sets what is asked for. Returns true if that changes anything. */
+/* Sets the requested limits. Returns true if any changes. */
 static bool limits_set(jsStreamConfig *config, const BrokerLimits *limits)
 {
     i64 age_ns = limits->age_s > 0 ? limits->age_s * NS_PER_S : config->MaxAge;
@@ -501,7 +503,7 @@ static int newest(Broker *b, const char *subject, BrokerMessage *out, ErrorText 
                            b->address.shown);
 }
 
-/* What a search by halves looks for: the first message for which this is false. */
+/* Condition of a binary search: it finds the first message for which this is false. */
 typedef struct Before {
     BrokerFrom from; /* NEWEST: of another run than `value` */
     u64 run, value;
@@ -634,7 +636,7 @@ static int place_read(Broker *b, BrokerMessage *out)
     return ERROR_OK;
 }
 
-/* False: the broker no longer sends, or the library had no room for what it sent. */
+/* False: the broker no longer sends, or the library dropped messages. */
 static bool still_subscribed(Broker *b)
 {
     i64 dropped = 0;
@@ -683,7 +685,8 @@ bool broker_linked(const Broker *b)
            natsConnection_Status(b->connection) == NATS_CONN_STATUS_CONNECTED;
 }
 
-/* Logs once that the broker refuses a subject: it says so later, and only to who asks. */
+/* Logs once that the broker refuses a subject: the library reports it later, and only on
+ * request. */
 static void denied_check(Broker *b)
 {
     const char *text = NULL;

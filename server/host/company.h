@@ -1,6 +1,6 @@
 /*
- * company.h: users of a source that follows another server, on both sides: what was said there, who
- * is there, and the users of this host, for whom the server above has ids of its own. The source
+ * company.h: users of a source that follows another server, on both sides: chat from there, the
+ * users there, and the users of this host, to whom the server above has assigned ids. The source
  * carries the messages; it guards a RelayCompany with its own lock.
  * Layer: server/host.
  */
@@ -52,9 +52,9 @@ typedef struct RelayCompany {
 } RelayCompany;
 
 void company_finish(RelayCompany *company);
-/* The session above ended: nobody is there, and the next one assigns new ids. */
+/* The session above ended: there are no users, and the next one assigns new ids. */
 void company_part(RelayCompany *company);
-/* The next session above assigns new ids; what waits is dropped. */
+/* The next session above assigns new ids; pending messages are dropped. */
 void company_forget(RelayCompany *company);
 
 /* ---- ids ---- */
@@ -67,6 +67,13 @@ u32 company_own_user(const RelayCompany *company, u32 given);
 u32 company_user(const RelayCompany *company, u32 user_above);
 /* The id that the server above gave to a user of this host; 0: none. */
 u32 company_given(const RelayCompany *company, u32 own);
+
+/* For qsort over UserInfo: by id. */
+static inline int user_info_order(const void *a, const void *b)
+{
+    u32 x = ((const UserInfo *)a)->id, y = ((const UserInfo *)b)->id;
+    return x < y ? -1 : x > y;
+}
 
 /* ---- from above ---- */
 
@@ -85,7 +92,7 @@ void company_notify_users(RelayCompany *company, const UserInfo *users, u32 coun
 
 /* ---- what goes up ---- */
 
-/* Fills *out with the MESSAGE_GUESTS that is due; users[GUESTS_MAX] holds its list. False: none. */
+/* Fills *out with a MESSAGE_GUESTS if one is due; users[GUESTS_MAX] holds its list. False: none. */
 bool company_guests_due(RelayCompany *company, UserInfo *users, Message *out);
 /* Queues a message. False: too many wait, or out of memory. */
 bool company_outbox_push(RelayCompany *company, const Message *message);

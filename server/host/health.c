@@ -15,10 +15,10 @@ enum {
     RETRY_MS = 2000
 };
 
-/* Less slowing than this is seen by nobody. */
+/* Less slowdown than this is not noticeable. */
 #define BEHIND_SHARE 0.05
 
-/* At the memory limit nothing is added; somewhat below it normal operation resumes. */
+/* At the memory limit nothing is added; slightly below it normal operation resumes. */
 static void memory_check(Host *host)
 {
     u64 used = host->stats.memory_bytes = memory_resident_bytes();
@@ -37,7 +37,7 @@ static int descriptor_take(void)
     return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
-/* One descriptor is kept for those who ask how the server is. */
+/* One descriptor is reserved for health queries. */
 static void descriptors_check(Host *host)
 {
     if (host->spare_fd < 0) {
@@ -57,7 +57,7 @@ static void descriptors_check(Host *host)
     }
 }
 
-/* What could not be written is tried again unasked. */
+/* Failed writes are retried automatically. */
 static void writes_retry(Host *host)
 {
     if (host->now_ms < host->health.retry_ms) {
@@ -94,7 +94,8 @@ void health_spare(Host *host)
     }
 }
 
-/* The share of the last seconds by which the world fell behind: more than a moment's. */
+/* The fraction of the last seconds by which the world fell behind, if it is more than a
+ * moment's. */
 static bool falls_behind(Host *host)
 {
     Health *health = &host->health;
@@ -125,7 +126,7 @@ const char *health_text(Host *host)
         return "the recording could not be written and has ended";
     }
     if (status->recording_lost) {
-        return "the recording could not be written and waits for room on the disk";
+        return "the recording could not be written and waits for free disk space";
     }
     if (status->checkpoint_failing) {
         return "the last checkpoint could not be written";

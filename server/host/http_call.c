@@ -102,7 +102,7 @@ static u32 status_of(const HttpCall *call)
     return status;
 }
 
-/* The other end closes the connection after its answer: before, it would meet a reset. */
+/* The other end closes the connection after its answer; closing earlier would reset it. */
 static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buffer)
 {
     HttpCall *call = stream->data;
@@ -115,7 +115,7 @@ static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buffer)
     }
 }
 
-static void on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
+static void on_buffer(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
     PL_UNUSED(wanted);
     HttpCall *call = handle->data;
@@ -142,7 +142,7 @@ static void on_connected(uv_connect_t *connect, int status)
     call->write.data = call;
     if (status != 0 ||
         uv_write(&call->write, (uv_stream_t *)&call->tcp, &buffer, 1, on_written) != 0 ||
-        uv_read_start((uv_stream_t *)&call->tcp, on_room, on_read) != 0) {
+        uv_read_start((uv_stream_t *)&call->tcp, on_buffer, on_read) != 0) {
         finish(call, 0);
     }
 }

@@ -24,7 +24,7 @@ struct Lan {
     InquiryLimits limits;
 };
 
-static void on_room(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
+static void on_buffer(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
     PL_UNUSED(wanted);
     Lan *lan = handle->data;
@@ -93,7 +93,7 @@ static bool listen_on(Lan *lan, uv_loop_t *loop, uv_udp_t *socket, bool ipv6)
     }
     socket->data = lan;
     if ((code = uv_udp_bind(socket, any, flags)) == 0 &&
-        (code = uv_udp_recv_start(socket, on_room, on_datagram)) == 0) {
+        (code = uv_udp_recv_start(socket, on_buffer, on_datagram)) == 0) {
         return true;
     }
     log_debug("discovery on the local network: no %s: %s", ipv6 ? "IPv6" : "IPv4",
@@ -102,7 +102,7 @@ static bool listen_on(Lan *lan, uv_loop_t *loop, uv_udp_t *socket, bool ipv6)
     return false;
 }
 
-/* On every interface that is there now. */
+/* On every current interface. */
 static void join_groups(Lan *lan)
 {
     for (u32 i = 0; i < lan->near_count; i++) {

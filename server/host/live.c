@@ -6,21 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void u64_write(u8 *at, u64 value)
-{
-    for (u32 i = 0; i < 8; i++) {
-        at[i] = (u8)(value >> (8 * i));
-    }
-}
-
-static u64 u64_read(const u8 *at)
-{
-    u64 value = 0;
-    for (u32 i = 0; i < 8; i++) {
-        value |= (u64)at[i] << (8 * i);
-    }
-    return value;
-}
+PL_STATIC_ASSERT(sizeof(LiveHead) == LIVE_HEAD_BYTES, "a payload begins with the struct");
 
 LivePayload live_write_encoded(const LiveHead *head, const u8 *data, u32 bytes)
 {
@@ -30,8 +16,7 @@ LivePayload live_write_encoded(const LiveHead *head, const u8 *data, u32 bytes)
     }
     if (payload.data != NULL) {
         payload.bytes = LIVE_HEAD_BYTES + bytes;
-        u64_write(payload.data, head->run);
-        u64_write(payload.data + 8, head->follower);
+        memcpy(payload.data, head, sizeof *head);
         memcpy(payload.data + LIVE_HEAD_BYTES, data, bytes);
     }
     return payload;
@@ -49,7 +34,7 @@ LivePayload live_write(const LiveHead *head, const Message *message)
 void live_set_run(LivePayload *payload, u64 run)
 {
     CHECK(payload->bytes > LIVE_HEAD_BYTES);
-    u64_write(payload->data, run);
+    memcpy(payload->data + offsetof(LiveHead, run), &run, sizeof run);
 }
 
 int live_read_head(const u8 *data, size_t bytes, LiveHead *out)
@@ -57,8 +42,7 @@ int live_read_head(const u8 *data, size_t bytes, LiveHead *out)
     if (bytes <= LIVE_HEAD_BYTES || bytes > LIVE_PAYLOAD_BYTES_MAX) {
         return ERROR_FORMAT;
     }
-    out->run = u64_read(data);
-    out->follower = u64_read(data + 8);
+    memcpy(out, data, sizeof *out);
     return ERROR_OK;
 }
 

@@ -128,8 +128,8 @@ void resimulation_destroy(Resimulation *resimulation)
     free(resimulation);
 }
 
-/* The world becomes that of the image, which the frame of its tick shows. */
-static int go_on_from(Resimulation *r, const RecordingImage *image, ErrorText *error)
+/* Loads the image, which the frame of its tick shows. */
+static int continue_from(Resimulation *r, const RecordingImage *image, ErrorText *error)
 {
     u8 *bytes;
     int result = recording_reader_image(r->reader, image, r->image_bytes_max, &bytes, error);
@@ -145,7 +145,7 @@ static int go_on_from(Resimulation *r, const RecordingImage *image, ErrorText *e
     return result;
 }
 
-/* An image that was only kept must be what the inputs lead to. */
+/* An image that was only stored must equal the result of the inputs. */
 static int compare_image(Resimulation *r, const RecordingImage *image, ErrorText *error)
 {
     u8 *recorded, *own = NULL;
@@ -165,7 +165,7 @@ static int compare_image(Resimulation *r, const RecordingImage *image, ErrorText
     return result;
 }
 
-/* Leads the world to the recorded tick, from the one before or by an image. */
+/* Advances the world to the recorded tick, from the one before or by an image. */
 static int lead_on(Resimulation *r, u64 tick, const Input *inputs, u32 count, ErrorText *error)
 {
     const RecordingImage *image = recording_reader_image_here(r->reader);
@@ -173,13 +173,13 @@ static int lead_on(Resimulation *r, u64 tick, const Input *inputs, u32 count, Er
     if (r->from.kind != 0) {
         RecordingImage from = r->from;
         r->from.kind = 0;
-        return go_on_from(r, &from, error);
+        return continue_from(r, &from, error);
     }
     bool jumps = image != NULL && (first ? image->kind == RECORDING_IMAGE_START
                                          : image->kind == RECORDING_IMAGE_BACK ||
                                                image->kind == RECORDING_IMAGE_LOAD);
     if (jumps) {
-        return go_on_from(r, image, error);
+        return continue_from(r, image, error);
     }
     if (first && tick != 0) {
         return error_set(error, ERROR_FORMAT,

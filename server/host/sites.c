@@ -1,9 +1,10 @@
 /*
- * sites.c: those who follow a published world through its broker. They get chat, users and
- * presences, and, if the server lets relays speak (--relays), say the same for their own users, who
- * become guests here like those of relays (guests.c). A site has no peer: its Session only names
- * whose the guests are. All that sites send is untrusted, limited and counted.
+ * sites.c: followers of a published world through its broker. They get chat, users and presences,
+ * and, if the server lets relays speak (--relays), send the same for their own users, who become
+ * guests here like those of relays (guests.c). A site has no peer: its Session only identifies the
+ * owner of its guests. All data from sites is untrusted, limited and counted.
  */
+#include "server/host/company.h"
 #include "server/host/session.h"
 
 #include "shared/base/check.h"
@@ -33,11 +34,11 @@ typedef struct Site {
     u64 follower; /* 0: free */
     u64 heard_ms;
     TokenBucket payloads, lists;
-    Session relay; /* whose guests its users are */
+    Session relay; /* session that owns its guests */
 } Site;
 
 struct Sites {
-    Site *items; /* [SITES_MAX]; NULL: nobody may speak */
+    Site *items; /* [SITES_MAX]; NULL: followers may not speak */
     TokenBucket strangers;
     u64 refused, logged_ms;
     u64 users_ms, users_hash, users_sent_ms;
@@ -103,7 +104,7 @@ static Site *site_of(Host *host, u64 follower)
     return NULL;
 }
 
-/* One that names users becomes known, if there is room; NULL: refused. */
+/* A follower that lists users becomes known, if there is capacity; NULL: refused. */
 static Site *site_new(Host *host, u64 follower, const Message *message)
 {
     bool names = message->kind == MESSAGE_GUESTS && message->guests.count > 0;
@@ -193,12 +194,6 @@ static void followers_hear(Host *host)
 
 /* ---- what they get ---- */
 
-static int user_order(const void *a, const void *b)
-{
-    u32 x = ((const UserInfo *)a)->id, y = ((const UserInfo *)b)->id;
-    return x < y ? -1 : x > y;
-}
-
 static void users_notify(Host *host)
 {
     struct Sites *sites = host->sites;
@@ -215,7 +210,7 @@ static void users_notify(Host *host)
             memcpy(user->name, session->name, sizeof user->name);
         }
     }
-    qsort(host->roster, count, sizeof *host->roster, user_order);
+    qsort(host->roster, count, sizeof *host->roster, user_info_order);
     u64 hash = hash_bytes(host->roster, count * sizeof *host->roster, count);
     if (hash != sites->users_hash || host->now_ms >= sites->users_sent_ms + USERS_REST_MS) {
         sites->users_hash = hash;
@@ -226,7 +221,7 @@ static void users_notify(Host *host)
     }
 }
 
-/* In the order of user ids; more than fit follow in the next payloads. */
+/* In the order of user ids; those that do not fit follow in the next payloads. */
 static void presences_notify(Host *host)
 {
     struct Sites *sites = host->sites;

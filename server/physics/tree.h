@@ -99,28 +99,6 @@ void tree_cast(const Tree *tree, Vec3 origin, Vec3 extent, Vec3 direction, f32 m
  * the largest distance still of interest, negative to stop. */
 void tree_nearest(const Tree *tree, Bounds box, f32 max, TreeCastVisit *visit, void *context);
 
-static inline bool bounds_overlap(const Bounds *a, const Bounds *b)
-{
-    return a->min.x <= b->max.x && b->min.x <= a->max.x && a->min.y <= b->max.y &&
-           b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
-}
-static inline bool bounds_contain(const Bounds *a, const Bounds *b)
-{
-    return a->min.x <= b->min.x && a->min.y <= b->min.y && a->min.z <= b->min.z &&
-           a->max.x >= b->max.x && a->max.y >= b->max.y && a->max.z >= b->max.z;
-}
-static inline Bounds bounds_grow(Bounds b, f32 margin)
-{
-    Vec3 m = vec3(margin, margin, margin);
-    Bounds r = {vec3_sub(b.min, m), vec3_add(b.max, m)};
-    return r;
-}
-static inline Bounds bounds_union(Bounds a, Bounds b)
-{
-    Bounds r = {vec3_min(a.min, b.min), vec3_max(a.max, b.max)};
-    return r;
-}
-
 /* ---- a box that moves along a line, against boxes that rest ---- */
 
 typedef struct BoxCast {

@@ -127,18 +127,12 @@ static int do_push(World *world, const Input *input)
     return ERROR_OK;
 }
 
-static bool inside(Bounds bounds, Vec3 p)
-{
-    return p.x >= bounds.min.x && p.y >= bounds.min.y && p.z >= bounds.min.z &&
-           p.x <= bounds.max.x && p.y <= bounds.max.y && p.z <= bounds.max.z;
-}
-
 static int do_spawn(World *world, const Input *input)
 {
     if (input->index >= world->scene->prefab_count) {
         return ERROR_NOT_FOUND;
     }
-    if (!inside(world->scene->bounds, input->target)) {
+    if (!bounds_contain_point(&world->scene->bounds, input->target)) {
         return ERROR_RANGE;
     }
     u32 id = 0, live = 0;

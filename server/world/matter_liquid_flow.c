@@ -21,13 +21,7 @@ static const f32 apart_spacings = 0.5f;
 /* Layers of a nozzle are irregular by this (spacings): a perfectly symmetric jet stays a needle. */
 static const f32 nozzle_jitter = 0.1f;
 
-static bool inside(Bounds bounds, Vec3 p)
-{
-    return p.x >= bounds.min.x && p.y >= bounds.min.y && p.z >= bounds.min.z &&
-           p.x <= bounds.max.x && p.y <= bounds.max.y && p.z <= bounds.max.z;
-}
-
-/* What a new particle must not be in: the kinds before this one. */
+/* Kinds of matter that a new particle must not overlap: those before this one. */
 typedef struct Obstacles {
     Collider colliders[MATTERS_MAX];
     u32 count;
@@ -89,7 +83,7 @@ static bool fill_point(void *context, Vec3 at)
     const Scene *scene = liquid_scene(filling->m);
     f32 jitter = 0.5f * filling->liquid->jitter * scene->liquid_spacing;
     Vec3 point = vec3_add(at, shaken(filling->seed, filling->counter++, jitter));
-    if (inside(scene->bounds, point) && !walls_hold(filling->walls, point)) {
+    if (bounds_contain_point(&scene->bounds, point) && !walls_hold(filling->walls, point)) {
         liquid_spawn(filling->m->liquid, filling->phase, point, filling->liquid->velocity);
     }
     return true;
@@ -141,7 +135,7 @@ int matter_liquid_fill(Matter *matter, ErrorText *error)
 
 /* ---- sources ---- */
 
-/* A nozzle in a tick: its frame, and the particles that are near it already. */
+/* A nozzle in a tick: its frame, and the particles already near it. */
 typedef struct Nozzle {
     const SceneSource *source;
     const Obstacles *walls;
@@ -183,8 +177,8 @@ static bool emit_point(const Nozzle *nozzle, MatterLiquid *m, Vec3 point, u64 co
     f32 spacing = liquid_spacing(m->liquid);
     Vec3 off = shaken(nozzle->seed, 2 * counter, 1.0f);
     point = vec3_add_scaled(point, nozzle_jitter * spacing, off);
-    if (!inside(liquid_scene(m)->bounds, point) || walls_hold(nozzle->walls, point) ||
-        is_crowded(nozzle, point, apart_spacings * spacing)) {
+    if (!bounds_contain_point(&liquid_scene(m)->bounds, point) ||
+        walls_hold(nozzle->walls, point) || is_crowded(nozzle, point, apart_spacings * spacing)) {
         return true; /* blocked there */
     }
     Vec3 way = nozzle->source->direction;
@@ -205,8 +199,8 @@ static f32 stagger(i32 i, i32 j)
     return (f32)(at - floor(at));
 }
 
-/* What leaves the nozzle while the jet moves from `from` to `to` spacings beyond its layers; false:
- * there is no room for more. */
+/* Emits the particles that leave the nozzle while the jet moves from `from` to `to` spacings beyond
+ * its layers; false: no capacity for more. */
 static bool emit_jet(const Nozzle *nozzle, MatterLiquid *m, f32 from, f32 to, u64 layers)
 {
     f32 spacing = liquid_spacing(m->liquid), r = nozzle->source->radius / spacing;
@@ -301,7 +295,8 @@ void matter_liquid_drain(MatterLiquid *m)
         for (u32 i = liquid_first(m->liquid, p); i < liquid_first(m->liquid, p + 1); i++) {
             Vec3 at = liquid_positions(m->liquid)[i];
             if (liquid_generations(m->liquid)[i] != 0 &&
-                (!inside(scene->bounds, at) || is_drained(scene, &scene->liquids[p], at))) {
+                (!bounds_contain_point(&scene->bounds, at) ||
+                 is_drained(scene, &scene->liquids[p], at))) {
                 liquid_remove(m->liquid, i);
             }
         }
@@ -330,7 +325,7 @@ MatterParcel matter_liquid_parcel(const Matter *matter, i32 parcels)
 bool matter_liquid_add_parcel(Matter *matter, i32 parcels, Vec3 position, Vec3 velocity)
 {
     const MatterLiquid *m = liquid_of(matter);
-    return inside(liquid_scene(m)->bounds, position) &&
+    return bounds_contain_point(&liquid_scene(m)->bounds, position) &&
            liquid_spawn(m->liquid, (u32)parcels, position, velocity) >= 0;
 }
 

@@ -82,5 +82,11 @@ static inline f32 f32_clamp(f32 x, f32 low, f32 high)
 {
     return f32_min(f32_max(x, low), high);
 }
+/* Rises from 0 at `low` to 1 at `high`, with slope 0 at both. */
+static inline f32 f32_smooth_step(f32 low, f32 high, f32 x)
+{
+    f32 t = f32_clamp((x - low) / (high - low), 0.0f, 1.0f);
+    return t * t * (3.0f - 2.0f * t);
+}
 
 #endif

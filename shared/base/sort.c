@@ -27,3 +27,9 @@ void sort_keys(u64 *keys, u32 count)
         sift_down(keys, 0, k - 1);
     }
 }
+
+int f64_compare(const void *a, const void *b)
+{
+    f64 x = *(const f64 *)a, y = *(const f64 *)b;
+    return (x > y) - (x < y);
+}

@@ -1,5 +1,7 @@
-/* text.c: strict UTF-8 decoding, one code point at a time. */
+/* text.c: strict UTF-8 decoding, one code point at a time; endings. */
 #include "shared/base/text.h"
+
+#include <string.h>
 
 /* Bytes of the code point at the start of text, or 0 if malformed or truncated. */
 static u32 decode(const u8 *text, size_t bytes, u32 *code)
@@ -44,4 +46,10 @@ bool text_is_clean(const char *text, size_t bytes)
         at += length;
     }
     return true;
+}
+
+bool text_ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
 }

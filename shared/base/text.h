@@ -1,5 +1,5 @@
 /*
- * text.h: validates untrusted text before it is shown, logged or compared.
+ * text.h: texts: validates untrusted ones before they are shown, logged or compared; endings.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_TEXT_H
@@ -12,6 +12,7 @@ PL_BEGIN_C
  * (C0, DEL, C1) and bidirectional formatting characters (U+202A..U+202E, U+2066..U+2069). An
  * empty text is clean. */
 bool text_is_clean(const char *text, size_t bytes);
+bool text_ends_with(const char *text, const char *end);
 PL_END_C
 
 #endif

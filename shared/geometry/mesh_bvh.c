@@ -38,12 +38,6 @@ static Bounds bounds_empty(void)
     return b;
 }
 
-static Bounds bounds_union(Bounds a, Bounds b)
-{
-    Bounds u = {vec3_min(a.min, b.min), vec3_max(a.max, b.max)};
-    return u;
-}
-
 static f32 half_area(Bounds b)
 {
     Vec3 s = vec3_sub(b.max, b.min);

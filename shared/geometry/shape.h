@@ -49,6 +49,34 @@ typedef struct Bounds {
     Vec3 min, max; /* m */
 } Bounds;
 
+/* Borders are part of a box; false for NaN. */
+static inline bool bounds_overlap(const Bounds *a, const Bounds *b)
+{
+    return a->min.x <= b->max.x && b->min.x <= a->max.x && a->min.y <= b->max.y &&
+           b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
+}
+static inline bool bounds_contain(const Bounds *a, const Bounds *b)
+{
+    return a->min.x <= b->min.x && a->min.y <= b->min.y && a->min.z <= b->min.z &&
+           a->max.x >= b->max.x && a->max.y >= b->max.y && a->max.z >= b->max.z;
+}
+static inline bool bounds_contain_point(const Bounds *bounds, Vec3 p)
+{
+    return p.x >= bounds->min.x && p.y >= bounds->min.y && p.z >= bounds->min.z &&
+           p.x <= bounds->max.x && p.y <= bounds->max.y && p.z <= bounds->max.z;
+}
+static inline Bounds bounds_grow(Bounds b, f32 margin)
+{
+    Vec3 m = vec3(margin, margin, margin);
+    Bounds r = {vec3_sub(b.min, m), vec3_add(b.max, m)};
+    return r;
+}
+static inline Bounds bounds_union(Bounds a, Bounds b)
+{
+    Bounds r = {vec3_min(a.min, b.min), vec3_max(a.max, b.max)};
+    return r;
+}
+
 typedef struct Ray {
     Vec3 origin;    /* m */
     Vec3 direction; /* unit */

@@ -287,12 +287,6 @@ bool terrain_height(const Terrain *terrain, f32 x, f32 z, f32 *height, Vec3 *nor
 
 /* ---- boxes ---- */
 
-static bool bounds_meet(const Bounds *a, const Bounds *b)
-{
-    return a->min.x <= b->max.x && b->min.x <= a->max.x && a->min.y <= b->max.y &&
-           b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
-}
-
 /* Both triangles span their cell but differ in height. */
 static bool visit_cell(const Terrain *terrain, const Block *cell, const Bounds *box,
                        TriangleVisit *visit, void *context)
@@ -349,7 +343,7 @@ void terrain_query(const Terrain *terrain, Bounds box, TriangleVisit *visit, voi
             continue;
         }
         Bounds bounds = block_bounds(&pyramid, &block);
-        if (!bounds_meet(&bounds, &box)) {
+        if (!bounds_overlap(&bounds, &box)) {
             continue;
         }
         if (block.level == 0) {

@@ -1,17 +1,15 @@
 /*
  * test_encoder.c: clients leave, are kicked and come again, worlds are reset and replaced, and the
- * host ends, while the encoder's thread has their snapshots: with each right after the batch was
- * handed over, in the middle of it, and when it is done and nobody has taken it. What holds:
- * nothing is used after it is gone (the sanitizers), sessions are what session.h says, and those
- * who stay get a whole picture.
+ * host ends, while the encoder's thread has their snapshots: each right after the batch was handed
+ * over, in the middle of it, and when it is finished but not taken yet. Asserted: nothing is used
+ * after it was freed (by the sanitizers), the invariants of session.h, and remaining clients get a
+ * complete picture.
  */
-#include "server/author/scene_load.h"
 #include "server/host/encoder.h"
 #include "server/host/session.h"
 #include "shared/base/clock.h"
 #include "shared/math/random.h"
 #include "tests/support/join_rig.h"
-#include "tests/support/process.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -136,21 +134,11 @@ typedef struct Stage {
     TwoWorlds *source;
 } Stage;
 
-static Scene *scene_of(const char *name)
-{
-    char path[256];
-    ErrorText error = {0};
-    snprintf(path, sizeof path, "shared/scenes/%s.json", name);
-    Scene *scene = scene_load(source_path(path), &error);
-    assert_non_null(scene);
-    return scene;
-}
-
 static void stage_start(Stage *s)
 {
     memset(s, 0, sizeof *s);
-    s->scenes[0] = scene_of("playground");
-    s->scenes[1] = scene_of("cradle");
+    s->scenes[0] = join_scene("playground");
+    s->scenes[1] = join_scene("cradle");
     s->source = two(two_create(&s->rig, s->scenes));
     join_rig_start_with(&s->rig, &s->source->base);
     s->rig.unsettled = true;
@@ -289,7 +277,7 @@ static void *spin(void *stop)
     return NULL;
 }
 
-/* The encoder's thread gets what others leave. */
+/* The encoder's thread runs with what is left of the processor. */
 static void encoder_starve(void)
 {
     DIR *tasks = opendir("/proc/self/task");

@@ -4,12 +4,10 @@
  * transferred.
  */
 #include "protocol/stream/bulk.h"
-#include "server/author/scene_load.h"
 #include "shared/base/clock.h"
 #include "shared/math/random.h"
 #include "tests/support/join_rig.h"
 #include "tests/support/link_memory.h"
-#include "tests/support/process.h"
 #include "tests/support/rig.h"
 #include "tests/support/udp_proxy.h"
 
@@ -40,16 +38,6 @@ enum {
 typedef struct Joining {
     f64 welcome_ms, world_ms, picture_ms;
 } Joining;
-
-static Scene *scene_of(const char *name)
-{
-    char path[256];
-    ErrorText error = {0};
-    snprintf(path, sizeof path, "shared/scenes/%s.json", name);
-    Scene *scene = scene_load(source_path(path), &error);
-    assert_non_null(scene);
-    return scene;
-}
 
 /* Runs until the client's picture is complete; times relative to the call. */
 static Joining join(JoinRig *rig, Connection *client, f64 most_ms)
@@ -84,7 +72,7 @@ static void test_large(void **state)
 {
     PL_UNUSED(state);
     static const f64 losses[] = {0.0, 0.01, 0.05};
-    Scene *scene = scene_of("dominoes");
+    Scene *scene = join_scene("dominoes");
     u32 bytes = 0;
     u8 *large = join_large_scene(LARGE_BYTES, &bytes);
     JoinRig rig;
@@ -114,12 +102,12 @@ static void test_large(void **state)
     free(large);
 }
 
-/* While others play, a large world is packed in parts: what is spawned meanwhile reaches who joins,
- * and all know the same in the end. */
+/* While others play, a large world is packed in parts: things spawned meanwhile reach the joining
+ * client, and finally all clients have the same state. */
 static void test_packed_in_parts(void **state)
 {
     PL_UNUSED(state);
-    Scene *scene = scene_of("wall");
+    Scene *scene = join_scene("wall");
     u32 bytes = 0, counts[3] = {0};
     u8 *large = join_large_scene(3000000, &bytes);
     JoinRig rig;
@@ -180,7 +168,7 @@ static void test_first_picture(void **state)
     for (u32 i = 0; i < PL_COUNT(rows); i++) {
         NetsimOptions line = {
             .seed = 1, .delay_ms = rows[i].rtt_ms / 2.0, .rate_bytes_s = 20000000 / 8};
-        Scene *scene = scene_of(rows[i].name);
+        Scene *scene = join_scene(rows[i].name);
         JoinRig rig;
         join_rig_start(&rig, scene, NULL, 0);
         Connection *client = join_rig_connect(&rig, &line, &line);
@@ -204,7 +192,7 @@ static void test_narrow(void **state)
     static const struct {
         f64 loss, delay_ms, world_ms, picture_ms;
     } rows[] = {{0.0, 25.0, 2500.0, 4500.0}, {0.3, 200.0, 8000.0, 12000.0}};
-    Scene *scene = scene_of("boxes1000");
+    Scene *scene = join_scene("boxes1000");
     for (u32 i = 0; i < 4; i++) {
         NetsimOptions down = {.seed = 100 + i,
                               .loss = rows[i > 0].loss,
@@ -242,7 +230,7 @@ static void test_storm(void **state)
     };
     Connection *clients[CLIENTS];
     JoinRig rig;
-    Scene *scene = scene_of(LARGE_SHARE > 1 ? "playground" : "everything");
+    Scene *scene = join_scene(LARGE_SHARE > 1 ? "playground" : "everything");
     NetsimOptions line = {.seed = 3, .delay_ms = 15.0, .loss = 0.02};
     Input reset = {.kind = INPUT_RESET, .user = 9, .rotation = quat_identity()};
     join_rig_start(&rig, scene, NULL, 0);
@@ -319,7 +307,7 @@ static void slow_start(Slow *slow, f64 loss)
                           .loss = loss,
                           .jitter_ms = 5.0};
     NetsimOptions up = {.seed = 6, .delay_ms = 40.0, .loss = loss, .jitter_ms = 5.0};
-    slow->scene = scene_of("dominoes");
+    slow->scene = join_scene("dominoes");
     slow->large = join_large_scene(500000, &slow->large_bytes);
     join_rig_start(&slow->rig, slow->scene, slow->large, slow->large_bytes);
     slow->client = join_rig_connect(&slow->rig, &up, &down);

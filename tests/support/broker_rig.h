@@ -1,6 +1,6 @@
 /*
- * broker_rig.h: a real nats-server with a store of its own, and what a server's page of metrics
- * says, for tests of worlds that go through a broker.
+ * broker_rig.h: a real nats-server with a store of its own, and the values on a server's page of
+ * metrics, for tests of worlds that go through a broker.
  * Layer: tests/support.
  */
 #ifndef PLENUM_TESTS_SUPPORT_BROKER_RIG_H

@@ -2,6 +2,7 @@
 #include "tests/support/drawn.h"
 
 #include "client/link/shown.h"
+#include "shared/base/check.h"
 #include "shared/math/random.h"
 
 #include <math.h>
@@ -229,4 +230,22 @@ Vec3 drawn_light(const u8 *pixel)
         out[k] = low;
     }
     return vec3((f32)out[0], (f32)out[1], (f32)out[2]);
+}
+
+Vec3 drawn_light_at(const Drawn *d, Vec3 point, i32 half)
+{
+    const u8 *middle = drawn_pixel(d, point);
+    CHECK(middle != NULL);
+    i32 at = (i32)((middle - d->rgb) / 3), x0 = at % (i32)d->width, y0 = at / (i32)d->width;
+    Vec3 sum = vec3_zero();
+    u32 count = 0;
+    for (i32 y = y0 - half; y <= y0 + half; y++) {
+        for (i32 x = x0 - half; x <= x0 + half; x++) {
+            if (x >= 0 && y >= 0 && x < (i32)d->width && y < (i32)d->height) {
+                sum = vec3_add(sum, drawn_light(d->rgb + 3 * ((u32)y * d->width + (u32)x)));
+                count++;
+            }
+        }
+    }
+    return vec3_scale(sum, 1.0f / (f32)count);
 }

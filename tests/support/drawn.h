@@ -44,14 +44,14 @@ void drawn_color(f32 out[4], u32 rgb);
 u32 drawn_box(Drawn *drawn, Vec3 middle, Vec3 half, u32 rgb); /* the entity's index */
 /* An entity of all points that follow from now on; the next call begins another. */
 Entity *drawn_points(Drawn *drawn, AppearanceKind kind, f32 radius, u32 rgb, u32 rgb2);
-/* Adds a point to the last entity; it is dropped if there is no room. */
+/* Adds a point to the last entity; dropped beyond the capacity. */
 void drawn_point(Drawn *drawn, Vec3 position, Vec3 velocity, f32 scalar);
 /* Fills a box with points 2 radii apart, displaced by up to `jitter` radii, below a surface of
  * waves of this height. Returns how many. */
 u32 drawn_fill(Drawn *drawn, Vec3 low, Vec3 high, f32 jitter, f32 wave_m);
 /* An entity of a grid of two channels, all zero, of this kind and its number of cells along x, y
  * (1 for heights) and z, with the first cell's centre at `low`. Its values: channel 0, then 1;
- * owned. NULL: no room. */
+ * owned. NULL: no capacity. */
 Entity *drawn_grid(Drawn *drawn, const u32 dims[3], Vec3 low, Vec3 spacing, f32 **values);
 /* Draws; `keep`: a file to keep the picture in, or NULL. False if it could not be read back. */
 bool drawn_take(Drawn *drawn, const char *keep);
@@ -59,5 +59,7 @@ bool drawn_take(Drawn *drawn, const char *keep);
 const u8 *drawn_pixel(const Drawn *drawn, Vec3 point);
 /* What a pixel shows, linear, before the view's tone mapping. */
 Vec3 drawn_light(const u8 *pixel);
+/* The mean of that over a square of pixels around the projection of a point inside the picture. */
+Vec3 drawn_light_at(const Drawn *drawn, Vec3 point, i32 half);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * feed.h: takes an input of a fuzz target apart: numbers, texts and bytes, in the order in which
- * the target asks. What is asked for beyond the end is zero.
+ * feed.h: splits an input of a fuzz target into numbers, texts and bytes, in the order of the
+ * target's requests. Beyond the end all are zero.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_FEED_H

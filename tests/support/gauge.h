@@ -1,6 +1,6 @@
 /*
- * gauge.h: a box that is held still and measures what presses on it: force, moment, and the force
- * on each of its bands in height. It is a collider of its own, of effectively infinite mass.
+ * gauge.h: a fixed box that measures the load on it: force, moment, and the force on each of its
+ * bands in height. It is a collider of its own, of effectively infinite mass.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_GAUGE_H
@@ -21,7 +21,7 @@ typedef struct Gauge {
 } Gauge;
 
 Collider gauge_collider(Gauge *gauge);
-/* Forgets what was measured. */
+/* Resets the measurement. */
 void gauge_reset(Gauge *gauge);
 /* m, negative inside, and the way out. */
 f32 gauge_distance(const Gauge *gauge, Vec3 point, Vec3 *normal);

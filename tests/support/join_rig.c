@@ -9,6 +9,7 @@
 #include "shared/base/log.h"
 #include "shared/math/random.h"
 #include "tests/support/link_memory.h"
+#include "tests/support/process.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -285,4 +286,17 @@ u8 *join_large_scene(u32 byte_count, u32 *bytes)
     }
     CHECK(counter >= (u64)side * side);
     return copy;
+}
+
+Scene *join_scene(const char *name)
+{
+    char path[256];
+    ErrorText error = {0};
+    snprintf(path, sizeof path, "shared/scenes/%s.json", name);
+    Scene *scene = scene_load(source_path(path), &error);
+    if (scene == NULL) {
+        fprintf(stderr, "%s\n", error.text);
+        abort();
+    }
+    return scene;
 }

@@ -20,8 +20,8 @@ typedef struct JoinRig {
     u64 start_ns, now_ns;
     u64 poll_ms;    /* interval at which clients poll; 16: once per frame */
     u64 host_ns;    /* time of a processor used by the host's thread, including its world's ticks */
-    u64 world_ns;   /* by these */
-    bool unsettled; /* steps do not wait for what the host leaves to other threads */
+    u64 world_ns;   /* used by these */
+    bool unsettled; /* steps do not wait for other threads of the host */
 } JoinRig;
 
 /* A world of `scene` (borrowed) at 60 ticks and 30 snapshots per second of virtual time. Its
@@ -48,6 +48,8 @@ f64 join_rig_ms(const JoinRig *rig); /* since the start */
 /* Whether the client has a state for every element of every entity. */
 bool join_picture_whole(Connection *client);
 
+/* A shipped scene; the program ends if it cannot be loaded. */
+Scene *join_scene(const char *name);
 /* Returns a valid scene with incompressible bytes, a terrain of random heights: *bytes is at least
  * `byte_count` and at most one percent more. Free it. NULL: out of memory. */
 u8 *join_large_scene(u32 byte_count, u32 *bytes);

@@ -5,6 +5,7 @@
 #include "client/link/timeline.h"
 #include "protocol/field/history.h"
 #include "shared/base/check.h"
+#include "shared/base/sort.h"
 #include "shared/math/random.h"
 
 #include <math.h>
@@ -458,12 +459,6 @@ typedef struct Series {
 static void series_add(Series *series, f64 value)
 {
     series->values[series->count++] = fabs(value);
-}
-
-static int f64_compare(const void *a, const void *b)
-{
-    f64 x = *(const f64 *)a, y = *(const f64 *)b;
-    return (x > y) - (x < y);
 }
 
 /* Sorts the series. */

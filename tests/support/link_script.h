@@ -1,8 +1,7 @@
 /*
- * link_script.h: a Link without a network, for fuzz targets: what arrives is what the test pushes,
- * in its order; what is sent goes to the test. Nothing is lost, and nothing is checked: whoever is
- * behind the link may send anything. Each payload lies in memory of just its size, so that reading
- * beyond it is seen.
+ * link_script.h: a Link without a network, for fuzz targets: the test pushes incoming payloads, in
+ * its order, and receives outgoing ones. Nothing is lost, and nothing is checked: the other end may
+ * send anything. Each payload lies in memory of just its size, so that reading beyond it is seen.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_LINK_SCRIPT_H

@@ -36,13 +36,14 @@ typedef struct ClosedSums {
  * suffice. */
 Closed closed_make(TruthCase *c, f32 gravity, f32 step_s);
 void closed_finish(Closed *of);
-/* Its bodies as what soft bodies meet. */
+/* Its bodies as colliders for soft bodies. */
 Collider closed_collider(Closed *of);
 void closed_tick(Closed *of);
 ClosedSums closed_sums(const Closed *of);
 /* A ball, box or capsule of about this radius, m. */
 Shape closed_shape(TruthCase *c, f32 size);
-/* It meets soft bodies, and what closed_add_floor adds, only; at most CLOSED_BODIES_MAX. */
+/* It collides only with soft bodies and with those of closed_add_floor; at most
+ * CLOSED_BODIES_MAX. */
 BodyId closed_add_body(Closed *of, Shape shape, f32 mass, Vec3 at, Quat rotation, Vec3 velocity);
 /* The plane y = 0. */
 void closed_add_floor(Closed *of);

@@ -1,7 +1,7 @@
 /*
- * truth_driven.c: laws of matter that something moves: heaps in bins that travel and turn, stacks
- * on lifts and shaken tables; see truth.h. What moves uniformly adds no energy in its own frame;
- * where it turns at a constant rate, the Jacobi integral E − Ω · L takes the place of the energy.
+ * truth_driven.c: laws of driven matter: heaps in bins that translate and rotate, stacks on lifts
+ * and shaken tables; see truth.h. Uniform motion adds no energy in its own frame; for a constant
+ * rotation the Jacobi integral E − Ω · L replaces the energy.
  */
 #include "shared/geometry/geometry.h"
 #include "shared/math/trig.h"
@@ -186,7 +186,7 @@ static f64 lifted_shifts(TruthCase *c)
     f32 size = truth_log_range(c, 0.05f, 1.0f), friction = truth_range(c, 0.3f, 1.0f);
     bool upward = truth_pick(c, 2) == 0;
     u32 count = 1 + truth_pick(c, upward ? 10 : 4);
-    /* Of what would lift it, or make it slip or tip. */
+    /* Fraction of the acceleration that would lift it, or make it slip or tip. */
     f32 most = upward ? 0.7f : 0.6f * f32_min(friction, 1.0f / (f32)count);
     f32 rate = truth_range(c, 4.0f, 12.0f), swing = most * drive.gravity / (rate * rate);
     truth_say(c, " %u of %.3g m mu %.2g, %s %.3g m %.3g rad/s", count, (double)size,

@@ -27,8 +27,8 @@ static bool is_finite(const LiquidKit *kit)
 
 /* ---- energy ---- */
 
-/* Greatest rise of the energy of a dam that breaks, and of what floats in it, above the start; of
- * the energy of the fall. */
+/* Greatest rise of the energy of a breaking dam and of bodies floating in it above the start,
+ * relative to the energy of the fall. */
 static f64 dam_energy(TruthCase *c)
 {
     f32 d = truth_log_range(c, 0.01f, 0.1f);
@@ -54,7 +54,7 @@ static f64 dam_energy(TruthCase *c)
 
 /* ---- momentum ---- */
 
-/* Momentum that a blob of liquid and bodies in space gain, of all that goes round. */
+/* Momentum gained by a blob of liquid and bodies in space, relative to the exchanged momentum. */
 static f64 momentum_kept(TruthCase *c)
 {
     f32 d = truth_log_range(c, 0.01f, 0.1f);

@@ -278,8 +278,8 @@ static void fill_about(LiquidKit *kit, const Gauge *gauge, u32 x, u32 y, u32 z)
     }
 }
 
-/* A box as long as a channel, held at a heel and half in: what lifts it is the weight of what it
- * displaces, and turns it as its centroid demands. */
+/* A box as long as a channel, held at a heel and half in: the lift is the weight of the displaced
+ * liquid, with the moment of its centroid. */
 static Ship held_ship(TruthCase *c)
 {
     f32 d = truth_log_range(c, 0.01f, 0.08f);
@@ -311,7 +311,7 @@ static Ship held_ship(TruthCase *c)
     f64 middle, area = wetted(half, (f64)angle, level - (f64)gauge.centre.y, &middle);
     f64 weight = (f64)def.phases[0].density * (f64)g * area * (f64)deep;
     f64 lift = gauge.impulse[1] / span, turn = gauge.moment[2] / span, demands = weight * middle;
-    f64 small = 0.02 * weight * 2.0 * half[0]; /* below which a part says nothing */
+    f64 small = 0.02 * weight * 2.0 * half[0]; /* below which a part is not significant */
     truth_say(c, " ship %.1f x %.1f d heel %.2f: %.2f of %.2f N m", 2.0 * half[0] / (f64)d,
               2.0 * half[1] / (f64)d, (f64)angle, turn, demands);
     liquid_kit_free(&kit);

@@ -4,6 +4,7 @@
 #include "server/physics/particles/gravity.h"
 #include "server/physics/particles/particles.h"
 #include "server/physics/particles/swarm.h"
+#include "tests/support/particle_kit.h"
 #include "tests/support/truth.h"
 
 #include <math.h>
@@ -27,47 +28,6 @@ static ParticlesDef def_of(const ParticleStart *starts, u32 count)
     return def;
 }
 
-static Particles *alone(const ParticlesDef *def, Vec3 gravity)
-{
-    Particles *p = particles_create();
-    ErrorText error = {0};
-    u32 system;
-    if (p == NULL || particles_add(p, def, &system, &error) != ERROR_OK) {
-        fprintf(stderr, "truth: %s\n", error.text);
-        exit(EXIT_FAILURE);
-    }
-    particles_set_gravity(p, gravity);
-    return p;
-}
-
-/* Steps of h s. */
-static void steps_of(Particles *p, u32 steps, f32 h)
-{
-    for (u32 i = 0; i < steps; i++) {
-        particles_begin(p, NULL, 0, h, NULL);
-        particles_substep(p, h);
-        particles_end(p);
-    }
-}
-
-typedef struct Turning {
-    f64 momentum[3], angular[3];
-    f64 size, turning; /* sums of the sizes of what is added */
-} Turning;
-
-static void add_matter(Turning *s, f64 m, Vec3 x, Vec3 v)
-{
-    const f64 p[3] = {m * (f64)v.x, m * (f64)v.y, m * (f64)v.z};
-    const f64 l[3] = {(f64)x.y * p[2] - (f64)x.z * p[1], (f64)x.z * p[0] - (f64)x.x * p[2],
-                      (f64)x.x * p[1] - (f64)x.y * p[0]};
-    for (u32 i = 0; i < 3; i++) {
-        s->momentum[i] += p[i];
-        s->angular[i] += l[i];
-        s->size += fabs(p[i]);
-        s->turning += fabs(l[i]);
-    }
-}
-
 /* ---- gravitation ---- */
 
 /* Error of the position after a period of an elliptic orbit about an attractor, relative to the
@@ -85,10 +45,10 @@ static f64 kepler_period(TruthCase *c)
     def.integrator = truth_pick(c, 2) == 0 ? PARTICLE_VERLET : PARTICLE_MIDPOINT;
     def.forces = &sun;
     def.force_count = 1;
-    Particles *p = alone(&def, vec3_zero());
+    Particles *p = particle_kit_alone(&def, vec3_zero());
     u32 steps = (u32)(2500.0 / pow(1.0 - e, 1.5));
     steps = steps < 30000 ? steps : 30000;
-    steps_of(p, steps, (f32)(period / steps));
+    particle_kit_steps(p, steps, (f32)(period / steps));
     f64 away = (f64)vec3_distance(particles_position(p, 0), start.position) / a;
     truth_say(c, "%s e %.2f a %.2f mu %.1f %u steps", particle_integrator_names[def.integrator], e,
               a, mu, steps);
@@ -120,12 +80,12 @@ static Pair two_bodies(TruthCase *c)
     ParticlesDef def = def_of(starts, 2);
     def.gravitation = (f32)g;
     def.collide = false;
-    Particles *p = alone(&def, vec3_zero());
+    Particles *p = particle_kit_alone(&def, vec3_zero());
     ParticleEnergy first = particles_energy(p, 0);
     u32 steps = (u32)(2500.0 / pow(1.0 - e, 1.5));
     Pair pair = {0.0, 0.0, 0.0};
     for (u32 part8 = 0; part8 < 8; part8++) {
-        steps_of(p, steps / 8, (f32)(period / (steps / 8 * 8)));
+        particle_kit_steps(p, steps / 8, (f32)(period / (steps / 8 * 8)));
         ParticleEnergy now = particles_energy(p, 0);
         f64 begun = first.kinetic + first.potential;
         pair.energy = fmax(pair.energy, fabs((now.kinetic + now.potential) / begun - 1.0));
@@ -231,18 +191,18 @@ static f64 crowd_kept(TruthCase *c)
     def.gravitation = truth_log_range(c, 0.01f, 1.0f);
     def.softening = 0.2f;
     def.collide = false;
-    Particles *p = alone(&def, vec3_zero());
-    Turning before = {0}, after = {0};
+    Particles *p = particle_kit_alone(&def, vec3_zero());
+    ParticleSums before = {0}, after = {0};
     ParticleEnergy first = particles_energy(p, 0);
     for (u32 i = 0; i < CLOUD; i++) {
-        add_matter(&before, (f64)particles_mass(p, i), particles_position(p, i),
-                   particles_velocity(p, i));
+        particle_sums_add(&before, (f64)particles_mass(p, i), particles_position(p, i),
+                          particles_velocity(p, i));
     }
-    steps_of(p, 200, 0.005f);
+    particle_kit_steps(p, 200, 0.005f);
     f64 gained = 0.0;
     for (u32 i = 0; i < CLOUD; i++) {
-        add_matter(&after, (f64)particles_mass(p, i), particles_position(p, i),
-                   particles_velocity(p, i));
+        particle_sums_add(&after, (f64)particles_mass(p, i), particles_position(p, i),
+                          particles_velocity(p, i));
     }
     for (u32 i = 0; i < 3; i++) {
         gained = fmax(gained, fabs(after.momentum[i] - before.momentum[i]) / after.size);
@@ -281,12 +241,12 @@ static f64 flock_bounded(TruthCase *c)
     def.cohesion = truth_range(c, 0.0f, 10.0f);
     def.agility = truth_log_range(c, 5.0f, 100.0f);
     def.homing = truth_range(c, 0.05f, 1.0f);
-    Particles *p = alone(&def, vec3(0.0f, -9.81f, 0.0f));
+    Particles *p = particle_kit_alone(&def, vec3(0.0f, -9.81f, 0.0f));
     f32 h = 1.0f / truth_range(c, 60.0f, 240.0f);
     particles_set_predator(p, 0, vec3_scale(truth_direction(c), 2.0f));
     f64 worst = 0.0;
     for (f32 t = 0.0f; t < 6.0f; t += h) {
-        steps_of(p, 1, h);
+        particle_kit_steps(p, 1, h);
         for (u32 i = 0; i < BOIDS; i++) {
             f64 speed = (f64)vec3_length(particles_velocity(p, i));
             f64 away = (f64)vec3_length(particles_position(p, i));

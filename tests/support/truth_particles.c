@@ -3,6 +3,7 @@
 #include "server/physics/particles/particles.h"
 #include "server/physics/rigid/collider.h"
 #include "shared/geometry/geometry.h"
+#include "tests/support/particle_kit.h"
 #include "tests/support/rigid_kit.h"
 #include "tests/support/truth.h"
 
@@ -110,29 +111,6 @@ static void scene_tick(Stand *scene)
 
 /* ---- orders of convergence ---- */
 
-/* Steps of h s, without bodies. */
-static void steps_of(Particles *p, u32 steps, f32 h)
-{
-    for (u32 i = 0; i < steps; i++) {
-        particles_begin(p, NULL, 0, h, NULL);
-        particles_substep(p, h);
-        particles_end(p);
-    }
-}
-
-static Particles *alone(const ParticlesDef *def, Vec3 gravity)
-{
-    Particles *p = particles_create();
-    ErrorText error = {0};
-    u32 system;
-    if (p == NULL || particles_add(p, def, &system, &error) != ERROR_OK) {
-        fprintf(stderr, "truth: %s\n", error.text);
-        exit(EXIT_FAILURE);
-    }
-    particles_set_gravity(p, gravity);
-    return p;
-}
-
 /* x'' = −ω² x: largest distance from the exact solution in the plane of x and v / ω, after
  * `periods`. */
 static f64 oscillator_error(ParticleIntegrator by, f64 omega, f64 phase, f64 periods, u32 steps)
@@ -142,12 +120,12 @@ static f64 oscillator_error(ParticleIntegrator by, f64 omega, f64 phase, f64 per
                            .mass_kg = 1.0f};
     ParticlesDef def = def_of(&start, 1);
     def.integrator = by;
-    Particles *p = alone(&def, vec3_zero());
+    Particles *p = particle_kit_alone(&def, vec3_zero());
     ParticleGrab spring = {.stiffness = (f32)(omega * omega), .most_m_s2 = 1e9f};
     f64 worst = particles_grab_add(p, &spring) == 0 ? 0.0 : NAN;
     f64 h = periods * 2.0 * pi / omega / steps;
     for (u32 i = 1; i <= steps; i++) {
-        steps_of(p, 1, (f32)h);
+        particle_kit_steps(p, 1, (f32)h);
         f64 at = phase + omega * (f64)(f32)h * i;
         f64 x = (f64)particles_position(p, 0).x, v = (f64)particles_velocity(p, 0).x;
         worst = fmax(worst, hypot(x - cos(at), v / omega + sin(at)));
@@ -177,8 +155,8 @@ static f64 projectile_error(ParticleIntegrator by, const ParticleStart *start, f
     ParticlesDef def = def_of(start, 1);
     def.integrator = by;
     def.drag = (f32)k;
-    Particles *p = alone(&def, vec3(0.0f, -9.81f, 0.0f));
-    steps_of(p, steps, (f32)(time / steps));
+    Particles *p = particle_kit_alone(&def, vec3(0.0f, -9.81f, 0.0f));
+    particle_kit_steps(p, steps, (f32)(time / steps));
     Vec3 x = particles_position(p, 0);
     particles_destroy(p);
     const f64 v0[3] = {(f64)start->velocity.x, (f64)start->velocity.y, (f64)start->velocity.z};
@@ -450,27 +428,9 @@ static f64 slope_speed(TruthCase *c)
 
 /* ---- momentum ---- */
 
-typedef struct Sums {
-    f64 momentum[3], angular[3];
-    f64 size, turning; /* sums of the magnitudes of all terms */
-} Sums;
-
-static void add_matter(Sums *s, f64 m, Vec3 x, Vec3 v)
+static ParticleSums sums_of(const Stand *scene)
 {
-    const f64 p[3] = {m * (f64)v.x, m * (f64)v.y, m * (f64)v.z};
-    const f64 l[3] = {(f64)x.y * p[2] - (f64)x.z * p[1], (f64)x.z * p[0] - (f64)x.x * p[2],
-                      (f64)x.x * p[1] - (f64)x.y * p[0]};
-    for (u32 i = 0; i < 3; i++) {
-        s->momentum[i] += p[i];
-        s->angular[i] += l[i];
-        s->size += fabs(p[i]);
-        s->turning += fabs(l[i]);
-    }
-}
-
-static Sums sums_of(const Stand *scene)
-{
-    Sums s = {0};
+    ParticleSums s = {0};
     KitMotion bodies = kit_motion(scene->rigid);
     for (u32 i = 0; i < 3; i++) {
         s.momentum[i] = bodies.momentum[i];
@@ -480,9 +440,9 @@ static Sums sums_of(const Stand *scene)
     }
     for (u32 i = 0; i < particles_slots(scene->particles); i++) {
         if (particles_is_alive(scene->particles, i)) {
-            add_matter(&s, (f64)particles_mass(scene->particles, i),
-                       particles_position(scene->particles, i),
-                       particles_velocity(scene->particles, i));
+            particle_sums_add(&s, (f64)particles_mass(scene->particles, i),
+                              particles_position(scene->particles, i),
+                              particles_velocity(scene->particles, i));
         }
     }
     return s;
@@ -524,11 +484,11 @@ static Kept shower(TruthCase *c)
         kit_add(scene.rigid, &t.def);
     }
     truth_say(c, " %.3f kg %.1f m/s", (f64)mass, (f64)speed);
-    Sums before = sums_of(&scene);
+    ParticleSums before = sums_of(&scene);
     for (f32 t = 0.0f; t < 12.0f / speed; t += scene.tick_s) {
         scene_tick(&scene);
     }
-    Sums after = sums_of(&scene);
+    ParticleSums after = sums_of(&scene);
     Kept kept = {0.0, 0.0};
     for (u32 i = 0; i < 3; i++) {
         kept.momentum = fmax(kept.momentum, fabs(after.momentum[i] - before.momentum[i]));

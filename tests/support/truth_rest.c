@@ -91,7 +91,7 @@ static f64 miss(f64 value, f64 wanted)
     return fabs(value / wanted - 1.0);
 }
 
-/* ---- what must continue ---- */
+/* ---- motion that must continue ---- */
 
 /* A body falls in weak gravity, past a wall without touching it. */
 static f64 falls(TruthCase *c)
@@ -284,7 +284,7 @@ static f64 rolls(TruthCase *c)
     return miss(went, (f64)speed * (f64)t);
 }
 
-/* ---- what must come to rest ---- */
+/* ---- motion that must come to rest ---- */
 
 /* An open box, and shapes with some rolling friction above it. */
 static u32 fill_bin(TruthCase *c, const Stage *stage)

@@ -8,7 +8,7 @@ enum {
     WINDOW_MAX = 256 /* ticks */
 };
 
-/* s: what a cloth takes up it has given back, or lost, by then. */
+/* s, within which a cloth has returned or lost the energy that it received. */
 static const f32 window_s = 1.0f;
 
 typedef enum VeilPins {

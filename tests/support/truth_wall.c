@@ -25,7 +25,7 @@ typedef enum Carriage {
     CARRIED_TUMBLES,  /* kinematic, rotating at ≤ 10 rad/s about any axis */
     CARRIED_SHAKEN,   /* kinematic, back and forth */
     CARRIED_FREE,     /* dynamic, rotating at ≤ 10 rad/s without gravity */
-    CARRIED_BY_A_HAND /* which shakes and turns it */
+    CARRIED_BY_A_HAND /* which shakes and rotates it */
 } Carriage;
 
 static const char *const carriage_names[] = {"falls",  "thrown", "tumbles",

@@ -1,4 +1,5 @@
-/* truth_water.c: laws of water on grids: dam breaks, what floats, energy, momentum; see truth.h. */
+/* truth_water.c: laws of water on grids: dam breaks, floating bodies, energy, momentum; see
+ * truth.h. */
 #include "server/author/scene_load.h"
 #include "server/physics/grid/shallow.h"
 #include "server/world/matter_water.h"
@@ -179,9 +180,9 @@ static void lay_waves(TruthCase *c, Pool *pool, f32 deep)
     pool_set_bed(pool, bed);
 }
 
-/* Of a box that crosses a pool with walls, and sloshing water over a rough bed: what is left out
- * of the momentum of both and of what walls and bed took, relative to what these took in a tick
- * at most, and the box's. */
+/* Of a box that crosses a pool with walls, and sloshing water over a rough bed: the imbalance of
+ * the momentum of both and of walls and bed, relative to the most that these took in a tick, and
+ * the box's. */
 static f64 walls(TruthCase *c)
 {
     f32 speed = truth_range(c, 1.0f, 3.0f), deep = truth_range(c, 1.8f, 2.5f);

@@ -1,6 +1,6 @@
 /*
- * world_stage.h: worlds for fuzz targets: small ones with a little of every kind of matter, and
- * what must hold of a world whatever was done to it.
+ * world_stage.h: worlds for fuzz targets: small ones with a little of every kind of matter, and the
+ * invariants that must hold for any world.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_SUPPORT_WORLD_STAGE_H
@@ -13,8 +13,8 @@
 World *world_stage_create(const char *path, Scene **scene);
 /* The id of a named entity. CHECKs. */
 u32 world_stage_entity(World *world, const char *name);
-/* Ticks without inputs; then it must have a frame, and what is saved of it, which is finite and
- * within its limits, must load again. Else the program ends with a text. */
+/* Ticks without inputs; then it must have a frame, and its image, finite and within its limits,
+ * must load again. Else the program ends with a text. */
 void world_stage_go_on(World *world, u32 ticks);
 
 #endif

@@ -96,13 +96,13 @@ static bool grow_slots(Particles *p, u32 slots)
     }
     p->capacity = slots;
     u32 rooms[3] = {p->live_capacity, p->live_capacity, p->live_capacity};
-    u32 near_rooms[2] = {p->near_capacity, p->near_capacity};
+    u32 near_capacities[2] = {p->near_capacity, p->near_capacity};
     return memory_grow((void **)&p->newborn, &p->newborn_capacity, slots, sizeof *p->newborn) &&
            memory_grow((void **)&p->live_slots, &rooms[0], slots, sizeof(u32)) &&
            memory_grow((void **)&p->live_velocities, &rooms[1], slots, sizeof(Vec3)) &&
            memory_grow((void **)&p->live_places, &p->live_capacity, slots, sizeof(Vec3)) &&
-           memory_grow((void **)&p->near_slots, &near_rooms[0], slots, sizeof(u32)) &&
-           memory_grow((void **)&p->near_speeds, &near_rooms[1], slots, sizeof(f32)) &&
+           memory_grow((void **)&p->near_slots, &near_capacities[0], slots, sizeof(u32)) &&
+           memory_grow((void **)&p->near_speeds, &near_capacities[1], slots, sizeof(f32)) &&
            memory_grow((void **)&p->near, &p->near_capacity, slots, sizeof *p->near) &&
            memory_grow((void **)&p->bins, &p->bin_capacity, slots / 2 + 512, sizeof *p->bins) &&
            memory_grow((void **)&p->bunches, &p->bunch_capacity, slots / 4 + 64,
@@ -389,12 +389,6 @@ static bool is_held(const Particles *p, u32 slot)
     return false;
 }
 
-static bool inside(Bounds bounds, Vec3 p)
-{
-    return p.x >= bounds.min.x && p.y >= bounds.min.y && p.z >= bounds.min.z &&
-           p.x <= bounds.max.x && p.y <= bounds.max.y && p.z <= bounds.max.z;
-}
-
 static void clear_slot(Particles *p, u32 slot)
 {
     p->alive[slot] = 0;
@@ -402,8 +396,8 @@ static void clear_slot(Particles *p, u32 slot)
     p->ages[slot] = p->lifetimes[slot] = p->masses[slot] = 0.0f;
 }
 
-/* A held particle neither ages out nor leaves the bounds, nor does one of a swarm: each of these
- * shows a place of its search. */
+/* Held particles neither expire nor leave the bounds, nor do those of a swarm, each of which shows
+ * a position of its search. */
 static bool lives_on(Particles *p, u32 slot)
 {
     Vec3 *x = &p->positions[slot], *v = &p->velocities[slot];
@@ -412,7 +406,7 @@ static bool lives_on(Particles *p, u32 slot)
         *x = *v = vec3_zero();
     }
     f32 speed2 = vec3_length_squared(*v);
-    bool good = inside(p->bounds, *x) && speed2 <= SPEED_MAX_M_S * SPEED_MAX_M_S;
+    bool good = bounds_contain_point(&p->bounds, *x) && speed2 <= SPEED_MAX_M_S * SPEED_MAX_M_S;
     bool old = !swarm && p->lifetimes[slot] > 0.0f && p->ages[slot] >= p->lifetimes[slot];
     if (good && !old) {
         return true;
@@ -427,7 +421,7 @@ static bool lives_on(Particles *p, u32 slot)
         *x = vec3_min(vec3_max(*x, p->bounds.min), p->bounds.max);
         return true;
     }
-    return !old && inside(p->bounds, *x);
+    return !old && bounds_contain_point(&p->bounds, *x);
 }
 
 typedef struct AgePass {
@@ -436,7 +430,7 @@ typedef struct AgePass {
     bool swarm;
 } AgePass;
 
-/* Do eight slots hold particles in good order, none of them old? Most do. */
+/* Are eight slots all valid particles that do not expire? Most are. */
 static bool all_live_on(const Particles *p, u32 first)
 {
     static const u8 ones[SIMD_LANES] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -507,7 +501,7 @@ void particles_end(Particles *p)
         for (u32 i = system->first; i < system->first + system->high; i++) {
             alive += p->alive[i];
         }
-        /* Bounds are those of the living, as a loaded world finds them. */
+        /* Bounds are those of the live particles, as a loaded world computes them. */
         system->bounds_known = system->bounds_known && alive == system->state.alive;
         system->state.alive = alive;
     }
@@ -515,7 +509,7 @@ void particles_end(Particles *p)
     particles_fall_asleep(p);
 }
 
-/* ---- what it is asked ---- */
+/* ---- queries ---- */
 
 void particles_move(Particles *p, u32 slot, Vec3 position, Vec3 velocity)
 {

@@ -5,19 +5,10 @@
  */
 #include "server/physics/rigid/rigid_internal.h"
 
-static u32 root_of(u32 *parents, u32 slot)
-{
-    while (parents[slot] != slot) {
-        parents[slot] = parents[parents[slot]];
-        slot = parents[slot];
-    }
-    return slot;
-}
-
 /* The lowest slot of a set is its root, independent of the order of links. */
 static void sets_link(u32 *parents, u32 one, u32 other)
 {
-    u32 a = root_of(parents, one), b = root_of(parents, other);
+    u32 a = set_root(parents, one), b = set_root(parents, other);
     if (a < b) {
         parents[b] = a;
     } else {
@@ -50,8 +41,8 @@ void island_build(Rigid *rigid)
     islands_begin(rigid);
     for (u32 i = 0; i < rigid->contact_count; i++) {
         const Contact *c = &rigid->contacts[i];
-        /* All that would wake each other, near or not: otherwise two would sleep and wake in
-         * rotates. */
+        /* All members that would wake each other, near or not: otherwise two would sleep and wake
+         * alternately. */
         if (!(c->flags & CONTACT_SENSOR)) {
             islands_link(rigid, c->a, c->b);
         }
@@ -60,7 +51,7 @@ void island_build(Rigid *rigid)
 
 u32 island_root(Rigid *rigid, u32 slot)
 {
-    return root_of(rigid->parents, slot);
+    return set_root(rigid->parents, slot);
 }
 
 static bool is_dynamic(const Body *body)
@@ -108,14 +99,14 @@ bool island_wake(Rigid *rigid)
     memset(rigid->island_awake, 0, rigid->slots);
     for (u32 i = 0; i < rigid->slots; i++) {
         if (is_dynamic(&rigid->bodies[i]) && body_is_active(&rigid->bodies[i])) {
-            rigid->island_awake[root_of(rigid->parents, i)] = 1;
+            rigid->island_awake[set_root(rigid->parents, i)] = 1;
         }
     }
     bool woke = false;
     for (u32 i = 0; i < rigid->slots; i++) {
         Body *body = &rigid->bodies[i];
         if (is_dynamic(body) && (body->flags & BODY_ASLEEP) &&
-            rigid->island_awake[root_of(rigid->parents, i)]) {
+            rigid->island_awake[set_root(rigid->parents, i)]) {
             body_wake(rigid, i);
             woke = true;
         }
@@ -161,8 +152,8 @@ static void find_held(Rigid *rigid)
     for (u32 i = 0; i < rigid->contact_count; i++) {
         const Contact *c = &rigid->contacts[i];
         if (contact_pushes(c)) {
-            rigid->island_held[root_of(rigid->parents, c->a)] = 1;
-            rigid->island_held[root_of(rigid->parents, c->b)] = 1;
+            rigid->island_held[set_root(rigid->parents, c->a)] = 1;
+            rigid->island_held[set_root(rigid->parents, c->b)] = 1;
         }
     }
 }
@@ -199,7 +190,7 @@ static bool count_rest(Rigid *rigid)
         if (body->motion != BODY_DYNAMIC) {
             continue;
         }
-        bool held = !joined || rigid->island_held[root_of(rigid->parents, slot)];
+        bool held = !joined || rigid->island_held[set_root(rigid->parents, slot)];
         f32 reach = shape_reach(&body->shape);
         f32 most = tolerance(rigid, body, &rigid->states[slot], reach, held);
         count_body(body, way_from_rest(body, reach) <= most, rigid->def.tick_s);
@@ -216,7 +207,7 @@ static u32 member_count(const Rigid *rigid)
     return last != 0 ? rigid->guest_first[last - 1] + rigid->guests[last - 1]->count : 0;
 }
 
-/* Of all kinds in order: its node is that of the last body and so many more. */
+/* Members of all kinds in order: their nodes follow those of the bodies. */
 static IslandMember *member_at(const Rigid *rigid, u32 i)
 {
     u32 g = 0;
@@ -226,7 +217,7 @@ static IslandMember *member_at(const Rigid *rigid, u32 i)
     return &rigid->guests[g]->members[i - rigid->guest_first[g]];
 }
 
-/* While a kind reports its links, members are numbered as it numbers them. */
+/* While a kind reports its links, members have that kind's own indices. */
 static u32 member_node(const Rigid *rigid, u32 member)
 {
     return rigid->def.body_capacity + rigid->guest_first[rigid->linking] + member;
@@ -248,10 +239,10 @@ void rigid_set_island_members(Rigid *rigid, const IslandMembers *members)
     }
 }
 
-/* Two nodes of which one holds the other up. */
+/* Two nodes, one of which supports the other. */
 static void support_link(Rigid *rigid, u32 a, u32 b)
 {
-    u32 one = root_of(rigid->supports, a), other = root_of(rigid->supports, b);
+    u32 one = set_root(rigid->supports, a), other = set_root(rigid->supports, b);
     u8 held = rigid->island_held[one] | rigid->island_held[other];
     sets_link(rigid->supports, one, other);
     rigid->island_held[one] = rigid->island_held[other] = held;
@@ -265,7 +256,7 @@ void rigid_link_body(Rigid *rigid, u32 member, u32 slot)
         support_link(rigid, node, slot);
         return;
     }
-    rigid->island_held[root_of(rigid->supports, node)] = 1;
+    rigid->island_held[set_root(rigid->supports, node)] = 1;
     if (kinematic_moves(rigid, slot)) {
         member_at(rigid, rigid->guest_first[rigid->linking] + member)->rests = false;
     }
@@ -302,7 +293,7 @@ static void hold_up(Rigid *rigid, u32 a, u32 b)
     if (a_moves && b_moves) {
         support_link(rigid, a, b);
     } else if (a_moves || b_moves) {
-        rigid->island_held[root_of(rigid->supports, a_moves ? a : b)] = 1;
+        rigid->island_held[set_root(rigid->supports, a_moves ? a : b)] = 1;
     }
 }
 
@@ -330,7 +321,7 @@ static void find_sets(Rigid *rigid)
         if (a != JOINT_WORLD && b != JOINT_WORLD) {
             hold_up(rigid, a, b);
         } else if (a != b) {
-            rigid->island_held[root_of(rigid->supports, a == JOINT_WORLD ? b : a)] = 1;
+            rigid->island_held[set_root(rigid->supports, a == JOINT_WORLD ? b : a)] = 1;
         }
     }
     for (u32 i = 0; i < rigid->contact_count; i++) {
@@ -342,7 +333,7 @@ static void find_sets(Rigid *rigid)
 
 static void keep_awake(Rigid *rigid, u32 node)
 {
-    rigid->island_restless[root_of(rigid->parents, node)] = 1;
+    rigid->island_restless[set_root(rigid->parents, node)] = 1;
 }
 
 /* An island stays awake if one of its members is not at rest, moves with a driven body, or falls
@@ -362,7 +353,7 @@ static void find_restless(Rigid *rigid)
         u32 slot = rigid->active[i];
         const Body *body = &rigid->bodies[slot];
         bool falls = pulled && rigid->states[slot].gravity_scale != 0.0f &&
-                     !rigid->island_held[root_of(rigid->supports, slot)];
+                     !rigid->island_held[set_root(rigid->supports, slot)];
         if (body->motion == BODY_DYNAMIC &&
             (falls || !(is_tired(body) || rigid->island_carried[slot]))) {
             keep_awake(rigid, slot);
@@ -372,7 +363,7 @@ static void find_restless(Rigid *rigid)
         const IslandMember *member = member_at(rigid, i);
         u32 node = rigid->def.body_capacity + i;
         if (member->awake &&
-            (!member->rests || (pulled && !rigid->island_held[root_of(rigid->supports, node)]))) {
+            (!member->rests || (pulled && !rigid->island_held[set_root(rigid->supports, node)]))) {
             keep_awake(rigid, node);
         }
     }
@@ -384,7 +375,7 @@ static void fall_asleep(Rigid *rigid)
         u32 slot = rigid->active[i];
         Body *body = &rigid->bodies[slot];
         if (body->motion == BODY_DYNAMIC &&
-            !rigid->island_restless[root_of(rigid->parents, slot)]) {
+            !rigid->island_restless[set_root(rigid->parents, slot)]) {
             body->flags |= BODY_ASLEEP;
             rigid->joints.laid_out = false;
             rigid->states[slot].velocity = vec3_zero();
@@ -394,12 +385,12 @@ static void fall_asleep(Rigid *rigid)
     }
     for (u32 i = 0; i < member_count(rigid); i++) {
         IslandMember *member = member_at(rigid, i);
-        u32 root = root_of(rigid->parents, rigid->def.body_capacity + i);
+        u32 root = set_root(rigid->parents, rigid->def.body_capacity + i);
         member->sleeps = member->awake && !rigid->island_restless[root];
     }
 }
 
-/* No other can tell whether what is held or driven rests. */
+/* No other member shows whether a held or driven one rests. */
 static void doubt_carried(Rigid *rigid)
 {
     for (u32 i = 0; i < rigid->grab_count; i++) {

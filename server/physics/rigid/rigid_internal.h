@@ -71,7 +71,7 @@ enum {
     BODY_PGS = 32,    /* dynamic, and solved by PGS */
     BODY_LEFT = 64,   /* its fat bounds are newer than those in the tree */
     BODY_FLIES = 128, /* its points move farther in this tick than half of the contact margin */
-    BODY_AFLOAT = 256 /* what is no contact holds it up in this tick */
+    BODY_AFLOAT = 256 /* something other than a contact supports it in this tick */
 };
 
 typedef struct Body {
@@ -96,7 +96,7 @@ typedef struct Body {
 } Body;
 
 enum {
-    CONTACT_TOUCHING = 1,   /* nearer than RIGID_MARGIN_M */
+    CONTACT_TOUCHING = 1,   /* its gap is less than RIGID_MARGIN_M */
     CONTACT_BEGAN = 2,      /* began in this tick */
     CONTACT_SENSOR = 4,     /* an overlap without response */
     CONTACT_HEAVY = 8,      /* carries far more than the weight of its bodies (heavy.h) */
@@ -345,7 +345,8 @@ struct Rigid {
     /* Of PGS bodies. */
     struct ImpulsePoint *impulse_points; /* [impulse_point_capacity] */
     u32 impulse_point_count, impulse_point_capacity;
-    /* Normals of the sides of the friction pyramid, and their distance for a unit circle. */
+    /* Normals of the sides of the friction pyramid, and their distance from the centre for a unit
+     * circle. */
     f32 side_sin[16], side_cos[16], side_distance;
 
     /* [node_capacity], at least the capacity: bodies by slot, followed by island members of
@@ -353,7 +354,7 @@ struct Rigid {
     u32 *parents;  /* union-find of islands */
     u32 *supports; /* union-find of support */
     u8 *island_awake, *island_restless, *island_held;
-    u8 *island_carried; /* a member vouches for its rest */
+    u8 *island_carried; /* one of its members has reported that it rests */
     u32 node_capacity;
     const IslandMembers *guests[RIGID_GUESTS_MAX]; /* of this tick */
     u32 guest_first[RIGID_GUESTS_MAX], guest_count, linking;
@@ -589,6 +590,15 @@ void island_sleep(Rigid *rigid);
 /* Builds the current islands; the root of a body's island is its lowest slot. */
 void island_build(Rigid *rigid);
 u32 island_root(Rigid *rigid, u32 slot);
+/* Union-find: the root of a member's set; halves the path to it. */
+static inline u32 set_root(u32 *parents, u32 member)
+{
+    while (parents[member] != member) {
+        parents[member] = parents[parents[member]];
+        member = parents[member];
+    }
+    return member;
+}
 
 /* body.c */
 /* Wakes a dynamic body, and its island in the next tick. */

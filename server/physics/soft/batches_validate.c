@@ -84,7 +84,7 @@ static void validate_lanes(const Soft *soft, u32 index, const u16 (*point)[SIMD_
 }
 
 /* Units of the stream that the run occupies. */
-static u32 validate_packs(const Soft *soft, u32 index)
+static u32 validate_batches(const Soft *soft, u32 index)
 {
     const BatchRun *run = &soft->batches->runs[index];
     bool distance = run->kind == CONSTRAINT_DISTANCE;
@@ -151,7 +151,7 @@ void batches_validate(const Soft *soft)
         CHECK_ITEM(i, run->at == at && run->kind < CONSTRAINT_KINDS && run->role < ROLE_COUNT);
         at += run->loose   ? validate_loose(soft, i)
               : run->chain ? validate_chains(soft, i)
-                           : validate_packs(soft, i);
+                           : validate_batches(soft, i);
         CHECK_ITEM(i, at <= batches->stream_used);
     }
     CHECK(at == batches->stream_used);

@@ -17,13 +17,14 @@ enum {
 
 /* A body that moves by this part of its half thickness in a substep is fast. */
 static const f32 fast_part = 0.5f;
-/* A dynamic body of less than this many cells of half thickness may pass through a cell of a
- * sheet that it stretches; closed bodies have an inside that stops it. Speed does not matter:
- * when triangles collided only with moving bodies, a body sank in between points as it came to
- * rest, was pushed out again, and kept a bridge swinging for ever. */
+/* A dynamic body of less than this many cells of half thickness may pass through a cell of a sheet
+ * that it stretches; closed bodies have an inside that stops it. Speed does not matter: when
+ * triangles collided only with moving bodies, a body sank in between points as it came to rest, was
+ * pushed out again, and kept a bridge swinging forever. */
 static const f32 thin_cells = 5.0f;
 static const f32 flat_cosine = 0.995f;
-/* Triangles are solved again while this part of the body's half thickness is lacking at one. */
+/* Triangles are solved again while one of them penetrates by more than this fraction of the body's
+ * half thickness. */
 static const f32 again_part = 0.4f;
 
 static bool describe(const Soft *soft, u32 other, u32 thing, ContactBody *of)
@@ -80,12 +81,6 @@ static Bounds face_bounds(const Soft *soft, const u32 point[3], f32 thickness)
     f32 margin = thickness + (sqrtf(fastest) + CONTACT_MARGIN_M_S) * soft->tick_s;
     Vec3 grow = vec3(margin, margin, margin);
     return (Bounds){vec3_sub(bounds.min, grow), vec3_add(bounds.max, grow)};
-}
-
-static bool overlap(const Bounds *a, const Bounds *b)
-{
-    return a->min.x <= b->max.x && b->min.x <= a->max.x && a->min.y <= b->max.y &&
-           b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
 }
 
 static ShapePose pose_of(const Soft *soft, const SoftFace *face)
@@ -146,7 +141,7 @@ static bool is_rooted(const Soft *soft, OtherThing thing, u32 root, const u32 po
            soft_contact_is_rooted(soft, thing, root, point[2]);
 }
 
-/* Those of the bodies within the bounds that meet faces. */
+/* Those bodies within the bounds that collide with faces. */
 static u32 find_things(const Soft *soft, const SoftBody *body, Bounds bounds, OtherThing *found)
 {
     u32 things[THINGS_MAX], kept = 0;
@@ -182,7 +177,7 @@ static void begin_group(Soft *soft, const SoftBody *body, u32 first, u32 end, Co
         for (u32 s = 0; s < kept; s++) {
             Bounds of = soft_other_bounds(soft, near[s].other, near[s].thing);
             u32 root = soft_contact_root(soft, body, near[s], roots);
-            if (overlap(&bounds, &of) && !is_rooted(soft, near[s], root, point)) {
+            if (bounds_overlap(&bounds, &of) && !is_rooted(soft, near[s], root, point)) {
                 add_face(soft, body, point, near[s], root);
             }
         }
@@ -239,8 +234,8 @@ static bool measure_plane(const Soft *soft, SoftFace *face, const ShapePose *pos
     return true;
 }
 
-/* Where the body is flat, all corners keep their distance separately: supported at one place
- * only, a triangle on a plate would rock about it. */
+/* Where the body is flat, all corners keep their distance separately: a triangle on a plate that is
+ * supported at one point only would rock about it. */
 static void measure_corners(SoftFace *face, const ShapePose *pose, const Vec3 c[3], f32 thickness,
                             f32 reach)
 {
@@ -354,7 +349,7 @@ typedef struct FacePoint {
     f32 keep; /* m, distance kept */
 } FacePoint;
 
-/* The thing of a face, for one place of contact after the other. */
+/* The thing of a face, for one contact point after the other. */
 typedef struct FaceThing {
     Soft *soft;
     SoftFace *face;
@@ -415,8 +410,8 @@ static void rub(const FaceThing *of, const FacePoint *point, const ContactPlace 
     }
 }
 
-/* Friction that holds a rope where it comes out of the body would jam it there, overlong, and let
- * go of it all at once. */
+/* Friction that holds a rope where it comes out of the body would jam it there, stretched, and
+ * release it all at once. */
 static bool slides(const SoftFace *face)
 {
     return face->rooted != 0 && face->point[1] == face->point[2];
@@ -452,7 +447,7 @@ static f32 solve_place(const FaceThing *of, const FacePoint *point)
         push_apart(of, point, &place, apart);
     }
     if (push > 0.0f && point->keep > 0.0f && !slides(face)) {
-        /* The push has turned the body. */
+        /* The push has rotated the body. */
         Vec3 slip = vec3_add_scaled(against, normal.approach, face->normal);
         motion = motion_of(of);
         Vec3 since = vec3_sub(contact_motion_at(&motion, place.arm), moving);
@@ -525,9 +520,9 @@ static f32 solve_nearest(const FaceThing *of)
                                                                        : 0.0f;
 }
 
-/* Corners of triangles first: they belong to several triangles, and correcting a place between
- * them would lift one that is already supported, which then oscillates for ever. Returns the
- * largest of their corrections, m. */
+/* Corners of triangles first: they belong to several triangles, and correcting a point between them
+ * would lift one that is already supported, which would then oscillate forever. Returns the largest
+ * of their corrections, m. */
 static f32 solve(Soft *soft, SoftFace *face, f32 h)
 {
     FaceThing of = {soft, face, soft_collider_of(soft, face->other), vec3_zero(), h};
@@ -599,7 +594,7 @@ bool soft_contact_face_meets(const Soft *soft, const SoftBody *body, u32 other, 
         SoftFace face = {.other = other, .thing = thing};
         face_points(soft, body, i, face.point);
         Bounds bounds = face_bounds(soft, face.point, 0.0f);
-        for (; overlap(&bounds, &around) && face.part < of.parts; face.part++) {
+        for (; bounds_overlap(&bounds, &around) && face.part < of.parts; face.part++) {
             if (soft_contact_face_touches(soft, &face, reach)) {
                 return true;
             }

@@ -139,12 +139,6 @@ static bool point_touches(const Soft *soft, u32 particle, OtherThing thing, f32 
     return collider->ops->distance(collider->of, thing.thing, at, reach, &normal) < reach;
 }
 
-static bool overlap(const Bounds *a, const Bounds *b)
-{
-    return a->min.x <= b->max.x && b->min.x <= a->max.x && a->min.y <= b->max.y &&
-           b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
-}
-
 /* Does something moving touch the body, or will it in this tick? */
 static bool is_met(const Soft *soft, u32 b, OtherThing thing, f32 speed, f32 tick_s)
 {
@@ -158,15 +152,15 @@ static bool is_met(const Soft *soft, u32 b, OtherThing thing, f32 speed, f32 tic
                             touching(body->def.thickness) + ahead);
     for (u32 i = body->first; i < body->first + body->count; i++) {
         Bounds at = {soft->points[i].position, soft->points[i].position};
-        if (overlap(&at, &of) && point_touches(soft, i, thing, ahead)) {
+        if (bounds_overlap(&at, &of) && point_touches(soft, i, thing, ahead)) {
             return true;
         }
     }
     return false;
 }
 
-/* Does the thing wake what sleeps near it? *speed: m/s, of what is no body that of the part nearest
- * to `near`. */
+/* Does the thing wake bodies that sleep near it? *speed: m/s; for a thing that is not a body, that
+ * of its part nearest to `near`. */
 static bool stirs(const Soft *soft, OtherThing thing, Vec3 near, f32 *speed)
 {
     const Collider *collider = soft_collider_of(soft, thing.other);
@@ -203,7 +197,7 @@ static bool is_stirred(const Soft *soft, u32 b, f32 tick_s)
     return false;
 }
 
-/* Is the body of an attachment there, and does it stir? */
+/* Does the body of an attachment exist, and does it move? */
 static bool holder_stirs(const Soft *soft, const SoftAttachment *held)
 {
     f32 speed;
@@ -243,7 +237,7 @@ void soft_wake_within(Soft *soft, Bounds bounds)
 {
     for (u32 b = 0; b < soft->rest_count && soft->asleep_count > 0; b++) {
         Bounds of = bounds_grow(soft->rests[b].bounds, touching(soft->bodies[b].def.thickness));
-        if (soft->rests[b].state.asleep == REST_ASLEEP && overlap(&of, &bounds)) {
+        if (soft->rests[b].state.asleep == REST_ASLEEP && bounds_overlap(&of, &bounds)) {
             soft_wake(soft, b);
         }
     }
@@ -264,7 +258,7 @@ static void take_marks(Soft *soft, u32 b)
     }
 }
 
-/* Is each monitored point within `way` m, plus rounding, of its recorded position, and no point
+/* Is each monitored point within `way` m, plus rounding, of its recorded position, and is no point
  * fast? */
 static bool is_in_place(const Soft *soft, u32 b, f32 way)
 {

@@ -168,12 +168,6 @@ static void measure(Soft *soft, u32 b)
     body->bounds = (Bounds){vec3_sub(low, grow), vec3_add(high, grow)};
 }
 
-static bool overlap(const Bounds *a, const Bounds *b)
-{
-    return a->min.x <= b->max.x && b->min.x <= a->max.x && a->min.y <= b->max.y &&
-           b->min.y <= a->max.y && a->min.z <= b->max.z && b->min.z <= a->max.z;
-}
-
 /* Finds each pair of bodies that may touch: counts them, or writes them. */
 static u32 sweep(Soft *soft, bool write)
 {
@@ -188,7 +182,7 @@ static u32 sweep(Soft *soft, bool write)
                 break;
             }
             if (p->end_leaf == p->first_leaf || q->end_leaf == q->first_leaf ||
-                !overlap(&p->bounds, &q->bounds) || !can_touch(soft, a, b) ||
+                !bounds_overlap(&p->bounds, &q->bounds) || !can_touch(soft, a, b) ||
                 soft_is_absent(soft, a) || soft_is_absent(soft, b) ||
                 (soft_sleeps(soft, a) && soft_sleeps(soft, b))) {
                 continue;

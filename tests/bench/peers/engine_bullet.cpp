@@ -1,7 +1,7 @@
-/* engine_bullet.cpp: Bullet on the scenes, with what it does by default: sequential impulses, 10
- * iterations, one step of 60 Hz; deactivation off. Bullet multiplies friction coefficients, so each
- * body has the root. Debian builds Bullet without threads. C++ because Bullet is; the rest of the
- * tree sees engine.h. */
+/* engine_bullet.cpp: Bullet on the scenes, with its defaults: sequential impulses, 10 iterations,
+ * one step of 60 Hz; deactivation off. Bullet multiplies friction coefficients, so each body has
+ * the root. Debian builds Bullet without threads. C++ because Bullet is; the rest of the tree sees
+ * engine.h. */
 #include "tests/bench/engine.h"
 
 #include <btBulletDynamicsCommon.h>

@@ -67,7 +67,7 @@ void broad_remove(Rigid *rigid, u32 slot)
     rigid->plane_count = kept;
 }
 
-/* ---- following what moved ---- */
+/* ---- moved bodies ---- */
 
 static Bounds bounds_now(const Body *body)
 {
@@ -685,14 +685,14 @@ void broad_remove_pairs(Rigid *rigid, u32 slot)
 
 /* ---- bodies in one place, before a tick ---- */
 
-typedef struct PlaceSearch {
+typedef struct DeepOverlapSearch {
     Rigid *rigid;
     u32 slot;
-} PlaceSearch;
+} DeepOverlapSearch;
 
 static void place_visit(void *context, u32 slot)
 {
-    PlaceSearch *search = context;
+    DeepOverlapSearch *search = context;
     if (slot != search->slot && body_filter(search->rigid, slot, search->slot)) {
         deep_overlap_count(search->rigid, slot, search->slot);
     }
@@ -707,7 +707,7 @@ u32 rigid_deepest_overlap(Rigid *rigid, u32 most, u32 *slot)
         if (rigid->deep_overlaps[i].inner <= 0.0f) {
             continue;
         }
-        PlaceSearch search = {rigid, i};
+        DeepOverlapSearch search = {rigid, i};
         atomic_init(&rigid->deep_overlaps[i].count, 0);
         tree_query(&rigid->moving, rigid->bodies[i].fat, place_visit, &search);
         u32 count = atomic_load_explicit(&rigid->deep_overlaps[i].count, memory_order_relaxed);
@@ -719,15 +719,15 @@ u32 rigid_deepest_overlap(Rigid *rigid, u32 most, u32 *slot)
     return 0;
 }
 
-/* ---- what is near bounds ---- */
+/* ---- bodies near given bounds ---- */
 
 typedef struct OverlapSearch {
     u32 *slots;
     u32 count, capacity;
 } OverlapSearch;
 
-/* Sorted from the start, so that of more than fit the lowest slots stay, in whatever order the
- * trees give them. */
+/* Kept sorted, so that if there are more than fit, the lowest slots are kept, whatever the order of
+ * the trees. */
 static void overlap_visit(void *context, u32 slot)
 {
     OverlapSearch *search = context;

@@ -70,10 +70,10 @@ static bool gives_way(const Rigid *rigid, const Contact *c, f32 load, f32 part)
     return sag_of(rigid, c, load) > part * share * thinner_of(rigid, c);
 }
 
-/* Whether the weight (N) on a contact is too much for it: it would be compressed, or the weight
- * is such a multiple of the lighter body's that sweeps cannot propagate it in time. Impulses are
- * used only for the former: those of an impact are as large, and a contact stiffened by it and
- * softened again would bounce forever. */
+/* Whether the weight (N) on a contact is too large for it: it would be compressed, or the weight is
+ * such a multiple of the lighter body's that sweeps cannot propagate it in time. Impulses are used
+ * only for the former: those of an impact are as large, and a contact stiffened by it and softened
+ * again would bounce forever. */
 static bool is_weighed_down(const Rigid *rigid, const Contact *c, f32 weight, f32 gravity)
 {
     const f32 times = 20.0f;
@@ -297,15 +297,6 @@ static void follow_loads(Rigid *rigid)
 
 /* ---- clusters ---- */
 
-static u32 root_of(u32 *parents, u32 slot)
-{
-    while (parents[slot] != slot) {
-        parents[slot] = parents[parents[slot]];
-        slot = parents[slot];
-    }
-    return slot;
-}
-
 static bool has_heavy(const Rigid *rigid)
 {
     u32 found = 0;
@@ -336,7 +327,7 @@ static void unite_bodies(Rigid *rigid)
         if (!(store->uppers[i] & UPPER_HEAVY) || jointed[c->a] || jointed[c->b]) {
             continue;
         }
-        u32 a = root_of(store->parents, c->a), b = root_of(store->parents, c->b);
+        u32 a = set_root(store->parents, c->a), b = set_root(store->parents, c->b);
         u32 low = u32_min(a, b), high = u32_max(a, b);
         if (low != high && store->sizes[low] + store->sizes[high] <= HEAVY_BODIES) {
             store->parents[high] = low;
@@ -353,7 +344,7 @@ static bool list_bodies(Rigid *rigid)
     HeavyStore *store = rigid->heavy;
     store->cluster_count = store->body_count = 0;
     for (u32 i = 0; i < rigid->slots; i++) {
-        u32 root = root_of(store->parents, i), size = store->sizes[root];
+        u32 root = set_root(store->parents, i), size = store->sizes[root];
         store->starts[i] = HEAVY_FIXED;
         if (size < 2 || size > HEAVY_BODIES) {
             continue;

@@ -91,24 +91,6 @@ static f32 *water(Drawn *d, f32 level)
     return values;
 }
 
-static Vec3 light_at(const Drawn *d, Vec3 point, i32 half)
-{
-    const u8 *middle = drawn_pixel(d, point);
-    assert_non_null(middle);
-    i32 at = (i32)((middle - d->rgb) / 3), x0 = at % WIDTH, y0 = at / WIDTH;
-    Vec3 sum = vec3_zero();
-    u32 count = 0;
-    for (i32 y = y0 - half; y <= y0 + half; y++) {
-        for (i32 x = x0 - half; x <= x0 + half; x++) {
-            if (x >= 0 && y >= 0 && x < WIDTH && y < HEIGHT) {
-                sum = vec3_add(sum, drawn_light(d->rgb + 3 * (y * WIDTH + x)));
-                count++;
-            }
-        }
-    }
-    return vec3_scale(sum, 1.0f / (f32)count);
-}
-
 /* Pool with boxes, one of them above the water, and a train of waves. */
 static void test_pool_for_inspection(void **state)
 {
@@ -141,7 +123,7 @@ static void test_depth_dims_by_beers_law(void **state)
         view->picture.camera.eye = vec3(0, 5.0f, 0.001f);
         view->picture.camera.target = vec3_zero();
         take(view, "depth");
-        light[i] = light_at(view, vec3(0.05f, 0, 0.4f), 30);
+        light[i] = drawn_light_at(view, vec3(0.05f, 0, 0.4f), 30);
     }
     const f64 passes[3] = {0.4, 0.7, 0.85};
     for (u32 k = 0; k < 3; k++) {
@@ -213,8 +195,8 @@ static void test_waves_focus_light(void **state)
     view->picture.camera.eye = vec3(0, 6.0f, 0.001f);
     view->picture.camera.target = vec3_zero();
     take(view, "caustics");
-    f32 crest = light_at(view, vec3(1.0f, 0, 0.6f), 4).y;
-    f32 trough = light_at(view, vec3(0.5f, 0, 0.6f), 4).y;
+    f32 crest = drawn_light_at(view, vec3(1.0f, 0, 0.6f), 4).y;
+    f32 trough = drawn_light_at(view, vec3(0.5f, 0, 0.6f), 4).y;
     print_message("crest %.3f, trough %.3f\n", (f64)crest, (f64)trough);
     assert_true(crest > 1.15f * trough);
 }
@@ -327,8 +309,8 @@ static void test_smoke_and_fire(void **state)
         view->picture.camera.eye = vec3(0, 1.2f, 4.0f);
         view->picture.camera.target = vec3(0, 1.2f, 0);
         take(view, s == 0 ? "smoke24" : "smoke48");
-        lit[s] = light_at(view, vec3(0.5f, 1.25f, 0.0f), 4);
-        dark[s] = light_at(view, vec3(-0.5f, 1.15f, 0.0f), 4);
+        lit[s] = drawn_light_at(view, vec3(0.5f, 1.25f, 0.0f), 4);
+        dark[s] = drawn_light_at(view, vec3(-0.5f, 1.15f, 0.0f), 4);
         print_message("%u: lit %.3f dark %.3f\n", n, (f64)lit[s].y, (f64)dark[s].y);
         assert_true(lit[s].y > 1.25f * dark[s].y);
         for (u32 i = 0; i < n * n * n; i++) {
@@ -339,8 +321,8 @@ static void test_smoke_and_fire(void **state)
         entity->appearance.glow = 1.0f;
         drawn_color(entity->appearance.color, 0x202020);
         take(view, s == 0 ? "fire24" : "fire48");
-        Vec3 hot = light_at(view, vec3(0.4f, 1.2f, 0.0f), 4);
-        Vec3 warm = light_at(view, vec3(-0.4f, 1.2f, 0.0f), 4);
+        Vec3 hot = drawn_light_at(view, vec3(0.4f, 1.2f, 0.0f), 4);
+        Vec3 warm = drawn_light_at(view, vec3(-0.4f, 1.2f, 0.0f), 4);
         print_message("%u: hot %.2f %.2f %.2f warm %.2f %.2f %.2f\n", n, (f64)hot.x, (f64)hot.y,
                       (f64)hot.z, (f64)warm.x, (f64)warm.y, (f64)warm.z);
         assert_true(hot.x > 2.0f * warm.x && hot.x > 1.3f * hot.y && hot.y > 1.3f * hot.z);

@@ -89,25 +89,6 @@ static Entity *water(Drawn *d, f32 radius)
     return entity;
 }
 
-/* Mean light of a square of pixels around a point's projection. */
-static Vec3 light_at(const Drawn *d, Vec3 point, i32 half)
-{
-    const u8 *middle = drawn_pixel(d, point);
-    assert_non_null(middle);
-    i32 at = (i32)((middle - d->rgb) / 3), x0 = at % WIDTH, y0 = at / WIDTH;
-    Vec3 sum = vec3_zero();
-    u32 count = 0;
-    for (i32 y = y0 - half; y <= y0 + half; y++) {
-        for (i32 x = x0 - half; x <= x0 + half; x++) {
-            if (x >= 0 && y >= 0 && x < WIDTH && y < HEIGHT) {
-                sum = vec3_add(sum, drawn_light(d->rgb + 3 * (y * WIDTH + x)));
-                count++;
-            }
-        }
-    }
-    return vec3_scale(sum, 1.0f / (f32)count);
-}
-
 static f64 part(Vec3 v, u32 k)
 {
     return (f64)(k == 0 ? v.x : k == 1 ? v.y : v.z);
@@ -147,7 +128,7 @@ static void test_thickness_dims_by_beers_law(void **state)
         f32 deep = 0.16f * (f32)(i + 1);
         drawn_fill(d, vec3(-0.8f, 0, -0.6f), vec3(0.8f, deep, 0.6f), 0.3f, 0);
         take(d, "pool");
-        light[i] = light_at(d, vec3(0, deep, 0), 60);
+        light[i] = drawn_light_at(d, vec3(0, deep, 0), 60);
     }
     const f64 passes[3] = {0.4, 0.7, 0.85};
     for (u32 k = 0; k < 3; k++) {
@@ -393,12 +374,12 @@ static void test_grains_are_lit(void **state)
     take(d, "grains_bare");
     Vec3 sun = d->scene.sky.sun;
     Vec3 shadow = vec3(-sun.x / sun.y * 0.35f - 0.25f, 0, -sun.z / sun.y * 0.35f - 0.2f);
-    f64 open = part(light_at(d, shadow, 1), 1);
+    f64 open = part(drawn_light_at(d, shadow, 1), 1);
     Entity *sand = drawn_points(d, APPEARANCE_GRAINS, 0.012f, 0xE2C48C, 0xA57B45);
     sand->appearance.roughness = 0.9f;
     drawn_fill(d, vec3(-0.3f, 0, -0.3f), vec3(0.3f, 0.4f, 0.3f), 0.4f, 0);
     take(d, "grains");
-    f64 shaded = part(light_at(d, shadow, 1), 1), low = 1e9, high = 0.0;
+    f64 shaded = part(drawn_light_at(d, shadow, 1), 1), low = 1e9, high = 0.0;
     u32 sandy = 0;
     expect_within("light in its shadow", shaded / open, 0.1, 0.65);
     for (i32 i = 0; i < 200; i++) {
@@ -410,12 +391,13 @@ static void test_grains_are_lit(void **state)
     }
     assert_true(sandy > 190);
     expect_within("tones", high - low, 15.0, 250.0);
-    f64 bright = part(light_at(d, vec3(0, 0.4f, 0), 12), 1);
+    f64 bright = part(drawn_light_at(d, vec3(0, 0.4f, 0), 12), 1);
     Vec3 roof = vec3_add_scaled(vec3(0, 0.4f, 0), 0.6f / sun.y, sun);
     drawn_box(d, roof, vec3(0.25f, 0.02f, 0.25f), 0x808080);
     d->picture.camera.eye = vec3(-1.6f, 2.4f, -0.6f); /* past the edge of the roof */
     take(d, "grains_shaded");
-    expect_within("sand in shadow", part(light_at(d, vec3(0, 0.4f, 0), 6), 1) / bright, 0.1, 0.75);
+    expect_within("sand in shadow", part(drawn_light_at(d, vec3(0, 0.4f, 0), 6), 1) / bright, 0.1,
+                  0.75);
 }
 
 static Entity *spark(Drawn *d, f32 age, Vec3 velocity)

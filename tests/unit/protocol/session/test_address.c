@@ -102,7 +102,7 @@ static void test_door_site(void **state)
     PL_UNUSED(state);
     DoorPeer peers[PEERS] = {0};
     DoorLimits limits = {0};
-    assert_int_equal(door_choose(peers, PEERS, address("10.0.0.1"), &limits, key), DOOR_ROOM);
+    assert_int_equal(door_choose(peers, PEERS, address("10.0.0.1"), &limits, key), DOOR_ADMIT);
     /* One site has taken all places: others get them, its own wait. */
     fill(peers, 0, PEERS, "10.0.0", DOOR_HALF);
     assert_int_equal(door_choose(peers, PEERS, address("10.0.0.200"), &limits, key), DOOR_WAIT);
@@ -124,12 +124,12 @@ static void test_door_address(void **state)
         peers[8 + i] = (DoorPeer){address("127.0.0.1"), DOOR_OPENING, 0};
     }
     assert_int_equal(door_choose(peers, PEERS, address("10.0.0.9"), &limits, key), DOOR_WAIT);
-    assert_int_equal(door_choose(peers, PEERS, address("10.0.0.8"), &limits, key), DOOR_ROOM);
-    assert_int_equal(door_choose(peers, PEERS, address("127.0.0.1"), &limits, key), DOOR_ROOM);
+    assert_int_equal(door_choose(peers, PEERS, address("10.0.0.8"), &limits, key), DOOR_ADMIT);
+    assert_int_equal(door_choose(peers, PEERS, address("127.0.0.1"), &limits, key), DOOR_ADMIT);
     limits.local = true;
     assert_int_equal(door_choose(peers, PEERS, address("127.0.0.1"), &limits, key), DOOR_WAIT);
     peers[0].state = DOOR_PROVEN;
-    assert_int_equal(door_choose(peers, PEERS, address("10.0.0.9"), &limits, key), DOOR_ROOM);
+    assert_int_equal(door_choose(peers, PEERS, address("10.0.0.9"), &limits, key), DOOR_ADMIT);
 }
 
 /* Another address of the same /64 is the same household, and another of the same /48 its site. */
@@ -148,11 +148,11 @@ static void test_door_v6(void **state)
     assert_int_equal(door_choose(peers, PEERS, address("2001:db8:7::9"), &limits, key), DOOR_WAIT);
     assert_int_equal(door_choose(peers, PEERS, address("2001:db8:8::9"), &limits, key), PEERS - 1);
     peers[PEERS - 1].state = DOOR_FREE;
-    assert_int_equal(door_choose(peers, PEERS, address("2001:db8:7::9"), &limits, key), DOOR_ROOM);
+    assert_int_equal(door_choose(peers, PEERS, address("2001:db8:7::9"), &limits, key), DOOR_ADMIT);
     limits.per_address = 3;
     assert_int_equal(door_choose(peers, PEERS, address("2001:db8:7::9"), &limits, key), DOOR_WAIT);
     assert_int_equal(door_choose(peers, PEERS, address("2001:db8:7:9::9"), &limits, key),
-                     DOOR_ROOM);
+                     DOOR_ADMIT);
 }
 
 static void test_door_time(void **state)

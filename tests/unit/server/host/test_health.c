@@ -1,4 +1,4 @@
-/* test_health.c: what a host says of its health, at times of the test's own. */
+/* test_health.c: a host's health, in virtual time. */
 #include "server/host/session.h"
 
 #include <setjmp.h>
@@ -60,7 +60,7 @@ static void test_files(void **state)
     host->common.status.recording = true;
     assert_null(health_text(host));
     host->common.status.recording_lost = true;
-    assert_non_null(strstr(health_text(host), "waits for room"));
+    assert_non_null(strstr(health_text(host), "waits for free disk space"));
     host->common.status.recording_lost = false;
     assert_null(health_text(host));
     host->common.status.checkpoint_failing = true;

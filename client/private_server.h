@@ -14,9 +14,9 @@ typedef struct PrivateServer {
     char address[160]; /* HOST:PORT#KEY */
 } PrivateServer;
 
-/* Starts the plenum-server beside this executable, else the one in PATH, on 127.0.0.1 with the
- * file, and waits until it is ready. The server dies with this process in all cases. EXIT_OK, or
- * an exit code with a text. */
+/* Starts the plenum-server beside this executable, otherwise the one in PATH, on 127.0.0.1 with the
+ * file, and waits until it is ready. The server dies with this process in all cases. EXIT_OK, or an
+ * exit code with a text. */
 int private_server_start(PrivateServer *server, const char *path, const volatile int *stop,
                          ErrorText *error);
 /* Terminates the server and waits; kills it after 5 s. Does nothing if none was started. */

@@ -98,7 +98,7 @@ static void app_sent(App *app, int result)
     }
 }
 
-/* Keys refer to what is under the cursor now, not at the time of the last frame. */
+/* Keys refer to the object under the cursor now, not at the time of the last frame. */
 static void app_hover(App *app)
 {
     bool over_panel = app->panels && panels_want_mouse(app->panels);
@@ -199,7 +199,7 @@ static void app_act(App *app, Action action)
     }
 }
 
-/* ---- hearing the user ---- */
+/* ---- user input ---- */
 
 static bool app_live(const App *app)
 {

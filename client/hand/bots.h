@@ -10,7 +10,7 @@
 
 typedef struct BotsOptions {
     const char *address; /* HOST[:PORT] */
-    LinkTrust trust;     /* whom they take for the server */
+    LinkTrust trust;     /* which server they accept */
     const char *name;    /* bots are "name-1", "name-2", ... */
     const u8 *token;     /* [token_bytes], or NULL */
     u32 token_bytes;

@@ -25,7 +25,7 @@ typedef struct Chooser {
     u32 count, capacity;
 } Chooser;
 
-/* Worlds that pass, sorted. */
+/* Worlds that pass the filter, sorted. */
 static bool chooser_sort(Chooser *chooser, const char *filter, bool free_only, bool open_only,
                          u32 *total)
 {
@@ -88,7 +88,7 @@ int chooser_print(const ChooserOptions *options, f64 wait_s, const volatile int 
     while (*stop == 0 && (clock_now_ns() < end_ns || !read)) {
         finder_poll(chooser.finder, clock_now_ns());
         if (!read && finder_lobby_read(chooser.finder)) {
-            read = true; /* the worlds of its list get as long to answer */
+            read = true; /* the worlds of its list get as much time to answer */
             end_ns = u64_max(end_ns, clock_now_ns() + (u64)(wait_s * 1e9 / 2));
         }
         finder_wait(chooser.finder, POLL_MS);

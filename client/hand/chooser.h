@@ -1,5 +1,5 @@
 /*
- * chooser.h: a window with the worlds that can be joined, for a client that was started without an
+ * chooser.h: a window that lists the worlds that can be joined, for a client started without an
  * address; and the same list as text.
  * Layer: client/hand.
  */

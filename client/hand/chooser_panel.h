@@ -9,13 +9,13 @@
 
 PL_BEGIN_C
 
-/* What the list shows, and what the user did in it. */
+/* The contents of the list, and the user's actions in it. */
 typedef struct ChooserList {
     const FoundWorld *const *worlds; /* [count], in the order to be shown */
-    u32 count, total;                /* those that the filter lets pass, and all */
+    u32 count, total;                /* number of those that pass the filter, and of all */
     const char *note;                /* a line below, or NULL */
     char filter[NAME_BYTES_MAX];
-    bool free_only;                     /* only worlds that have a place */
+    bool free_only;                     /* only worlds with a free place */
     bool open_only;                     /* only worlds without password and token */
     u8 selected[IDENTITY_PUBLIC_BYTES]; /* key of the chosen row; zeros: none */
     char address[FOUND_TEXT_BYTES];     /* typed */

@@ -98,7 +98,7 @@ static void add_line(DebugOverlay *overlay, const DebugLine *line)
     }
 }
 
-/* ---- what the overlay knows of the world ---- */
+/* ---- entities of the world ---- */
 
 static bool pose_shown(const void *context, u32 field, u32 element, ShownPose *pose)
 {

@@ -29,7 +29,7 @@ void debug_overlay_init(DebugOverlay *overlay, Connection *connection);
 void debug_overlay_finish(DebugOverlay *overlay);
 /* Subscribes to exactly these bits. */
 void debug_overlay_show(DebugOverlay *overlay, u32 show);
-/* The bits of "contacts,joints,islands,boxes,sleep,points" (any of them, or "all" but points);
+/* The bits of "contacts,joints,islands,boxes,sleep,points" (any of them, or "all" except points);
  * false: unknown word. */
 bool debug_overlay_parse(const char *words, u32 *show);
 /* "contacts", ... of one bit. */

@@ -23,7 +23,7 @@ enum {
     SWEEPS_LAST = 32, /* in the last step */
 };
 
-/* ---- what hangs together ---- */
+/* ---- jointed bodies ---- */
 
 /* The entity of a body of the scene: both have the same order. */
 static const Entity *entity_of(const Scene *scene, const Entity *entities, u32 count, i32 body)

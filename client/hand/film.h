@@ -21,9 +21,9 @@ typedef struct FilmOptions {
     const volatile int *stop; /* not 0: gives up */
 } FilmOptions;
 
-/* Renders all pictures, with a bar on a terminal, and prints what was written. Files are complete
- * or not there, except pictures written before an error. Returns an exit code: EXIT_OK; EXIT_USAGE,
- * EXIT_INPUT or EXIT_CHECK_FAILED with a text. */
+/* Renders all pictures, with a progress bar on a terminal, and prints the files written. Files are
+ * complete or absent, except pictures written before an error. Returns an exit code: EXIT_OK;
+ * EXIT_USAGE, EXIT_INPUT or EXIT_CHECK_FAILED with a text. */
 int film_render(const FilmOptions *options, ErrorText *error);
 
 #endif

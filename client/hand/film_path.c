@@ -55,7 +55,7 @@ void film_path_finish(FilmPath *path)
     *path = (FilmPath){0};
 }
 
-/* Speed through a place, 1/s: along the line between its neighbours; 0 at the ends. */
+/* Speed through a point, 1/s: along the line between its neighbours; 0 at the ends. */
 static Vec3 speed_at(const FilmPath *path, u32 i, bool of_eye)
 {
     if (i == 0 || i + 1 >= path->count) {

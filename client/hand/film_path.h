@@ -18,7 +18,7 @@ typedef struct FilmPath {
  * Error with a text. */
 int film_path_load(FilmPath *path, const char *file, ErrorText *error);
 void film_path_finish(FilmPath *path);
-/* Where the camera is at a world time, and what it looks at. */
+/* Position and target of the camera at a world time. */
 void film_path_at(const FilmPath *path, f64 t_s, Vec3 *eye, Vec3 *target);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXACT 1e-6 /* ticks: so near to a recorded one it is shown as it is */
+#define EXACT 1e-6 /* ticks: this near to a recorded one, that one is shown unchanged */
 
 struct FilmReel {
     RecordingReader *reader;
@@ -85,7 +85,7 @@ static int damaged(f64 tick, ErrorText *error)
     return error_set(error, ERROR_FORMAT, "the recording cannot be read at tick %.0f", tick);
 }
 
-/* Reads the frame behind `next`, which becomes `now`. */
+/* Reads the frame after `next`, which becomes `now`. */
 static int advance(FilmReel *reel, ErrorText *error)
 {
     Frame *frame = NULL;
@@ -155,7 +155,7 @@ int film_reel_move(FilmReel *reel, f64 tick, ErrorText *error)
 
 /* ---- showing ---- */
 
-/* How far from `now` to `next`, [0, 1); 0 where the two do not follow each other. */
+/* Fraction of the way from `now` to `next`, [0, 1); 0 if the two are not consecutive. */
 static f32 share_of(const FilmReel *reel)
 {
     if (reel->next == NULL || reel->next->tick != reel->now->tick + 1) {

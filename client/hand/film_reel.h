@@ -1,6 +1,6 @@
 /*
  * film_reel.h: the states of a recording as pictures show them, at any ascending time: recorded
- * ticks bit for bit, and between two of them linear.
+ * ticks bit for bit, linear interpolation between them.
  * Layer: client/hand (no SDL).
  */
 #ifndef PLENUM_CLIENT_HAND_FILM_REEL_H

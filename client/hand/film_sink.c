@@ -159,7 +159,7 @@ static int ffmpeg_start(FilmSink *sink, ErrorText *error)
     posix_spawn_file_actions_addclose(&actions, ends[0]);
     posix_spawn_file_actions_addclose(&actions, ends[1]);
     posix_spawnattr_init(&attributes);
-    /* Ctrl+C reaches this program alone, which then ends ffmpeg. */
+    /* Ctrl+C reaches only this program, which then ends ffmpeg. */
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setsigdefault(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
@@ -276,7 +276,7 @@ int film_sink_put(FilmSink *sink, const u8 *rgb, ErrorText *error)
     if (write_all(sink, rgb, (size_t)format->width * format->height * 3) == ERROR_OK) {
         return ERROR_OK;
     }
-    /* It ended: its exit code tells more than the broken pipe. */
+    /* It ended: its exit code says more than the broken pipe. */
     int result = ffmpeg_wait(sink, error);
     return result != ERROR_OK ? result
                               : error_set(error, ERROR_IO, "%s: ffmpeg took %u of %u pictures",

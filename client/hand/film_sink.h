@@ -1,6 +1,6 @@
 /*
- * film_sink.h: where the pictures of a film go: numbered PNG files, or the program ffmpeg, which
- * gets them through a pipe and writes a video.
+ * film_sink.h: the output of a film: numbered PNG files, or the program ffmpeg, which receives the
+ * pictures through a pipe and writes a video.
  * Layer: client/hand (no SDL).
  */
 #ifndef PLENUM_CLIENT_HAND_FILM_SINK_H
@@ -15,15 +15,15 @@ typedef struct FilmFormat {
     f64 fps;
 } FilmFormat;
 
-/* True if `out` names pictures: it ends in .png. */
+/* True if `out` names pictures, that is, ends in .png. */
 bool film_sink_is_pictures(const char *out);
-/* Checks the name, makes the folder of pictures, starts ffmpeg. Existing files stay, and are an
- * error, unless `force` is set. NULL with a text: ERROR_USAGE for a name or size that cannot be,
+/* Checks the name, creates the folder of pictures, starts ffmpeg. Existing files are kept and are
+ * an error unless `force` is set. NULL with a text: ERROR_USAGE for an invalid name or size,
  * ERROR_NOT_FOUND if there is no ffmpeg. SIGPIPE must be ignored. */
 FilmSink *film_sink_create(const char *out, const FilmFormat *format, bool force, ErrorText *error);
 /* The next picture, rows of RGB from the top. 0 or a negative Error with a text. */
 int film_sink_put(FilmSink *sink, const u8 *rgb, ErrorText *error);
-/* Waits for ffmpeg; a video gets its name only now. 0 or a negative Error with a text. */
+/* Waits for ffmpeg; a video gets its final name only now. 0 or a negative Error with a text. */
 int film_sink_commit(FilmSink *sink, ErrorText *error);
 /* Without commit: ends ffmpeg and removes the unfinished video. NULL is fine. */
 void film_sink_destroy(FilmSink *sink);

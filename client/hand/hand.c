@@ -112,7 +112,7 @@ void hand_push(Hand *hand, const Pick *pick, Vec3 impulse)
     }
 }
 
-/* ---- the local answer ---- */
+/* ---- local prediction ---- */
 
 /* Whether the server reports this user's grab. */
 static bool server_grabs(Connection *connection, u32 entity)
@@ -219,8 +219,8 @@ void hand_step(Hand *hand, u64 now_ns)
     }
     f64 dt = now_s - hand->drag.now_s;
     drag_step(&hand->drag, spring_of(hand, entity), hand->target, server, lag_s, now_s);
-    /* A cell of a grid stays where it is: a hand changes its value, and by how much is the solver's
-     * to say. There is no motion of its own to predict; nor of what flows around a hand. */
+    /* A cell of a grid does not move: a hand changes its value by an amount that only the solver
+     * knows. There is no motion to predict; nor for matter that flows around a hand. */
     u8 kind = connection_fields(hand->connection)->fields[entity->field].kind;
     bool follows = curve_has_motion(kind) && !appearance_is_loose(&entity->appearance);
     hand->drawn = follows ? hand->drag.offset : vec3_zero();

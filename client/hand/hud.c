@@ -236,7 +236,7 @@ static void hud_starts_anew(Hud *hud, Connection *connection)
     hud->epoch = epoch;
 }
 
-/* Says whom the time keys move from now on. */
+/* Shows a toast saying whose time the keys control from now on. */
 static void hud_own_time(Hud *hud, const MessageStatus *now)
 {
     bool was = hud->status.own_time == OWN_TIME_AWAY, is = now->own_time == OWN_TIME_AWAY;
@@ -261,7 +261,8 @@ static void hud_error(Hud *hud, Connection *connection)
         hud->error_color = COLOR_BAD;
     } else if (hud->status.slowed) {
         f32 due_ms =
-            1000.0f / (f32)u32_max(hud->tick_rate, 1); /* a tick that keeps up is shorter */
+            1000.0f / (f32)u32_max(hud->tick_rate, 1); /* a server that keeps up has shorter
+                                                        * ticks */
         bool held_up = hud->status.tick_ms * fmaxf(hud->status.speed, 1.0f) < 0.9f * due_ms;
         if (held_up) {
             snprintf(hud->error_text, sizeof hud->error_text, "the server was held up");

@@ -77,13 +77,13 @@ typedef struct Hud {
     const char *hovered; /* name under the cursor, or NULL */
     u32 prefab;
 
-    f64 common_tick; /* while status.own_time is OWN_TIME_AWAY: where the others are */
+    f64 common_tick; /* while status.own_time is OWN_TIME_AWAY: the common time */
     bool show_help, show_panels, chatting;
-    bool bookmarking; /* a bookmark is to be named */
+    bool bookmarking; /* a bookmark is being named */
     f32 side;         /* fraction of the picture's width covered by the side panel */
 } Hud;
 
-/* True: the user may move the time that he sees. */
+/* True if the user may control the time that they see. */
 static inline bool hud_moves_time(const Hud *hud)
 {
     return hud->role >= ROLE_OPERATOR || hud->status.own_time == OWN_TIME_AWAY;

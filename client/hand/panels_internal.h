@@ -9,7 +9,7 @@
 
 #include <imgui.h>
 
-/* Look and fonts of a new context. */
+/* Style and fonts of a new context. */
 void panels_style();
 void panels_fonts();
 

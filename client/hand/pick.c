@@ -166,7 +166,7 @@ static void pick_poses(const PickWorld *world, const Entity *entity, Ray ray, Pi
 {
     const Timeline *timeline = world->timeline;
     bool solid = entity->appearance.kind == APPEARANCE_SHAPE &&
-                 !appearance_is_clear(&entity->appearance); /* hands reach through a pane */
+                 !appearance_is_clear(&entity->appearance); /* invisible shapes cannot be picked */
     for (u32 i = 0; i < entity->count && solid; i++) {
         ShownPose pose;
         if (!timeline_pose(timeline, entity->field, entity->first + i, &pose) ||

@@ -49,7 +49,7 @@ void report_finish(ReportStart *start)
     memset(start, 0, sizeof *start);
 }
 
-/* Movable bodies that are now farther than 5 cm from where they were noted. */
+/* Movable bodies that are now farther than 5 cm from their recorded positions. */
 static u32 report_moved(const ReportStart *start, Connection *connection)
 {
     u32 moved = 0;

@@ -15,7 +15,7 @@ typedef struct MarkList {
 } MarkList;
 
 void mark_list_finish(MarkList *list);
-/* Out of memory: the mark is left out. */
+/* If out of memory the mark is omitted. */
 void mark_list_put(MarkList *list, const Mark *mark);
 /* color: 0xRRGGBB; from = to: a dot. */
 void mark_list_add(MarkList *list, Vec3 from, Vec3 to, u32 color, f32 radius_px, bool on_top);
@@ -32,12 +32,12 @@ typedef struct RodsWorld {
     u32 world; /* number of the world, as by connection_worlds */
     /* Shown pose of an element; false: none. */
     bool (*pose)(const void *context, u32 field, u32 element, ShownPose *pose);
-    /* All values of a scalar field; what is not known stays as it is. */
+    /* All values of a scalar field; unknown ones are unchanged. */
     void (*scalars)(const void *context, u32 field, f32 *values);
     const void *context;
 } RodsWorld;
 
-/* What is kept from picture to picture: which entities joints connect. Begins as {0}. */
+/* State kept from picture to picture: the entities that joints connect. Begins as {0}. */
 typedef struct Rods {
     u32 (*ends)[2]; /* [end_count] entity ids of a joint's ends; owned */
     f32 *whole;     /* [end_count] 1 if intact, 0 if broken; owned */

@@ -23,7 +23,7 @@ static int time_faster(Connection *connection, const Hud *hud, f64 factor)
     return connection_control(connection, CONTROL_SPEED, now < 0.0 ? -speed : speed);
 }
 
-/* Backwards (-1), stop (0) or forwards (1); in the direction in which it runs already: twice as
+/* Backwards (-1), stop (0) or forwards (1); in the direction in which it already runs: twice as
  * fast. */
 static int time_shuttle(Connection *connection, const Hud *hud, i32 way)
 {
@@ -49,7 +49,7 @@ static int time_step(Connection *connection, const Hud *hud, i32 ticks)
     return connection_control(connection, CONTROL_STEP, (f64)ticks);
 }
 
-/* A second is too little to try again what went wrong. */
+/* A second would be too little to repeat a missed moment. */
 #define LIVE_BACK_S 5.0
 
 static int time_skip(Connection *connection, const Hud *hud, f64 seconds)

@@ -10,10 +10,11 @@
 #include "client/hand/keymap.h"
 #include "client/link/connection.h"
 
-/* False: the action has nothing to do with time. Otherwise *result is 0 or the Error of
- * connection_control. What only recordings can do leaves live worlds alone. */
+/* False: not an action on time. Otherwise *result is 0 or the Error of connection_control. Actions
+ * that only recordings support do nothing in live worlds. */
 bool time_key(Connection *connection, const Hud *hud, Action action, int *result);
-/* True: it moves time; users who left the common time may move their own, whatever their role. */
+/* True if it changes time; users who left the common time may change their own, whatever their
+ * role. */
 bool time_key_moves(Action action);
 
 #endif

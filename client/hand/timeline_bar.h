@@ -1,8 +1,8 @@
 /*
  * timeline_bar.h: the bar below a recording: the current time, marks of events, and the controls of
  * a video player. All users see the common time, which operators control; a user who left it
- * controls their own, and sees where the common one is. Controls are sent one per
- * frame, in order.
+ * controls their own time, and sees a marker of the common one. Controls are sent one per frame, in
+ * order.
  * Layer: client/hand, private.
  */
 #ifndef PLENUM_CLIENT_HAND_TIMELINE_BAR_H
@@ -40,7 +40,7 @@ f32 timeline_bar_height(const Hud *hud);
 /* size: of the window, px. area: x0, y0, x1, y1 where it takes the mouse. */
 void timeline_bar_draw(TimelineBar *bar, Hud *hud, PanelsActions *actions, ImVec2 size,
                        ImVec4 *area);
-/* The tick to be shown as the cursor: the dragged one, else the picture's. */
+/* The tick shown by the cursor: the dragged one, otherwise the picture's. */
 f64 timeline_bar_tick(const TimelineBar *bar, const Hud *hud);
 
 #endif

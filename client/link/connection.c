@@ -376,7 +376,7 @@ static void bodies_update(Connection *connection)
         }
     }
     qsort(bodies, found, sizeof *bodies, body_order);
-    for (u32 i = 0; i < found; i++) { /* an entity within another one is part of that */
+    for (u32 i = 0; i < found; i++) { /* an entity within another one is part of it */
         const TimelineBody *last = count > 0 ? &bodies[count - 1] : NULL;
         if (last == NULL || last->field != bodies[i].field ||
             last->first + last->count <= bodies[i].first) {

@@ -46,7 +46,7 @@ ConnectionState connection_state(const Connection *connection);
 u32 connection_queue(const Connection *connection, u32 *waiting);
 const ErrorText *connection_error(const Connection *connection);
 
-/* ---- what is known of the world (valid from LIVE on; borrowed until the next poll) ---- */
+/* ---- known state of the world (valid from LIVE on; borrowed until the next poll) ---- */
 const Scene *connection_scene(const Connection *connection);
 const FieldSet *connection_fields(const Connection *connection);
 /* Live entities in id order. `version` changes whenever the list does. */
@@ -62,10 +62,10 @@ const MessageStatus *connection_status(const Connection *connection);
 f64 connection_recorded_tick(const Connection *connection, f64 stream_tick);
 /* While away (OWN_TIME_AWAY): the recorded tick of the common time. */
 f64 connection_common_tick(const Connection *connection);
-/* What is on the recording; NULL: a live world, or not known yet. `version` (may be NULL) changes
- * with every new one. */
+/* The survey of the recording; NULL: a live world, or not known yet. `version` (may be NULL)
+ * changes with every new one. */
 const MessageSurvey *connection_survey(const Connection *connection, u32 *version);
-/* The worlds that an operator can load by name; NULL: the server told none. */
+/* The worlds that an operator can load by name; NULL: the server sent no list. */
 const SaveInfo *connection_saves(const Connection *connection, u32 *count);
 u32 connection_user(const Connection *connection); /* own id */
 Role connection_role(const Connection *connection);
@@ -103,7 +103,7 @@ u32 connection_input(Connection *connection, const Input *input);
 void connection_view(Connection *connection, const SnapshotView *view, Ray cursor,
                      bool cursor_visible);
 int connection_control(Connection *connection, ControlKind kind, f64 value);
-/* Names a recorded tick (0: now) for the timeline. */
+/* Adds a bookmark at a recorded tick (0: now) to the timeline. */
 int connection_bookmark(Connection *connection, u64 tick, const char *text);
 int connection_chat(Connection *connection, const char *text);
 

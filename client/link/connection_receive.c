@@ -490,7 +490,7 @@ void connection_debug_drop(Connection *connection)
     }
 }
 
-/* Keeps the picture with its memory; false: too late to be shown. */
+/* Keeps the picture and its memory; false: too late to be shown. */
 static bool debug_receive(Connection *connection, const DebugPicture *picture, u8 *storage)
 {
     if (connection->scene == NULL || connection->debug_mask == 0) {
@@ -547,7 +547,7 @@ f64 connection_recorded_tick(const Connection *connection, f64 stream_tick)
     if (i == 0) {
         return stream_tick;
     }
-    /* Between two segments the picture is on its way from one to the other. */
+    /* Between two segments the tick is interpolated from one to the other. */
     while (i > 1 && stream_tick < (f64)connection->segments[i - 1].stream_tick - 0.5) {
         i--;
     }
@@ -636,7 +636,7 @@ static bool message_apply(Connection *connection, const Message *message, u8 *st
     case MESSAGE_QUEUE:
         connection->queue_position = message->queue.position;
         connection->queue_waiting = message->queue.waiting;
-        connection->begun_ns = connection->now_ns; /* the world has not begun to come */
+        connection->begun_ns = connection->now_ns; /* the world has not started to arrive */
         break;
     case MESSAGE_SURVEY:
         return survey_receive(connection, &message->survey, storage);

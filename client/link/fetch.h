@@ -1,6 +1,6 @@
 /*
  * fetch.h: reads one page by HTTP or HTTPS with libcurl, without blocking. Certificates are
- * checked; a name is looked up on a thread of libcurl.
+ * checked; names are resolved on a thread of libcurl.
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_FETCH_H
@@ -14,9 +14,9 @@ enum {
 
 typedef struct Fetch Fetch;
 
-/* Begins to read the page at `url`, at most `bytes_max` bytes. NULL with a text. */
+/* Starts reading the page at `url`, at most `bytes_max` bytes. NULL with a text. */
 Fetch *fetch_create(const char *url, size_t bytes_max, ErrorText *error);
-/* 1: it is here, 0: not yet, or a negative Error with a text. */
+/* 1: complete, 0: not yet, or a negative Error with a text. */
 int fetch_poll(Fetch *fetch, ErrorText *error);
 /* The page, borrowed, followed by a zero byte. */
 const char *fetch_text(const Fetch *fetch, size_t *bytes);

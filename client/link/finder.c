@@ -27,9 +27,9 @@ struct WorldFinder {
     u64 lan_nonce, lan_ns;
     FoundWorld *worlds; /* [count] */
     u32 count, capacity;
-    u64 ping_ns; /* when the next question to one may be sent */
+    u64 ping_ns; /* when the next query may be sent */
     u32 ping_next;
-    Fetch *fetch; /* of a page under way, or NULL */
+    Fetch *fetch; /* of a page in progress, or NULL */
     WorldNotice *page;
     char after[IDENTITY_TEXT_BYTES]; /* "": the first page */
     u32 round;
@@ -90,7 +90,7 @@ static FoundWorld *find(WorldFinder *finder, const u8 *key)
     return NULL;
 }
 
-/* The world of this notice, new if it has not been seen. NULL: no room. */
+/* The world of this notice, added if it is new. NULL: no capacity. */
 static FoundWorld *note(WorldFinder *finder, const WorldNotice *notice)
 {
     FoundWorld *world = find(finder, notice->key);
@@ -153,7 +153,7 @@ static void ask_world(WorldFinder *finder, FoundWorld *world, u64 now_ns)
                  (const struct sockaddr *)&to, sizeof to);
 }
 
-/* One of those that are due, in turn. */
+/* The next of those that are due, in rotation. */
 static void ask_next(WorldFinder *finder, u64 now_ns)
 {
     for (u32 i = 0; i < finder->count && now_ns >= finder->ping_ns; i++) {
@@ -185,11 +185,11 @@ static void answered(WorldFinder *finder, u32 host, u64 nonce, const WorldNotice
         return;
     }
     notice.host = world->notice.host;
-    notice.port = world->notice.port; /* which it may have behind a NAT */
+    notice.port = world->notice.port; /* which may differ behind a NAT */
     world->notice = notice;
     world->answered = true;
     world->silent = 0;
-    /* An answer that waited here for its turn says less than a quick one. */
+    /* Answers that were processed late give too long a round trip: the shortest counts. */
     f32 ping_ms = f32_max((f32)(now_ns - world->asked_ns) * 1e-6f, 0.01f);
     bool slower = world->ping_ms > 0.0f && ping_ms > world->ping_ms;
     world->ping_ms += (ping_ms - world->ping_ms) * (slower ? 0.25f : 1.0f);
@@ -222,7 +222,7 @@ static void receive(WorldFinder *finder, int fd, u64 now_ns)
 
 /* ---- the lobby ---- */
 
-/* The list is read whole: what is in it no more goes. */
+/* The whole list was read: worlds no longer in it are removed. */
 static void lobby_finish(WorldFinder *finder, bool failed, u64 now_ns)
 {
     fetch_destroy(finder->fetch);

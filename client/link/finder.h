@@ -1,7 +1,7 @@
 /*
- * finder.h: finds worlds to join: asks all on the local network by broadcast, and by multicast of
- * IPv6; reads the list of a lobby; asks each that it found how it is and measures the round trip.
- * Nothing blocks; one owner thread.
+ * finder.h: finds worlds to join: queries the local network by broadcast, and by multicast of IPv6;
+ * reads the list of a lobby; queries each world found and measures the round trip. Nothing blocks;
+ * one owner thread.
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_FINDER_H
@@ -21,7 +21,7 @@ enum {
 
 typedef struct FoundWorld {
     WorldNotice notice;   /* with the address to join at */
-    bool lan;             /* it answered here; else it is from the lobby's list */
+    bool lan;             /* it answered here; otherwise it is from the lobby's list */
     bool answered;        /* its address did */
     f32 ping_ms;          /* of the last answer; 0: none */
     u32 silent;           /* questions since then */
@@ -41,9 +41,10 @@ typedef struct WorldFinder WorldFinder;
 /* NULL with a text: no socket, or out of memory. */
 WorldFinder *finder_create(const FinderOptions *options, ErrorText *error);
 void finder_destroy(WorldFinder *finder); /* NULL is fine */
-/* Sends due queries and takes the answers. now_ns is monotonic. */
+/* Sends due queries and handles answers. now_ns is monotonic. */
 void finder_poll(WorldFinder *finder, u64 now_ns);
-/* Waits for an answer, `ms` milliseconds at most: who takes it late measures too long a trip. */
+/* Waits for an answer, `ms` milliseconds at most: late handling would measure too long a round
+ * trip. */
 void finder_wait(const WorldFinder *finder, u32 ms);
 /* The worlds found so far, in no order; borrowed until the next call. */
 const FoundWorld *finder_worlds(const WorldFinder *finder, u32 *count);

@@ -14,8 +14,8 @@
  * (PLAYOUT_WARP_MAX), and its pace changes by at most PLAYOUT_SLEW_MAX a second: a body that moves
  * at v is shown with a spurious acceleration of at most v · PLAYOUT_SLEW_MAX. After a hold, a seek
  * or a change of speed it may catch up (PLAYOUT_CATCH_UP). It never runs backwards, except that a
- * pause takes back what was extrapolated. When starved, it continues for 0.1 s beyond the newest
- * tick, slows down and holds at 0.25 s. Knows no receiver and no fields; time is an argument.
+ * pause reverts extrapolation. When starved, it continues for 0.1 s beyond the newest tick, slows
+ * down and holds at 0.25 s. Knows no receiver and no fields; time is an argument.
  * Layer: client/link.
  */
 #ifndef PLENUM_CLIENT_LINK_PLAYOUT_H
@@ -58,7 +58,7 @@ typedef struct Playout {
     f64 jitter_s;
 
     bool showing;
-    bool settling; /* far from its target: hurries */
+    bool settling; /* far from its target: changes pace faster */
     bool holding;  /* starved for so long that the picture stands still */
     f64 shown;     /* tick */
     f64 pace;      /* ticks per local second */

@@ -364,9 +364,9 @@ static Vec3 unless_hit(Vec3 change, f32 most)
     return vec3_scale(change, f32_clamp(2.0f - vec3_length(change) / most, 0.0f, 1.0f));
 }
 
-/* What must be added at the second of two moments so that element i of the chunk looks as at the
- * first, on top of an offset of the first. Of a body only the shape is taken over: it goes from the
- * one to the other by shapes between them, which are no more stretched than these. */
+/* The offset to be added at the second of two moments so that element i of the chunk is shown as at
+ * the first, on top of an offset of the first. For a body only the shape is kept: it is blended
+ * from one shape to the other, so that intermediate shapes are no more stretched than these two. */
 static void offset_change(const Timeline *timeline, const CurveStream *stream, u32 field,
                           const ChunkPiece *piece, const ShownMoment moments[2], u32 i,
                           Offset *offset)

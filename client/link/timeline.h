@@ -37,13 +37,13 @@ void timeline_inherit(Timeline *timeline, TimelineShown *shown);
 void timeline_set_static(Timeline *timeline, const struct StaticColliders *colliders);
 /* Sets the couplings; borrowed, and advanced with the timeline. NULL: none. */
 void timeline_couple(Timeline *timeline, struct Couplings *couplings);
-/* Sets the complete list of bodies, sorted by field and first point, without overlaps. False:
- * out of memory, the former list stays. */
+/* Sets the complete list of bodies, sorted by field and first point, without overlaps. False: out
+ * of memory, the former list is unchanged. */
 bool timeline_bodies(Timeline *timeline, const TimelineBody *bodies, u32 count);
-/* Reports that a state packet with this header arrived at now_ns (any order) and was given to
- * the receiver. */
+/* Reports that a state packet with this header arrived at now_ns (any order) and was passed to the
+ * receiver. */
 void timeline_arrival(Timeline *timeline, const SnapshotHeader *header, u64 now_ns);
-/* Advances the shown tick to now_ns; never backwards. Call after giving all received packets to
+/* Advances the shown tick to now_ns; never backwards. Call after passing all received packets to
  * the receiver and before any query. */
 void timeline_advance(Timeline *timeline, u64 now_ns);
 /* The interpolated tick now shown. */

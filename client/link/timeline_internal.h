@@ -78,7 +78,7 @@ bool timeline_curve(const Timeline *timeline, const CurveStream *stream, u32 fie
                     const ChunkPiece *piece, Curve *curve);
 /* True if the pose is shown at its own tick. */
 bool timeline_pose_apart(const Timeline *timeline, u32 field, u32 element, f64 *tick);
-/* An element of the field on its curve; beyond the newest state it stays out of what stands. */
+/* An element of the field on its curve; beyond the newest state it stays outside static shapes. */
 ShownPose timeline_pose_on(const Timeline *timeline, const CurveStream *stream, u32 field,
                            u32 element, const Curve *curve, f64 tick, CurveSpeed *speed);
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- what the stream before showed ---- */
+/* ---- state shown by the previous stream ---- */
 
 /* The state shown by the previous stream from an element on: [count] of `bytes`. */
 static bool former_get(const Timeline *timeline, u32 field, u32 first, u32 count, u32 bytes,

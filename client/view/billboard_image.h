@@ -14,10 +14,11 @@ enum {
     SHEET_LEVELS = 4, /* of mipmaps: smaller tiles would run into each other */
 };
 
-/* Fills sheet[SHEET_EDGE][SHEET_EDGE][2]: opacity, and how far the colour turns to white (own
- * light) or how bright it is (light from outside). Tiles are transparent at their edges. */
+/* Fills sheet[SHEET_EDGE][SHEET_EDGE][2]: opacity, and the blend of the colour towards white (own
+ * light) or its brightness (lit). Tiles are transparent at their edges. */
 void billboard_sheet(u8 *sheet);
-/* The first tile of an image, and how many variants follow it; rows of tiles from below. */
+/* The first tile of an image and its number of variants; rows of tiles are counted from the
+ * bottom. */
 void billboard_tiles(BillboardImage image, u32 *first, u32 *count);
 
 #endif

@@ -69,7 +69,7 @@ static const char billboard_vertex[] =
     "    gl_Position = view_proj * vec4(p, 1.0);\n"
     "}\n";
 
-/* Own light would be white before anything bright: it covers a little, too. */
+/* Additive light would be white before bright backgrounds, so it also covers a little. */
 static const char billboard_fragment[] =
     "uniform sampler2D sheet, scene_depths;\n"
     "uniform vec2 lens;\n"
@@ -206,7 +206,7 @@ static BillboardInstance billboard_at(const Appearance *appearance, const f32 co
     u32 first, variants;
     billboard_tiles(appearance->image, &first, &variants);
     u64 chance = random_u64(point->generation, slot);
-    /* Flames stand upright; others lie any way round and rotate a little. */
+    /* Flames are upright; others have a random orientation and rotate slowly. */
     f32 rotation = appearance->image == BILLBOARD_FLAME
                        ? 0.0f
                        : (f32)(chance >> 40) / 16777216.0f + (chance & 1 ? 0.2f : -0.2f) * age;

@@ -1,7 +1,7 @@
 /*
  * draw_billboards.h: POINTS entities of appearance BILLBOARDS: pictures that face the viewer, from
- * far to near, with size, colour and opacity by age, longer along their motion. Where they meet
- * other things they fade instead of being cut.
+ * far to near, with size, colour and opacity by age, stretched along their motion. Where they
+ * intersect other things they fade instead of being cut.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_DRAW_BILLBOARDS_H
@@ -16,7 +16,7 @@ void draw_billboards_destroy(DrawBillboards *draw); /* NULL is fine */
 void draw_billboards_gather(DrawBillboards *draw, const Picture *picture);
 /* True if there is something to show, for which `surface_copy` is needed. */
 bool draw_billboards_wanted(const DrawBillboards *draw);
-/* Last of all things in the world; the surface has a copy of the opaque ones. */
+/* Call after all other things of the world; the surface has a copy of the opaque ones. */
 void draw_billboards_show(DrawBillboards *draw, const Surface *surface);
 
 #endif

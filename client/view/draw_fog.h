@@ -1,8 +1,8 @@
 /*
- * draw_fog.h: GRID3 entities as volumes that are marched through: what they hold absorbs what is
- * behind, is lit by the sun through the fog before it and by the sky, and glows where it is hot.
- * Colours change from the first to the second with channel 1. In windows CPU renderers march at
- * half the resolution.
+ * draw_fog.h: GRID3 entities as ray-marched volumes: their density absorbs the light behind, is lit
+ * by the sun through the fog in between and by the sky, and glows where it is hot. Colours change
+ * from the first to the second with channel 1. In windows CPU renderers march at half the
+ * resolution.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_DRAW_FOG_H

@@ -1,9 +1,9 @@
 /*
  * draw_liquid.h: POINTS entities of appearance LIQUID as one smooth surface, in screen space (van
  * der Laan, Green, Sainz 2009): depths of balls, smoothed by a narrow-range filter (Truong, Yuksel
- * 2018), give normals; the volume that a ray passes dims what is behind by Beer's law. It refracts
- * the scene behind, mirrors the sky and is white with foam where it is mixed with air. CPU
- * renderers work at half the resolution, thickness at half of that.
+ * 2018), give normals; the volume along a ray dims the background by Beer's law. It refracts the
+ * scene behind, mirrors the sky and is white with foam where it is mixed with air. CPU renderers
+ * work at half the resolution, thickness at half of that.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_DRAW_LIQUID_H

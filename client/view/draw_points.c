@@ -57,7 +57,7 @@ static const char points_fragment[] =
     "    o_color = vec4(tone(lit(p, n, v_color.rgb, v_color.w, 0.0)), 1.0);\n"
     "}\n";
 
-/* Shadows and the open sky are the same all over a grain. */
+/* Shadow and sky visibility are constant over a grain. */
 static const char grains_vertex[] =
     "layout(location = 0) in vec4 i_position;\n"
     "layout(location = 1) in vec4 i_color;\n"
@@ -208,7 +208,7 @@ static void points_gather_entity(DrawPoints *draw, const Picture *picture, u32 i
     }
 }
 
-/* Leaves out grains that are surrounded by others, which hide them: most of a heap. */
+/* Omits grains that are hidden by surrounding ones: most of a heap. */
 static void grains_bare(DrawPoints *draw)
 {
     f32 sum = 0.0f;

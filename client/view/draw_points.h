@@ -1,7 +1,7 @@
 /*
  * draw_points.h: POINTS entities whose points are balls (SHAPE, SPRITES, clouds, and liquids on
  * request), each drawn as a lit disc facing the eye, and grains (GRAINS): many small balls, each of
- * its own tone, that are shaded by the maps once each. All cast shadows.
+ * its own tone, for which the depth maps are sampled once each. All cast shadows.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_DRAW_POINTS_H

@@ -58,8 +58,8 @@ static const char soft_vertex[] = "layout(location = 0) in vec3 a_position;\n"
 
 static const char soft_fragment[] =
     "uniform vec4 color, color2, highlight;\n" /* w: roughness, pattern, on */
-    "uniform vec3 body;\n" /* pattern around an axis; light that passes through; a back of its own
-                            */
+    "uniform vec3 body;\n" /* pattern around an axis; transmitted light; separate colour of the
+                            * back */
     "in vec3 v_world, v_normal, v_cell;\n"
     "out vec4 o_color;\n"
     "void main() {\n"

@@ -54,12 +54,13 @@ enum { /* uniforms */
     BOTTOM
 };
 
-/* Cell of a vertex: numbers along a grid of columns, or along one side, top and bottom by turns. */
+/* Cell of a vertex: indices along a grid of columns, or along one side, alternating top and
+ * bottom. */
 static const char water_vertex[] =
     "uniform sampler2D water;\n"
     "uniform vec4 low;\n"   /* centre of the first cell; step of vertices */
     "uniform vec4 grid;\n"  /* cells along x and z, m between them */
-    "uniform ivec2 side;\n" /* which, -1: the surface; columns */
+    "uniform ivec2 side;\n" /* which side, -1: the surface; columns */
     "uniform float bottom;\n"
     "out vec3 v_world;\n"
     "flat out vec3 v_side;\n"
@@ -137,7 +138,7 @@ static const char surface_fragment[] =
     "    vec4 here = water_at(p.xz);\n"
     "    bool top = dot(v_side, v_side) == 0.0;\n"
     "    vec3 facing = normalize(cross(dFdx(p), dFdy(p)));\n"
-    /* Steeper than waves can be: water falls over an edge there, as particles. */
+    /* Steeper than waves can be: there water falls over an edge, as particles. */
     "    if (top && abs(facing.y) < 0.2) discard;\n"
     "    vec3 n = top ? normalize(vec3(-here.g, 1.0, -here.b)) : v_side;\n"
     "    bool below = dot(n, v) < 0.0 && !gl_FrontFacing && top;\n"
@@ -171,7 +172,7 @@ static const char surface_fragment[] =
     "    float away = 1.0 - clamp(dot(n, v), 0.0, 1.0);\n"
     "    float fresnel = 0.02 + 0.98 * away * away * away * away * away;\n"
     "    vec3 r = reflect(-v, n);\n"
-    "    if (below) {\n" /* total reflection of the bottom; else the sky above */
+    "    if (below) {\n" /* total reflection of the bottom; otherwise the sky above */
     "        float total = dot(bent, bent) < 0.5 ? 1.0 : fresnel;\n"
     "        float way = min((p.y - low.y - bottom) / max(-r.y, 0.02), 30.0);\n"
     "        vec4 clip = view_proj * vec4(p + r * way, 1.0);\n"
@@ -190,7 +191,7 @@ static const char surface_fragment[] =
     "        float nh = max(dot(n, normalize(v + sun.xyz)), 0.0), glint = pow(nh, 240.0);\n"
     "        c += sun_color.rgb * (shade * 2.2 * glint * fresnel * 8.0);\n"
     "    }\n"
-    /* Bubbles smaller than a pixel are seen as their mean. */
+    /* Bubbles smaller than a pixel are averaged. */
     "    vec2 wide = fwidth(p.xz);\n"
     "    vec2 seen = clamp(1.2 - max(wide.x, wide.y) * vec2(20.0, 44.0), 0.0, 1.0);\n"
     "    if (here.a > 0.01 && top) {\n"
@@ -213,7 +214,7 @@ static const char within_vertex[] = "out vec2 v_uv;\n"
                                     "    gl_Position = vec4(v_uv * 2.0 - 1.0, 0.0, 1.0);\n"
                                     "}\n";
 
-/* An eye below the surface: water as far as the scene or the surface above. */
+/* For an eye below the surface: water up to the scene or the surface above. */
 static const char within_fragment[] =
     "uniform float above;\n"
     "in vec2 v_uv;\n"

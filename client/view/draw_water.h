@@ -1,7 +1,7 @@
 /*
- * draw_water.h: GRID2 entities of appearance WATER that let light through (clear_m > 0): a surface
- * that mirrors the sky, refracts and dims what lies below by Beer's law, with caustics on it, foam
- * and sides where the grid ends; an eye below the surface sees through water. Heights without
+ * draw_water.h: transparent GRID2 entities of appearance WATER (clear_m > 0): a surface that
+ * mirrors the sky, refracts and dims the scene below by Beer's law, with caustics on it, foam, and
+ * sides at the borders of the grid; an eye below the surface sees through water. Heights without
  * clear_m are drawn as an opaque surface by draw_soft.
  * Layer: client/view.
  */
@@ -14,7 +14,7 @@ typedef struct DrawWater DrawWater;
 
 DrawWater *draw_water_create(u32 chunks, ErrorText *error);
 void draw_water_destroy(DrawWater *draw); /* NULL is fine */
-/* Is this entity drawn here? */
+/* Whether this entity is drawn here. */
 bool draw_water_is(const Entity *entity, const FieldSet *fields);
 void draw_water_gather(DrawWater *draw, const Picture *picture);
 /* True if there is something to show, for which `surface_copy` is needed. */

@@ -6,11 +6,12 @@
 
 /* Greatest opacity of a voxel: an opaque one would have no finite extinction. */
 static const f32 opacity_most = 0.99f;
-/* Part of full density that the heat of an empty voxel counts for: flames need no smoke. */
+/* Density, relative to the full one, with which the heat of an empty voxel counts: flames need no
+ * smoke. */
 static const f32 empty_weight = 1e-3f;
-/* What gives no light that anyone sees. */
+/* Heat below which no light is visible. */
 static const f32 heat_least = 0.02f;
-/* Light passing this length of full density falls to 1/e, if nothing says more. */
+/* Default length of full density over which light falls to 1/e. */
 static const f32 clear_default_m = 1.0f;
 
 static f32 at_most_one(f32 share)
@@ -79,8 +80,8 @@ static FogSum sum_of(const ShownGrid *shown, const u32 from[3], u32 step)
     return sum;
 }
 
-/* 1/m of a density in [0, 1]: per length if the appearance says one, else by the opacity of a
- * voxel of full density. */
+/* 1/m of a density in [0, 1]: by the length of the appearance if it has one, otherwise by the
+ * opacity of a voxel of full density. */
 static f32 extinction_of(const Appearance *appearance, f32 voxel_m, f32 density)
 {
     if (appearance->clear_m > 0.0f) {
@@ -117,7 +118,7 @@ static void fill_densities(FogForm *form, const ShownGrid *shown, const Appearan
                 FogSum sum = sum_of(shown, from, step);
                 f32 thick = extinction_of(appearance, voxel_m, sum.held * per_voxels);
                 f32 heat = at_most_one(sum.heat / sum.weight);
-                /* Colours are mixed by what there is of them, light of flames is not. */
+                /* Colours are averaged by density, the light of flames is not. */
                 f32 weight = appearance->glow > 0.0f ? 1.0f : thick / form->extinction;
                 form->thickness[i] = thick;
                 form->densest = f32_max(form->densest, thick / form->extinction);
@@ -141,8 +142,8 @@ static void fill_densities(FogForm *form, const ShownGrid *shown, const Appearan
 typedef struct FogSweep {
     u32 axis, across[2];
     u32 stride[3]; /* texels between neighbours along each axis */
-    f32 shift[2];  /* texels across to where the light of a texel comes from, |shift| ≤ 1 */
-    f32 passed_m;  /* m of its way through a slice */
+    f32 shift[2];  /* lateral offset, in texels, of the light's origin, |shift| ≤ 1 */
+    f32 passed_m;  /* m, path length through a slice */
 } FogSweep;
 
 static FogSweep sweep_of(const FogForm *form, Vec3 sun)
@@ -162,7 +163,7 @@ static FogSweep sweep_of(const FogForm *form, Vec3 sun)
     return sweep;
 }
 
-/* What leaves the slice before towards (a, b) + shift; all light beyond its edges. */
+/* Light that leaves the previous slice towards (a, b) + shift; full light beyond its edges. */
 static f32 arriving_at(const FogForm *form, const FogSweep *sweep, const f32 *slice, u32 a, u32 b)
 {
     u32 wide = form->dims[sweep->across[0]], high = form->dims[sweep->across[1]];

@@ -10,8 +10,9 @@
 
 typedef struct FogTexel {
     u16 extinction; /* 65535: FogForm.extinction */
-    u16 heat;       /* of channel 1, mean weighted by density; without glow times extinction */
-    u16 light;      /* share of the sun's light that arrives */
+    u16 heat;       /* of channel 1, mean weighted by density; times extinction if there is no
+                     * glow */
+    u16 light;      /* fraction of the sun's light that arrives */
     u16 reserved;
 } FogTexel;
 
@@ -19,8 +20,8 @@ typedef struct FogForm {
     u32 dims[3];           /* texels along x, y, z */
     u32 first[3], last[3]; /* texels that hold something, and their neighbours */
     Vec3 low, spacing;     /* m: lowest corner of the first texel; size of a texel */
-    f32 extinction;        /* 1/m, greatest that a texel can hold */
-    f32 densest;           /* greatest share of it that one holds; 0: nothing to see */
+    f32 extinction;        /* 1/m, maximal value that a texel can represent */
+    f32 densest;           /* maximal fraction of it in a texel; 0: invisible */
     FogTexel *texels;      /* [dims[0] · dims[1] · dims[2]], x fastest, then y; owned */
     f32 *thickness;        /* 1/m, scratch */
     f32 *arriving;         /* two slices, scratch */
@@ -29,8 +30,8 @@ typedef struct FogForm {
 
 /* Fills the texels from a complete GRID3, with at most side_max texels along a side: several voxels
  * share a texel of larger grids. `sun`: unit, towards it. A zero-initialized form is valid. False:
- * out of memory. Light: one sweep of slices away from the sun, each taking what the slice before it
- * lets pass (short characteristics; Kunasz, Auer 1988). */
+ * out of memory. Light: one sweep of slices away from the sun, each receiving the light transmitted
+ * by the previous one (short characteristics; Kunasz, Auer 1988). */
 bool fog_form_fill(FogForm *form, const ShownGrid *shown, const Appearance *appearance, Vec3 sun,
                    u32 side_max);
 void fog_form_finish(FogForm *form);

@@ -24,7 +24,7 @@ typedef struct Surface {
     u32 copy_width, copy_height;
 } Surface;
 
-/* 0 or a negative Error whose text says what is missing. */
+/* 0 or a negative Error with a text that says what is missing. */
 int surface_open(Surface *surface, const ViewOptions *options, ErrorText *error);
 void surface_close(Surface *surface);
 /* Adapts to the window's size and binds the framebuffer for drawing. */

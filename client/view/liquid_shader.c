@@ -47,9 +47,9 @@ static const char screen_vertex[] =
     "}\n";
 
 /* Narrow-range filter (Truong, Yuksel 2018), one direction at a time: samples much farther away
- * belong to something behind and do not count, nor do those opposite of them, so that slopes stay;
- * much nearer ones count as if they were a little nearer. The range follows the samples, so that
- * surfaces seen at a grazing angle are smoothed too. */
+ * belong to something behind and are ignored, as are those opposite to them, so that slopes are
+ * preserved; much nearer ones are clamped to slightly nearer. The range follows the samples, so
+ * that surfaces seen at a grazing angle are smoothed too. */
 static const char smooth_fragment[] =
     "uniform sampler2D depths;\n"
     "uniform vec4 reach;\n"
@@ -113,8 +113,8 @@ static const char normal_fragment[] =
     "    o_form = vec4(dot(n, here) > 0.0 ? -n : n, z);\n"
     "}\n";
 
-/* The volume of each ball spread over its disc (3 / 2π is the mean of a half ball's height), as far
- * as nothing stands before it. Foam below the surface fades. */
+/* The volume of each ball spread over its disc (3 / 2π is the mean of a half ball's height), unless
+ * an object is in front of it. Foam below the surface fades. */
 static const char thickness_fragment[] =
     "uniform sampler2D depths, scene_depths;\n"
     "uniform vec2 guard, lens, texel;\n"
@@ -133,7 +133,7 @@ static const char thickness_fragment[] =
     "    float z = lens.y / (scene * 2.0 - 1.0 - lens.x);\n"
     "    float front = texture(depths, at).r;\n"
     "    float share = clamp((z - v_ball.x + high) / (2.0 * high + 1e-6), 0.0, 1.0);\n"
-    /* What stands before the liquid must not show at its edges. */
+    /* Objects in front of the liquid must not bleed into its edges. */
     "    if (z < front) share = 1.0;\n"
     "    float long_m = weight * share * h * v_optical.w * 0.47746 / (v_ball.y * v_ball.y);\n"
     "    float below = max(v_ball.x - front - v_ball.y, 0.0);\n"
@@ -174,7 +174,7 @@ static const char surface_fragment[] =
     "    }\n"
     "    return weights > 0.0 ? sum / weights : vec4(0.0);\n"
     "}\n"
-    /* What light passes through is that of the ray that is seen. */
+    /* The volume is that along the visible ray. */
     "vec3 behind(vec2 uv, vec3 p, vec3 n, vec3 v, float z, inout vec4 sum) {\n"
     "    vec3 q = p + refract(-v, n, 0.75) * min(sum.a * size, 1.5);\n"
     "    vec4 clip = view_proj * vec4(q, 1.0);\n"
@@ -200,7 +200,7 @@ static const char surface_fragment[] =
     "    vec3 n = normalize(f.xyz);\n"
     "    vec3 d = forward.xyz + right.xyz * (window.x + right.w) + up.xyz * window.y;\n"
     "    vec3 p = eye.xyz + d * f.w, v = -normalize(d);\n"
-    "    n = mix(n, v, dive);\n" /* there is no surface before an eye within */
+    "    n = mix(n, v, dive);\n" /* there is no surface in front of an eye inside */
     "#ifdef LEAN\n"
     "    float shade = sun_glance(p + n * (1.6 * sun.w)), open = sky_glance(p + n * 0.1);\n"
     "#else\n"

@@ -12,9 +12,9 @@ typedef enum LiquidPass {
     LIQUID_DEPTH,     /* balls: the nearest depth, m along the view */
     LIQUID_SMOOTH,    /* one direction of the filter */
     LIQUID_NORMAL,    /* normals from depths */
-    LIQUID_THICKNESS, /* balls: sums of what light passes through */
+    LIQUID_THICKNESS, /* balls: sums of the volume along each ray */
     LIQUID_SURFACE,   /* the picture */
-    LIQUID_SPREAD,    /* the picture, if it was drawn at less resolution */
+    LIQUID_SPREAD,    /* the picture, if it was drawn at reduced resolution */
     LIQUID_PASS_COUNT
 } LiquidPass;
 

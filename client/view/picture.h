@@ -47,7 +47,7 @@ typedef struct Picture {
 
 /* The colours of an entity including its tint: linear RGB. */
 void picture_colors(const Picture *picture, u32 entity, f32 color[3], f32 color2[3]);
-/* True if the points of an entity of a POINTS field are there: points[entity->field]. */
+/* True if the points of an entity of a POINTS field are known: points[entity->field]. */
 bool picture_points(const Picture *picture, const Entity *entity);
 /* Highlight colours: grabbed and hovered (linear). */
 extern const f32 highlight_held[3], highlight_hovered[3];

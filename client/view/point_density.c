@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define NODE_RADII    4.0f
-/* How far from a place others must be, and how many: a node at the surface has four. */
+/* Minimal distance and number of other points: a node at the surface has four. */
 #define HIDING_NODES  1.5f
 #define HIDING_POINTS 3.5f
 

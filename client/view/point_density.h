@@ -18,7 +18,7 @@ typedef struct DensityNode {
     f32 square;      /* points times speed squared */
 } DensityNode;
 
-/* The nodes around the cell that was asked for last: neighbours in memory are neighbours. */
+/* The nodes around the cell that was queried last: points that follow each other are near. */
 typedef struct DensityCorners {
     i32 low[3];
     DensityNode *nodes[8]; /* NULL: nothing there */
@@ -40,14 +40,13 @@ typedef struct DensitySample {
     f32 spread;    /* m/s, root mean square of the differences from it */
 } DensitySample;
 
-/* Forgets all and makes room for `count` points of this radius (m, positive). Zero-initialized
+/* Clears all and reserves memory for `count` points of this radius (m, positive). Zero-initialized
  * structs are valid. False: out of memory. */
 bool point_density_begin(PointDensity *density, u32 count, f32 radius);
-/* Adds a point that counts for `points`; at most as many as there is room for. */
+/* Adds a point that counts for `points`; at most the reserved number. */
 void point_density_add(PointDensity *density, Vec3 position, Vec3 velocity, f32 points);
 DensitySample point_density_at(PointDensity *density, Vec3 position);
-/* True if what is at a place cannot be seen: there are points on all six sides of it, 4 to 8 radii
- * away, however close they lie. */
+/* True if a place is hidden: there are points on all six sides of it, 4 to 8 radii away. */
 bool point_density_hides(PointDensity *density, Vec3 position);
 void point_density_finish(PointDensity *density);
 

@@ -1,5 +1,5 @@
 /*
- * readback.h: what a view has drawn, as numbers.
+ * readback.h: reads back the pixels drawn by a view.
  * Layer: client/view.
  */
 #ifndef PLENUM_CLIENT_VIEW_READBACK_H

@@ -18,7 +18,8 @@ static const char shader_tone[] =
     "    c = max(mix(vec3(dot(c, vec3(0.21, 0.72, 0.07))), c, 1.12), 0.0);\n"
     "    return pow(c, vec3(1.0 / 2.2));\n"
     "}\n"
-    /* Its inverse, for what is seen through something; white is less than infinitely bright. */
+    /* Its inverse, for backgrounds seen through something; white is limited to a finite
+     * brightness. */
     "vec3 untone(vec3 c) {\n"
     "    c = pow(c, vec3(2.2));\n"
     "    c = mix(vec3(dot(c, vec3(0.21, 0.72, 0.07))), c, 1.0 / 1.12);\n"
@@ -41,7 +42,7 @@ static const char shader_light[] =
     "vec3 ground_light() {\n"
     "    return vec3(0.36, 0.33, 0.30) * (0.35 + 0.30 * max(sun.y, 0.0));\n"
     "}\n"
-    /* What a mirror shows: the sky, and below the horizon the ground. */
+    /* The reflection in a mirror: the sky, and below the horizon the ground. */
     "vec3 surroundings(vec3 d) {\n"
     "    return mix(0.6 * ground_light(), sky(d), smoothstep(-0.25, 0.15, d.y));\n"
     "}\n"
@@ -88,7 +89,7 @@ static const char shader_light[] =
     "#endif\n"
     "    return mix(0.34 + 0.66 * open, 1.0, outside);\n"
     "}\n"
-    /* The same by one sample each: for small or restless things. */
+    /* The same with one sample each: for small or moving things. */
     "float sun_glance(vec3 p) {\n"
     "    vec3 q = (sun_map * vec4(p, 1.0)).xyz;\n"
     "    vec2 edge = abs(q.xy - 0.5);\n"

@@ -54,7 +54,7 @@ static u32 chain_indices(const SoftChain *chain)
     return (chain_rings(chain) - 1) * SIDES * 6 + 2 * SIDES * 3;
 }
 
-/* ---- what is alike in all frames ---- */
+/* ---- data common to all frames ---- */
 
 /* Diagonals alternate, so that folds have no preferred direction. */
 static bool grid_triangles(SoftForm *form)

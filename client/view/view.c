@@ -62,7 +62,7 @@ View *view_create(const ViewOptions *options, ErrorText *error)
     view->rigid = draw_rigid_create(chunks, error);
     view->soft = view->rigid ? draw_soft_create(chunks, error) : NULL;
     view->points = view->soft ? draw_points_create(chunks, error) : NULL;
-    /* A CPU renderer has time for stills, which are multisampled. */
+    /* A CPU renderer multisamples only stills, for which there is time. */
     bool coarse = software && view->surface.samples == 0;
     view->water = view->points ? draw_water_create(chunks, error) : NULL;
     view->liquid = view->water ? draw_liquid_create(chunks, coarse, error) : NULL;
@@ -155,8 +155,8 @@ static void view_draw_map(View *view, const DepthMap *map)
     glDisable(GL_POLYGON_OFFSET_FILL);
 }
 
-/* What light passes through, over a copy of what lies behind: the copy is renewed for what sees
- * through the one before it. */
+/* Transparent things, over a copy of the background: the copy is renewed before each of them that
+ * lets others show through. */
 static void view_draw_clear(View *view, const FrameUniforms *frame)
 {
     Surface *surface = &view->surface;

@@ -26,7 +26,7 @@ void view_destroy(View *view);
 /* Draws into the back buffer; the caller may draw panels over it before view_present. */
 void view_draw(View *view, const Picture *picture);
 void view_present(View *view);
-/* Waits until all is drawn, to measure it; and who draws it, for people. */
+/* Waits until all is drawn, to measure it; and the renderer's name, for people. */
 void view_wait(View *view);
 const char *view_renderer(const View *view);
 void view_size(const View *view, u32 *width, u32 *height);

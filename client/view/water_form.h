@@ -16,7 +16,7 @@ typedef struct WaterTexel {
 
 /* Fills texels[cells] from a complete GRID2 of water. */
 void water_form_fill(const ShownGrid *shown, WaterTexel *texels);
-/* Height of the surface at a place in m, bilinear; false: outside. */
+/* Height of the surface at a position in m, bilinear; false: outside. */
 bool water_form_height(const Grid *grid, f32 x, f32 z, f32 *height);
 
 #endif

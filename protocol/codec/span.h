@@ -50,10 +50,10 @@ void span_coder_destroy(SpanCoder *coder); /* NULL is fine */
  * allocates nothing. False: out of memory. */
 bool span_coder_reserve(SpanCoder *coder, const FieldSet *fields);
 
-/* Begins a chain (again): from now on each code of a kind continues what the codec of that kind
- * learned from the codes before, so that it is smaller, and decodes only after these, by a coder
- * whose chain began with the same code. A span_encode that gives *fallback breaks the chain: begin
- * anew, at both ends. Streams do without: their packets get lost. */
+/* Begins a chain (again): from now on the adaptation of each kind's codec continues from one code
+ * to the next, so that codes are smaller, but decode only in order, by a coder whose chain began
+ * with the same code. A span_encode that sets *fallback breaks the chain: begin anew, at both ends.
+ * Streams have no chains, since their packets may be lost. */
 void span_coder_chain(SpanCoder *coder);
 
 /* Codes the dense states `now` into out[room]; *plain tells which code was used. Returns its

@@ -70,7 +70,7 @@ typedef struct Appearance {
                       fastest), both ≥ 2; 0 if the triangles are explicit */
     union {
         f32 clear_m; /* LIQUID, WATER, SMOKE: see color; LIQUID: 0: 1 m; WATER: 0: opaque; SMOKE: m
-                        of full density that let 1/e of the light pass */
+                      * of full density that transmit 1/e of the light */
         f32 spread; /* SPRITES, GRAINS, BILLBOARDS: [0, 1], radii are random_point_size × radius */
     };
     /* BILLBOARDS */
@@ -114,8 +114,7 @@ static inline bool appearance_is_balls(const Appearance *appearance)
     return appearance->kind == APPEARANCE_SHAPE || appearance->kind == APPEARANCE_SPRITES ||
            appearance->kind == APPEARANCE_LIQUID || appearance->kind == APPEARANCE_GRAINS || bare;
 }
-/* True for points of which none belongs to its neighbours: some may be left out, and one that is
- * moved does not take others along. */
+/* True for unconnected points: some may be omitted, and moving one does not move others. */
 static inline bool appearance_is_loose(const Appearance *appearance)
 {
     return appearance->kind == APPEARANCE_LIQUID || appearance->kind == APPEARANCE_GRAINS ||

@@ -17,8 +17,8 @@ typedef enum EventKind {
     EVENT_IMPACT = 3,  /* a, b, position, impulse, speed: for sound and marks */
     EVENT_GRAB = 4,    /* the user now holds a (element, local), or nothing if a = 0 */
     EVENT_REFUSED = 5, /* user's input `sequence` was refused: code */
-    EVENT_RESET = 6,   /* the world was rebuilt from its scene, taken back (code EVENT_RESET_BACK)
-                          or loaded (EVENT_RESET_LOAD): entities follow as EVENT_SPAWN */
+    EVENT_RESET = 6,   /* the world was rebuilt from its scene, rewound (code EVENT_RESET_BACK) or
+                        * loaded (EVENT_RESET_LOAD): entities follow as EVENT_SPAWN */
     EVENT_BREAK = 7,   /* a joint between a and b (0: the world) broke at position: impulse is
                           the force (N), speed the torque (N m) at that time */
     EVENT_ENTER = 8,   /* b now overlaps sensor a */
@@ -53,11 +53,11 @@ typedef struct Frame {
     u32 event_count;
     u64 tick;       /* world tick, starts at 1 after the first tick; 0 is the scene as built */
     u64 world_hash; /* hash of the full-precision state after this tick; 0 if unknown (a client) */
-    /* [system_count] low words of that hash on its way, behind each system in order: the first that
-     * differs tells where a difference begins. 0: unknown. */
+    /* [system_count] low words of that hash after each system in order: the first that differs is
+     * the system in which a difference begins. 0: unknown. */
     u32 systems[FRAME_SYSTEMS_MAX];
     u32 system_count;
-    bool between; /* of a recording: points and grids are not the world's, but between two others */
+    bool between;     /* of a recording: points and grids are not the world's, but interpolated */
     f64 world_time_s; /* tick / tick rate */
     FieldSet *fields; /* owned reference */
     Event *events;    /* [event_count], owned */
@@ -68,7 +68,7 @@ typedef struct Frame {
 Frame *frame_create(FieldSet *fields, u64 tick, u32 event_count);
 Frame *frame_acquire(Frame *frame);
 void frame_release(Frame *frame); /* NULL is fine */
-/* Of its tick and all fields' elements, so that two ends can tell that they have the same. Not 0.
+/* Of its tick and all fields' elements, so that two ends can verify that they have the same. Not 0.
  * `data` [fields->frame_bytes] as in a frame, with zeros between the fields. */
 u64 frame_hash_data(const FieldSet *fields, u64 tick, const u8 *data);
 u64 frame_hash(const Frame *frame);

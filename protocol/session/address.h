@@ -31,17 +31,17 @@ bool net_address_parse(const char *text, NetAddress *address);
 /* From an address as above, without a port, and an optional "/bits" (of 32 for IPv4). */
 bool net_prefix_parse(const char *text, NetPrefix *prefix);
 NetPrefix net_prefix(NetAddress address, u32 bits);
-/* What counts as one address in limits: an address of IPv4, a /64 of IPv6, all of whose addresses a
- * household or a rented machine has. */
+/* The unit of limits per address: an address of IPv4, a /64 of IPv6, since a household or a rented
+ * machine has all addresses of one. */
 NetPrefix net_host_prefix(NetAddress address);
-/* What usually belongs to one site: a /24 of IPv4, a /48 of IPv6. */
+/* The prefix of a site, usually a /24 of IPv4, a /48 of IPv6. */
 NetPrefix net_site(NetAddress address);
 /* From the four bytes of IPv4, in network order. */
 NetAddress net_address_v4(const void *bytes);
 bool net_address_is_v4(NetAddress address);
 bool net_prefix_contains(const NetPrefix *prefix, NetAddress address);
 bool net_prefix_same(const NetPrefix *a, const NetPrefix *b);
-/* Of this machine: 127.0.0.0/8 and ::1. */
+/* Whether it is an address of this machine: 127.0.0.0/8 or ::1. */
 bool net_address_is_local(NetAddress address);
 /* IPv4 in dotted form; "/bits" follows if the prefix is not one address. */
 const char *net_prefix_text(const NetPrefix *prefix, char text[ADDRESS_TEXT_BYTES]);

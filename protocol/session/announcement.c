@@ -16,7 +16,7 @@ enum {
     DIGEST_BYTES = 32
 };
 
-/* Method, time and body in one hash: that is signed. */
+/* The signed hash of method, time and body. */
 static void digest(const Announcement *what, u8 out[DIGEST_BYTES])
 {
     char head[64];
@@ -43,7 +43,8 @@ void announcement_sign(const Identity *identity, const Announcement *what, const
     CHECK(length < ANNOUNCEMENT_BYTES_MAX);
 }
 
-/* Exactly `bytes` bytes in hexadecimal digits; returns what follows, NULL: they are not there. */
+/* Exactly `bytes` bytes in hexadecimal digits; returns the rest of the text, NULL: no such
+ * digits. */
 static const char *hex_read(const char *text, u8 *out, size_t bytes)
 {
     size_t used = 0;
@@ -55,7 +56,7 @@ static const char *hex_read(const char *text, u8 *out, size_t bytes)
     return text + 2 * bytes;
 }
 
-/* Takes a header apart; false: malformed. */
+/* Parses a header; false: malformed. */
 static bool header_read(const char *header, u64 *unix_ms, u8 *signature, u8 *token)
 {
     if (strncmp(header, scheme, sizeof scheme - 1) != 0) {

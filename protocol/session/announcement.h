@@ -18,7 +18,7 @@ PL_BEGIN_C
 
 enum {
     ANNOUNCEMENT_BYTES_MAX = 24 + 20 + 2 * (IDENTITY_SIGNATURE_BYTES + TOKEN_SIGNED_BYTES),
-    ANNOUNCEMENT_SKEW_MS = 120000 /* clocks may differ so much */
+    ANNOUNCEMENT_SKEW_MS = 120000 /* maximal difference of the clocks */
 };
 
 /* What is signed. */

@@ -115,7 +115,7 @@ int bulk_queue_take(BulkQueue *queue, BulkTaken *taken)
     return ERROR_OK;
 }
 
-/* Messages that wait before a transfer that voids earlier ones belong to an ended stream. */
+/* Messages queued before a transfer that voids earlier ones belong to an ended stream. */
 static bool place_push(BulkQueue *queue, u32 transfer, u32 first)
 {
     if ((i32)(first - bulk_receiver_expected(queue->receiver)) > 0) {

@@ -22,7 +22,7 @@ static int token_read(Credentials *out, const char *path, ErrorText *error)
     return bytes > 0 ? ERROR_OK : error_set(error, ERROR_FORMAT, "%s: not a token: empty", path);
 }
 
-/* Reads the long-term key if it is asked for, or if the token is of use only with it. */
+/* Reads the long-term key if requested, or if the token requires it. */
 static int identity_read(Credentials *out, const CredentialFiles *files, ErrorText *error)
 {
     Token token = {0};

@@ -9,9 +9,9 @@
 enum {
     /* A client without a connection by then gives up. */
     CONNECT_MS_MAX = 20000,
-    /* Whoever sits on the way can answer first: the right server gets this much time. */
+    /* An attacker on the path can answer first: the right server gets this much time. */
     DISTRUST_MS = 1500,
-    /* More than a server waits for those that open (HALF_OPEN_MS_MAX); it answers a connected one
+    /* Longer than a server waits for opening peers (HALF_OPEN_MS_MAX); it answers a connected one
      * twice a second. */
     FORGOTTEN_MS = 4000,
 };

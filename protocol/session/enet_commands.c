@@ -1,4 +1,4 @@
-/* enet_commands.c: sizes of commands and of what follows them. Numbers are in network order. */
+/* enet_commands.c: sizes of commands and of their payloads. Numbers are in network order. */
 #include "protocol/session/enet_commands.h"
 
 /* Acknowledge, connect, verify connect, disconnect, ping, reliable, unreliable, fragment,

@@ -1,7 +1,7 @@
 /*
- * enet_commands.h: commands that not even an authenticated peer may send to ENet 1.3.17: those that
- * are truncated, unknown, or would make it allocate much more than they carry. Pure; knows ENet's
- * wire format, not its headers.
+ * enet_commands.h: commands that not even an authenticated peer may send to ENet 1.3.17: truncated
+ * or unknown ones, and those that would make it allocate much more than they carry. Pure; knows
+ * ENet's wire format, not its headers.
  * Layer: protocol/session.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_ENET_COMMANDS_H

@@ -43,7 +43,7 @@ void identity_from_secret(Identity *identity, const u8 secret_key[IDENTITY_SECRE
     crypto_sign_ed25519_sk_to_pk(identity->public_key, identity->secret_key);
 }
 
-/* What is signed: a hash of the purpose, filled up, and the data. */
+/* The signed hash: of the purpose, padded, and the data. */
 static void purpose_hash(const char *purpose, const void *data, u32 bytes, u8 out[HASH_BYTES])
 {
     crypto_generichash_state state;
@@ -100,7 +100,7 @@ void identity_finish(Identity *identity)
 
 /* ---- keys ---- */
 
-/* Hash of all that both ends said. */
+/* Hash of everything that both ends sent. */
 static void transcript(const u8 *client_key, const u8 *accept, u8 out[HASH_BYTES])
 {
     crypto_generichash_state state;

@@ -1,4 +1,4 @@
-/* identity_file.c: a file of an identity appears whole or not at all. */
+/* identity_file.c: identity files are created atomically. */
 #include "protocol/session/identity_file.h"
 
 #include "protocol/session/token.h"

@@ -8,9 +8,9 @@
  *             host 4 · zero 4 · key 32 · name 48 · scene 48 · version 16, little-endian
  *
  * host: the IPv4 address to join at, in network order; 0: where the answer came from. Nothing in an
- * answer is proven; the key is what the server must have when a client joins. On a local network
- * the question goes to LAN_PORT of all: each server listens there (server/host/lan.h).
- * Bytes in, bytes out, time is an argument.
+ * answer is authenticated; a joining client checks the server's key. On a local network the
+ * question goes to LAN_PORT of all: each server listens there (server/host/lan.h). Bytes in, bytes
+ * out, time is an argument.
  * Layer: protocol/session.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_INQUIRY_H
@@ -42,7 +42,7 @@ enum {
 /* IPv6: link-local, transient (RFC 4291, 2.7). */
 #define LAN_GROUP "ff12::504c:4e4d"
 
-/* What a server says of itself. Texts end with 0 and have no control characters. */
+/* A server's description of itself. Texts end with 0 and have no control characters. */
 typedef struct WorldNotice {
     u8 key[IDENTITY_PUBLIC_BYTES];
     u32 host; /* network order; 0: where it came from */
@@ -54,10 +54,10 @@ typedef struct WorldNotice {
     char version[VERSION_BYTES_MAX];
 } WorldNotice;
 
-/* Limits answers. Sites are counted by hash: two that share a count only share answers. */
+/* Limits answers. Sites are counted by hash: two that collide only share answers. */
 typedef struct InquiryLimits {
     u8 key[SEAL_HASH_KEY_BYTES]; /* unpredictable */
-    u32 site_s, all_s;           /* answers a second; twice as many at once */
+    u32 site_s, all_s;           /* answers a second; bursts of twice as many */
     f32 site[INQUIRY_SITES];     /* answers left */
     u64 site_ms[INQUIRY_SITES];
     f32 all;
@@ -65,8 +65,7 @@ typedef struct InquiryLimits {
     u64 answered, refused; /* since the start */
 } InquiryLimits;
 
-/* Cuts a text to what fits and replaces control characters and broken UTF-8 by '?'. Returns its
- * length. */
+/* Truncates a text and replaces control characters and invalid UTF-8 by '?'. Returns its length. */
 u32 notice_text(char *out, u32 bytes, const char *text);
 
 /* True if the datagram is a question. */

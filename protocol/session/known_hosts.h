@@ -1,7 +1,7 @@
 /*
- * known_hosts.h: which server key a client or relay trusts: the one in the address or token; else
- * the one stored at an earlier visit; else, on the first visit, any key, which is logged and stored
- * (trust on first use). A changed key is refused.
+ * known_hosts.h: which server key a client or relay trusts: the one in the address or token;
+ * otherwise the one stored at an earlier visit; otherwise, on the first visit, any key, which is
+ * logged and stored (trust on first use). A changed key is refused.
  *
  * The file has lines "HOST:PORT KEY" with KEY in 64 hexadecimal digits; other lines are skipped.
  * Layer: protocol/session.
@@ -31,7 +31,7 @@ typedef struct KnownHosts {
 int known_hosts_init(KnownHosts *known, const char *where, const char *path, ErrorText *error);
 /* Accepts only this key from now on; false: another key is already pinned. */
 bool known_hosts_pin(KnownHosts *known, const u8 key[IDENTITY_PUBLIC_BYTES]);
-/* LinkTrust.accept with the KnownHosts as context. Logs what the user should know. Once a key is
+/* LinkTrust.accept with the KnownHosts as context. Logs new and changed keys. Once a key is
  * accepted, this process accepts no other. */
 bool known_hosts_accept(void *context, const u8 key[IDENTITY_PUBLIC_BYTES]);
 

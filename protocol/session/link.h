@@ -60,23 +60,23 @@ typedef struct LinkOps {
     int (*send)(Link *link, u32 peer, u32 channel, const void *data, u32 bytes);
     /* Disconnects gracefully: earlier reliable data is still sent; LINK_DISCONNECTED follows. */
     void (*disconnect)(Link *link, u32 peer, u32 reason);
-    /* The peer has proven itself: from now on it does not compete for places with half-open peers
-     * (door.h). May be NULL. */
+    /* Admits the peer: from now on it does not compete for places with half-open peers (door.h).
+     * May be NULL. */
     void (*proven)(Link *link, u32 peer);
     void (*flush)(Link *link);
     bool (*stats)(Link *link, u32 peer, LinkStats *stats);
     /* File descriptor to wait on for reading, or −1. */
     int (*fd)(Link *link);
-    /* Datagrams dropped so far because no peer had sealed them, or because they came twice. May be
+    /* Datagrams dropped so far because they were not sealed by a peer, or were repeats. May be
      * NULL. */
     u64 (*forged)(const Link *link);
-    /* A secret hash that only the two ends of this connection have (handshake.h), for signatures
-     * that hold for it alone. False: not connected. May be NULL. */
+    /* A secret hash shared only by the two ends of this connection (handshake.h), for signatures
+     * that are valid only for it. False: not connected. May be NULL. */
     bool (*binding)(Link *link, u32 peer, u8 out[BINDING_BYTES]);
-    /* From now on the link answers questions about the world (inquiry.h) with this notice. May be
-     * NULL: none are answered. */
+    /* From now on the link answers public queries (inquiry.h) with this notice. May be NULL: none
+     * are answered. */
     void (*notify)(Link *link, const WorldNotice *notice);
-    /* Such questions that were answered, and that came too often. May be NULL. */
+    /* Number of such queries answered, and of those that came too often. May be NULL. */
     void (*asked)(const Link *link, u64 *answered, u64 *refused);
 } LinkOps;
 
@@ -85,21 +85,19 @@ struct Link {
     const LinkOps *ops;
 };
 
-/* Whom a client takes for the server. `accept` is asked with the key that signed the
- * handshake; false: this answer is ignored, and if no other comes soon the connection ends with
- * REFUSE_IDENTITY. */
+/* Which server a client accepts. `accept` is called with the key that signed the handshake; false:
+ * this answer is ignored, and if no other arrives soon the connection ends with REFUSE_IDENTITY. */
 typedef struct LinkTrust {
     bool (*accept)(void *context, const u8 key[IDENTITY_PUBLIC_BYTES]);
     void *context;
 } LinkTrust;
 
-/* A listening host. address is "ADDR:PORT" (port 0: any; see link_enet_port), or "fd:N": a UDP
- * socket, bound already, that becomes the link's. identity: the
- * server's long-term key; NULL: a new one. */
+/* A listening host. address is "ADDR:PORT" (port 0: any; see link_enet_port), or "fd:N": an already
+ * bound UDP socket, which the link takes over. identity: the server's long-term key; NULL: a new
+ * one. */
 Link *link_enet_listen(const char *address, u32 peers_max, const Identity *identity,
                        ErrorText *error);
-/* A client that connects to "HOST[:PORT]"; its peer handle is 0. trust NULL: whoever answers
- * there. */
+/* A client that connects to "HOST[:PORT]"; its peer handle is 0. trust NULL: any server. */
 Link *link_enet_connect(const char *address, const LinkTrust *trust, ErrorText *error);
 /* Limits a listening host's half-open connections from one address (0: no limit); local: also
  * from this machine. */

@@ -61,22 +61,23 @@ typedef enum ControlKind {
     CONTROL_LOOP_FIRST = 7, /* value: world time s at which a loop begins (recordings) */
     CONTROL_LOOP_LAST = 8,  /* and at which it ends; not after its begin: no loop */
     CONTROL_BACK = 9,       /* value: world time s by which a live world is rewound */
-    CONTROL_UNDO = 10,      /* take back the user's last spawn, removal or parameter */
+    CONTROL_UNDO = 10,      /* undo the user's last spawn, removal or parameter change */
     CONTROL_LEAVE = 11,     /* leave the common time of a recording; where OWN_TIME_OFFERED */
     CONTROL_RETURN = 12,    /* return to it */
     CONTROL_KIND_COUNT
 } ControlKind;
 
-/* Whether a user may watch a recording in a time of his own. */
+/* Whether a user may leave the common time of a recording. */
 typedef enum OwnTime {
     OWN_TIME_NONE = 0,    /* no: all watch together */
-    OWN_TIME_OFFERED = 1, /* yes; he watches the common time */
+    OWN_TIME_OFFERED = 1, /* yes; the user is in the common time */
     OWN_TIME_AWAY = 2,    /* he does */
     OWN_TIME_COUNT
 } OwnTime;
 
-/* What the ticks of a recording's stream show: from `stream_tick` on the recorded ticks `tick`,
- * `tick` + direction, ... Ticks of a stream ascend, whichever way the recording is played. */
+/* The recorded ticks that the ticks of a recording's stream show: from `stream_tick` on the
+ * recorded ticks `tick`, `tick` + direction, ... Ticks of a stream ascend, whichever way the
+ * recording is played. */
 typedef struct PlaySegment {
     u64 stream_tick, tick;
     i32 direction; /* 1 or −1; 0: they are the same (a live world) */
@@ -112,11 +113,11 @@ typedef enum MessageKind {
     MESSAGE_DEBUG_SUBSCRIBE, /* client: the parts of MESSAGE_DEBUG to send */
     MESSAGE_DEBUG,           /* server: to subscribers, at most every DEBUG_INTERVAL_MS */
     MESSAGE_BULK,        /* server: the position of a transfer (bulk.h) in the channel's order */
-    MESSAGE_QUEUE,       /* server: position in the queue for a place, until the world comes */
+    MESSAGE_QUEUE,       /* server: position in the queue for a place, until the world arrives */
     MESSAGE_SURVEY,      /* server: what a recording contains, for a timeline */
     MESSAGE_BOOKMARK,    /* client: names a moment, kept in the recording */
-    MESSAGE_PASSWORD,    /* server, with an empty text: asks for it; client: the password */
-    MESSAGE_GUESTS,      /* relay: its users; server: the ids that it gave them */
+    MESSAGE_PASSWORD,    /* server, with an empty text: requests it; client: the password */
+    MESSAGE_GUESTS,      /* relay: its users; server: the ids assigned to them */
     MESSAGE_GUEST_INPUT, /* relay: an input of one of them */
     MESSAGE_SAVES,       /* server, to operators: the worlds that can be loaded by name */
     MESSAGE_KIND_COUNT
@@ -158,7 +159,7 @@ typedef struct MessageHello {
     bool proves;
     u8 client[IDENTITY_PUBLIC_BYTES];
     u8 proof[IDENTITY_SIGNATURE_BYTES];
-    bool relay; /* it makes whole frames of what it gets, and serves them to others */
+    bool relay; /* it assembles whole frames and serves them to others */
 } MessageHello;
 
 typedef struct MessageWelcome {
@@ -207,7 +208,7 @@ typedef struct SurveyMark {
     char text[SURVEY_TEXT_BYTES_MAX];
 } SurveyMark;
 
-/* What is on a recording, for its timeline. */
+/* Contents of a recording, for its timeline. */
 typedef struct MessageSurvey {
     u64 first_tick, last_tick;
     u32 samples;             /* of each probe, evenly spaced from the first tick to the last */
@@ -249,7 +250,7 @@ typedef struct MessageStatus {
     f32 tick_ms;               /* cost of a tick in ms, moving average */
     PlaySegment play;          /* of a recording */
     u64 loop_first, loop_last; /* ticks of a recording that are repeated; 0, 0: none */
-    f32 back_s;                /* how far a live world can be rewound, world time; 0: not */
+    f32 back_s;                /* world time by which a live world can be rewound; 0: not at all */
     OwnTime own_time;
     u64 common_tick;  /* while away: the recorded tick of the common time now, */
     f32 common_speed; /* and its speed; 0: paused */

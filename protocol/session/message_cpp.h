@@ -17,7 +17,7 @@ template <typename Vector> u32 size_of(const Vector *vector)
     return vector != nullptr ? vector->size() : 0;
 }
 
-// Refuses with the place; every function returns false after the first refusal.
+// Refuses with the location; every function returns false after the first refusal.
 class Checker
 {
   public:

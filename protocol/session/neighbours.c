@@ -15,7 +15,7 @@ static u32 ipv4_of(const struct sockaddr *address)
     return ipv4.sin_addr.s_addr;
 }
 
-/* False: it is down, or asking failed. */
+/* False: it is down, or the query failed. */
 static bool describe(int fd, const struct ifreq *found, Neighbourhood *out)
 {
     struct ifreq request = *found;
@@ -36,7 +36,8 @@ static bool describe(int fd, const struct ifreq *found, Neighbourhood *out)
     if (ioctl(fd, SIOCGIFINDEX, &request) == 0) {
         out->index = (u32)request.ifr_ifindex;
     }
-    /* The loopback has none by name, yet datagrams to its last address reach all sockets. */
+    /* The loopback reports no broadcast address, but datagrams to its last address reach all
+     * sockets. */
     if (out->local || (flags & IFF_BROADCAST) != 0) {
         out->broadcast = out->host | ~out->mask;
     }

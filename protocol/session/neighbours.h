@@ -1,6 +1,6 @@
 /*
- * neighbours.h: the IPv4 networks that this machine is on, to ask all on them and to know who is
- * on one. By ioctl: where a unit forbids netlink sockets it still works.
+ * neighbours.h: the IPv4 networks of this machine, for broadcast queries and for recognizing
+ * neighbours. By ioctl, which also works where a systemd unit forbids netlink sockets.
  * Layer: protocol/session.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_NEIGHBOURS_H

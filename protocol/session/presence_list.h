@@ -23,8 +23,8 @@ typedef struct PresenceList {
 void presence_list_finish(PresenceList *list);
 /* Clears the list for the next session. */
 void presence_list_clear(PresenceList *list);
-/* Applies a message; a late one is ignored, since it would undo a newer grab. False: more presences
- * than a valid server sends, or out of memory. */
+/* Applies a message; a late one is ignored, since it would revert a newer grab. False: more
+ * presences than a valid server sends, or out of memory. */
 bool presence_list_apply(PresenceList *list, const Message *message);
 
 PL_END_C

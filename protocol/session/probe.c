@@ -120,7 +120,7 @@ bool probe_client_receive(ProbeClient *client, const void *data, u32 bytes, u64 
         head.cookie == client->cookie) {
         return false;
     }
-    /* Only the first hurries: whoever makes up more of them draws no more questions. */
+    /* Only the first is followed up at once: forged further ones cause no more requests. */
     if (client->cookie == 0) {
         client->next_ms = now_ms;
         client->retry_ms = PROBE_RETRY_MS_MIN;

@@ -64,16 +64,16 @@ void probe_server_init(ProbeServer *server, const u8 key[SEAL_HASH_KEY_BYTES]);
 /* Handles one probe; returns the bytes of the reply to send back to `from`, 0 for none. */
 u32 probe_server_receive(ProbeServer *server, ProbeAddress from, const void *data, u32 bytes,
                          u64 now_ms, u8 reply[PROBE_REPLY_BYTES]);
-/* True if this is a cookie that `from` was given lately. */
+/* True if this is a valid cookie of `from`. */
 bool probe_server_proven(ProbeServer *server, ProbeAddress from, u64 cookie, u64 now_ms);
 
 /* nonce: unpredictable, so that only a receiver of the probes can answer. */
 void probe_client_init(ProbeClient *client, u64 nonce);
-/* True if a question is due, with exponential backoff: a probe, or with a cookie what opens the
- * tunnel. */
+/* True if a request is due, with exponential backoff: a probe, or with a cookie the message that
+ * opens the tunnel. */
 bool probe_client_due(ProbeClient *client, u64 now_ms);
 void probe_client_write(const ProbeClient *client, u8 out[PROBE_BYTES]);
-/* Handles a reply. True if it brought a cookie; after the first the next question is due at
+/* Handles a reply. True if it contained a cookie; after the first one the next request is due at
  * once. */
 bool probe_client_receive(ProbeClient *client, const void *data, u32 bytes, u64 now_ms);
 

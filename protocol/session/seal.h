@@ -46,7 +46,7 @@ int seal_decrypt(Seal *seal, const void *sealed, u32 bytes, u8 *out);
 /* Wipes the keys. */
 void seal_finish(Seal *seal);
 
-/* Wipes memory that held a secret; no compiler leaves it out. */
+/* Wipes memory that held a secret; never optimized away. */
 void seal_wipe(void *memory, size_t bytes);
 
 /* Cryptographically secure random bytes (keys, cookies, resume secrets). */

@@ -1,14 +1,14 @@
 /*
- * token.h: connect tokens: who may join which server, under which name, in which role and until
- * when, signed with Ed25519 by the operator's key. The server needs only the public key.
+ * token.h: connect tokens: permission to join a server under a name, in a role and until a time,
+ * signed with Ed25519 by the operator's key. The server needs only the public key.
  *
  *   magic "PLT2" · flags u8 · role u8 · zero 2 · id u64 · expiry u64 (unix s) · server 32 ·
  *   client 32 · name 48 · account, sealed 112 · signature 64, little-endian, TOKEN_SIGNED_BYTES
  *
  * A token that names a server pins it: clients give it to no other, and no other takes it. One that
- * names a client is of use only to the owner of that key. The account is for the server's eyes:
- * what it is called in the operator's books, encrypted for the server that the token names.
- * Key files hold one line of hexadecimal digits.
+ * names a client can only be used by the owner of that key. The account is the client's name in the
+ * operator's records, encrypted for the server that the token names. Key files hold one line of
+ * hexadecimal digits.
  * Layer: protocol/session.
  */
 #ifndef PLENUM_PROTOCOL_SESSION_TOKEN_H
@@ -43,7 +43,7 @@ typedef struct Token {
     char account[TOKEN_ACCOUNT_BYTES]; /* "": none */
 } Token;
 
-/* What a server holds against a token. */
+/* What a server checks a token against. */
 typedef struct TokenCheck {
     const u8 *key;            /* [TOKEN_PUBLIC_BYTES] that signs its tokens */
     const Identity *identity; /* the server's; NULL: tokens for any server only */
@@ -61,8 +61,8 @@ int token_sign(const Token *token, const u8 secret_key[TOKEN_SECRET_BYTES],
  * (expired, other server or client), with a text. */
 int token_verify(const u8 *data, u32 bytes, const TokenCheck *check, Token *token,
                  ErrorText *error);
-/* What its owner has to know, without the signature being checked: the server and the client that
- * it names. False: not a token. */
+/* Reads the server and the client that it names, for its owner, without checking the signature.
+ * False: not a token. */
 bool token_peek(const u8 *data, u32 bytes, Token *token);
 
 /* Writes a key file. A secret key's file is readable only by its owner. */

@@ -8,7 +8,7 @@
 
 enum {
     ID_BYTES = 4,
-    SLOT_BITS = 16, /* of an id: the place in the table; the rest is random */
+    SLOT_BITS = 16, /* of an id: the index in the table; the rest is random */
     MARK_BYTES = 2,
 };
 PL_STATIC_ASSERT(TUNNEL_PATH_BYTES == MARK_BYTES + sizeof(u64), "layout");
@@ -125,7 +125,7 @@ static void slot_free(TunnelServer *server, u32 slot)
     server->connect_ids[slot] = 0;
 }
 
-/* True if one more handshake is affordable now, for all and for this host. */
+/* True if the rate limits permit one more handshake now, in total and for this host. */
 static bool handshake_affordable(TunnelServer *server, ProbeAddress from, u64 now_ms)
 {
     if (now_ms / 1000 != server->second) {
@@ -150,8 +150,8 @@ static u32 site_of(const TunnelServer *server, ProbeAddress address)
     return (u32)(seal_hash(server->probe.key, &site.address, sizeof site.address) % TUNNEL_SITES);
 }
 
-/* The oldest of the site that has most tunnels of clients that are not in, which is the newcomer's
- * own if no other has more; −1: all are in. */
+/* The oldest tunnel of the site with most tunnels of clients that have not joined, which is the
+ * newcomer's own site if no other has more; −1: all have joined. */
 static i32 slot_displaced(const TunnelServer *server, ProbeAddress from)
 {
     u16 counts[TUNNEL_SITES] = {0};
@@ -176,15 +176,15 @@ static i32 slot_displaced(const TunnelServer *server, ProbeAddress from)
     return oldest;
 }
 
-/* The slot for a new tunnel: a free one, or one that makes room. Those of clients that are in are
- * not touched. −1: none. */
+/* The slot for a new tunnel: a free one, or one that is dropped. Those of clients that have joined
+ * are kept. −1: none. */
 static i32 slot_choose(const TunnelServer *server, ProbeAddress from)
 {
     i32 unused = -1;
     for (u32 i = 0; i < server->capacity; i++) {
         const Tunnel *tunnel = &server->tunnels[i];
         if (tunnel->state == TUNNEL_HALF && probe_address_same(tunnel->address, from)) {
-            return (i32)i; /* it began anew: one for each address */
+            return (i32)i; /* it restarted: one for each address */
         }
         unused = tunnel->state == TUNNEL_FREE ? (i32)i : unused;
     }
@@ -212,7 +212,7 @@ static u32 open_receive(TunnelServer *server, ProbeAddress from, const u8 *data,
         return 0;
     }
     if (!probe_server_proven(&server->probe, from, cookie, now_ms)) {
-        /* An expired one, perhaps: a new one, as for a probe. */
+        /* Perhaps an expired one: send a new one, as for a probe. */
         return probe_server_receive(&server->probe, from, data, bytes, now_ms, reply);
     }
     for (u32 i = 0; i < server->capacity; i++) { /* the answer was lost: the same again */

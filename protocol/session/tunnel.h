@@ -4,13 +4,13 @@
  *
  *   tunnel id u32 · counter u64 · ciphertext of what ENet (or a path question, below) says · tag 16
  *
- * sealed as seal.h says. ENet never sees a datagram that was not sealed by the
- * other end, or saw it twice: nobody else can disconnect, throttle or feed a peer, and what its
- * headers hold is not to be read on the way.
+ * sealed as seal.h says. ENet never sees a datagram that was not sealed by the other end, and none
+ * twice: nobody else can disconnect, throttle or send to a peer, and headers cannot be read on the
+ * path.
  *
- * A tunnel is known by its id, not by the address it comes from. A server that gets the newest
+ * A tunnel is known by its id, not by the address it comes from. A server that receives the newest
  * datagram of a tunnel from another address (a NAT chose a new port) asks there whether the client
- * receives; after the answer it sends there. A copy sent from elsewhere moves nothing.
+ * receives; after the answer it sends there. A copy sent from elsewhere has no effect.
  *
  *   path question   "PQ" · number 8        path answer   "PA" · the same number
  *
@@ -30,7 +30,7 @@ enum {
     TUNNEL_OVERHEAD_BYTES = 4 + SEAL_OVERHEAD_BYTES,
     TUNNEL_DATAGRAM_MAX = 4096,
     TUNNEL_PATH_BYTES = 10,
-    /* A client that does not use its tunnel at once loses it. */
+    /* Lifetime of an unused new tunnel. */
     TUNNEL_HALF_MS_MAX = 5000,
     /* Longer than ENet waits for a silent peer. */
     TUNNEL_SILENT_MS_MAX = 25000,
@@ -41,7 +41,7 @@ enum {
     TUNNEL_HANDSHAKES_S = 512,
     TUNNEL_HANDSHAKES_HOST_S = 128,
     TUNNEL_HOSTS = 1024,
-    /* Sites are counted by hash: two that share a count only share places. */
+    /* Sites are counted by hash: two that collide only share places. */
     TUNNEL_SITES = 1024,
     TUNNEL_REPLY_BYTES_MAX = HANDSHAKE_ACCEPT_BYTES
 };
@@ -63,11 +63,11 @@ typedef struct Tunnel {
     u64 ended_ms; /* its connection ended; 0: not yet */
     /* Server. */
     bool used; /* its one ENet connection was opened */
-    bool kept; /* its client is in: it makes room for nobody */
+    bool kept; /* its client has joined: it is not dropped for others */
     u8 client_key[SEAL_KEY_BYTES];
     u8 accept[HANDSHAKE_ACCEPT_BYTES]; /* the answer, as it was sent */
-    u64 path_number, path_ms;          /* the question asked last, and when */
-    ProbeAddress path_address;         /* ... and where; port 0: none */
+    u64 path_number, path_ms;          /* the last path question, and its time */
+    ProbeAddress path_address;         /* ... and its address; port 0: none */
 } Tunnel;
 
 typedef struct TunnelStats {
@@ -96,7 +96,7 @@ u32 tunnel_seal(Tunnel *tunnel, const void *plain, u32 bytes, u8 *out);
 /* If `plain` is a path question, writes the answer to it, sealed; returns its size, else 0. */
 u32 tunnel_path_answer(Tunnel *tunnel, const u8 *plain, u32 bytes,
                        u8 out[TUNNEL_PATH_BYTES + TUNNEL_OVERHEAD_BYTES]);
-/* True if it is no content for ENet but a path question or answer. */
+/* True if it is a path question or answer, not content for ENet. */
 bool tunnel_is_path(const u8 *plain, u32 bytes);
 /* Takes over the keys of a handshake and wipes it. */
 void tunnel_begin(Tunnel *tunnel, Handshake *handshake, ProbeAddress other, u64 now_ms);
@@ -107,10 +107,10 @@ void tunnel_end(Tunnel *tunnel);
 /* identity NULL: a new one for this process. False: out of memory. */
 bool tunnel_server_init(TunnelServer *server, const Identity *identity, u32 capacity);
 void tunnel_server_finish(TunnelServer *server);
-/* Handles what comes before a tunnel (probe_is). Returns the bytes to send back, 0 for none. */
+/* Handles datagrams before a tunnel (probe_is). Returns the bytes to send back, 0 for none. */
 u32 tunnel_server_greet(TunnelServer *server, ProbeAddress from, const u8 *data, u32 bytes,
                         u64 now_ms, u8 reply[TUNNEL_REPLY_BYTES_MAX]);
-/* The tunnel that a datagram names; NULL: none. */
+/* The tunnel with the id of a datagram; NULL: none. */
 Tunnel *tunnel_server_find(TunnelServer *server, const u8 *data, u32 bytes);
 /* After a datagram from `from` was opened as the newest of its tunnel: the question to ask there,
  * sealed, if it came from a new address; returns its size, else 0. */
@@ -119,8 +119,8 @@ u32 tunnel_server_path(Tunnel *tunnel, ProbeAddress from, u64 now_ms,
 /* Handles an answer: true if the tunnel moved to `from`. */
 bool tunnel_server_moved(TunnelServer *server, Tunnel *tunnel, ProbeAddress from, const u8 *plain,
                          u32 bytes);
-/* Binds an ENet connection, by its id, to a tunnel. False: the tunnel has another one, or another
- * tunnel has this. */
+/* Binds an ENet connection, by its id, to a tunnel. False: the tunnel has another connection, or
+ * another tunnel has this one. */
 bool tunnel_server_bind(TunnelServer *server, Tunnel *tunnel, u32 connect_id);
 /* The tunnel of an ENet connection; NULL: none. */
 Tunnel *tunnel_server_of(TunnelServer *server, u32 connect_id);

@@ -215,7 +215,7 @@ bool udp_send(const Udp *udp, const ProbeAddress *to, const void *data, u32 byte
     }
     ssize_t sent = sendmsg(udp->fd, &message, MSG_NOSIGNAL);
     if (sent < 0 && message.msg_control != NULL && errno != EAGAIN) {
-        /* That address is gone, or was one of many receivers. */
+        /* That address is gone, or was a multicast one. */
         message.msg_control = NULL;
         message.msg_controllen = 0;
         sent = sendmsg(udp->fd, &message, MSG_NOSIGNAL);

@@ -19,9 +19,9 @@ typedef struct Udp {
 /* A socket bound to `own`. All zero, "::", stands for all addresses of this machine, of both kinds
  * where it has IPv6. ERROR_NETWORK with a text. */
 int udp_bind(Udp *udp, const ProbeAddress *own, ErrorText *error);
-/* A socket that can send to both kinds of addresses, where this machine has them. */
+/* A socket that can send to both kinds of addresses, if this machine has them. */
 int udp_open(Udp *udp, ErrorText *error);
-/* Takes over an open UDP socket. ERROR_USAGE with a text if it is something else. */
+/* Takes over an open UDP socket. ERROR_USAGE with a text if it is not one. */
 int udp_adopt(Udp *udp, int fd, ErrorText *error);
 void udp_close(Udp *udp);
 /* The address that it is bound to; false: none. */

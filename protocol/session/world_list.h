@@ -35,7 +35,7 @@ typedef struct WorldPage {
 
 /* "1.2.3.4:7340" of a notice. */
 const char *world_address_text(const WorldNotice *notice, char text[WORLD_ADDRESS_BYTES]);
-/* True if name or scene holds `part`, upper and lower case being the same. */
+/* True if name or scene contains `part`, ignoring case. */
 bool world_matches(const WorldNotice *notice, const char *part);
 
 /* One world as JSON, to be freed; NULL: out of memory. */
@@ -44,8 +44,8 @@ char *world_text(const WorldNotice *notice);
 int world_read(const char *text, size_t bytes, WorldNotice *out, ErrorText *error);
 /* A page as JSON, to be freed; NULL: out of memory. worlds: [page->count]. */
 char *world_page_text(const WorldNotice *const *worlds, const WorldPage *page);
-/* Reads a page into worlds[WORLDS_PAGE_MAX]; entries that are malformed are left out. ERROR_FORMAT:
- * it is no list. */
+/* Reads a page into worlds[WORLDS_PAGE_MAX]; malformed entries are skipped. ERROR_FORMAT: not a
+ * list. */
 int world_page_read(const char *text, size_t bytes, WorldNotice *worlds, WorldPage *page,
                     ErrorText *error);
 

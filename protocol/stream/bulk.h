@@ -50,13 +50,13 @@ typedef struct BulkContent BulkContent;
 /* Copies the message of `bytes` bytes, compressed with zstd where that saves a sixteenth. NULL:
  * out of memory, or not 1 .. MESSAGE_BYTES_MAX bytes. The caller owns one reference. */
 BulkContent *bulk_content_create(const void *unpacked, u32 bytes);
-/* The same in parts, where others wait meanwhile. The message is borrowed until the packer's end.
- * NULL as above. */
+/* The same in parts, for a thread that has other work meanwhile. The message is borrowed until the
+ * packer's end. NULL as above. */
 typedef struct BulkPacker BulkPacker;
 BulkPacker *bulk_packer_create(const void *unpacked, u32 bytes);
-/* Packs at most so many bytes more; true: all is packed. */
+/* Packs at most this many more bytes; true: finished. */
 bool bulk_packer_step(BulkPacker *packer, u32 bytes);
-/* Ends a packer of which all is packed. NULL: out of memory. */
+/* Ends a finished packer. NULL: out of memory. */
 BulkContent *bulk_packer_finish(BulkPacker *packer);
 void bulk_packer_destroy(BulkPacker *packer); /* NULL is fine */
 BulkContent *bulk_content_acquire(BulkContent *content);

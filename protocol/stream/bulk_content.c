@@ -10,8 +10,8 @@
 #include <zstd.h>
 
 enum {
-    /* Packing runs on the host's loop, so large contents are packed at a fast level, and in parts
-     * where others wait. */
+    /* Packing runs on the host's loop, so large contents are packed at a fast level, and in parts,
+     * so that others do not wait. */
     LEVEL_SMALL = 3,
     LEVEL_LARGE = 1,
     LARGE_BYTES = 1 << 20,
@@ -67,7 +67,7 @@ void bulk_packer_destroy(BulkPacker *packer)
     }
 }
 
-/* Copies from the start what cannot be compressed. */
+/* Falls back to copying from the start if the content cannot be compressed. */
 static void give_up(BulkPacker *packer)
 {
     ZSTD_freeCCtx(packer->context);

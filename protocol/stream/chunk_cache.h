@@ -56,8 +56,8 @@ void chunk_cache_destroy(ChunkCache *cache);
  * the frame with the one begun before; a tick that is not newer or different fields restart the
  * stream. false: no frame or out of memory. */
 bool chunk_cache_begin(ChunkCache *cache, History *history);
-/* Makes `to` serve the frame of `from`, with all that is known of its chunks but no codes: for
- * another thread. `history` has what that of `from` has, and is borrowed until the next begin or
+/* Makes `to` serve the frame of `from`, with its data on chunks but without codes: for another
+ * thread. `history` has the same frames as that of `from`, and is borrowed until the next begin or
  * copy. False: no frame or out of memory. */
 bool chunk_cache_copy(ChunkCache *to, const ChunkCache *from, const History *history);
 /* The frame being served, or NULL. Borrowed until the next begin. */

@@ -36,7 +36,7 @@ typedef struct SnapshotHeader {
     u8 flags;      /* SNAPSHOT_* */
     u8 records;
     u64 frame_hash; /* of the whole frame (frame.h): at the end of a snapshot's last packet, for
-                       receivers that make frames of what they get; 0: not told */
+                     * receivers that assemble frames; 0: not sent */
 } SnapshotHeader;
 
 /* LIMITED: the budget truncated this snapshot (the sender sets it in the last packet, the caller
@@ -87,7 +87,7 @@ enum {
     SNAPSHOT_PACKETS_MAX = 32,
 };
 
-/* What the line to the client takes now. */
+/* Current capacity of the client's link. */
 typedef struct SnapshotLine {
     u32 byte_budget;
     u64 now_ms; /* any monotonic clock */
@@ -97,10 +97,10 @@ typedef struct SnapshotLine {
 /* Builds the packets of one snapshot of the cache's newest frame: chunks in order of accumulated
  * priority until line.byte_budget or SNAPSHOT_PACKETS_MAX is spent (at least one packet, perhaps
  * without records, is always emitted: it carries clock and acks). The last record may overshoot the
- * budget; who gives it takes that off the next. `header` gives all but tick, sequence and record
- * count. Frames with other fields than the sender's go without records. Chunks that the client is
- * known to have cost nothing. What was not acknowledged for about line.rtt_ms is sent again.
- * Allocates nothing. Returns bytes emitted. */
+ * budget; the caller subtracts that from the next one. `header` gives all but tick, sequence and
+ * record count. Frames with other fields than the sender's go without records. Chunks that the
+ * client is known to have cost nothing. What was not acknowledged for about line.rtt_ms is sent
+ * again. Allocates nothing. Returns bytes emitted. */
 u32 snapshot_sender_build(SnapshotSender *sender, ChunkCache *cache, const SnapshotView *view,
                           const SnapshotHeader *header, SnapshotLine line, SnapshotEmit *emit,
                           void *context);

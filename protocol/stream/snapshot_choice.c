@@ -257,7 +257,7 @@ void choice_collect(SnapshotSender *sender, const ChunkCache *cache, const Snaps
     }
 }
 
-/* ---- what to build upon ---- */
+/* ---- baselines ---- */
 
 /* Ages of baselines, in ticks, that clients with similar round trips share; beyond the last any
  * age. */

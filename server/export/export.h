@@ -1,8 +1,8 @@
 /*
- * export.h: writes what a recording shows in formats that other programs read. A recording is read
- * twice: the first time to learn which things there are, the second time to hand one picture of
- * the world after the other to a format. Lengths are in metres, times in seconds of world time,
- * axes are the world's: y is up, right-handed.
+ * export.h: writes the contents of a recording in formats that other programs read. A recording is
+ * read twice: the first time to find its things, the second time to pass one picture of the world
+ * after the other to a format. Lengths are in metres, times in seconds of world time, axes are the
+ * world's: y is up, right-handed.
  * Layer: server/export.
  */
 #ifndef PLENUM_SERVER_EXPORT_EXPORT_H
@@ -20,9 +20,9 @@ enum {
 typedef enum ExportForm {
     EXPORT_NOTHING, /* no format has it: a fog */
     EXPORT_BODY,    /* a pose, and a shape in its frame */
-    EXPORT_SURFACE, /* vertices under triangles that stay */
-    EXPORT_LINES,   /* vertices under segments that stay */
-    EXPORT_POINTS,  /* loose points: those that live now, in no order */
+    EXPORT_SURFACE, /* vertices of fixed triangles */
+    EXPORT_LINES,   /* vertices of fixed segments */
+    EXPORT_POINTS,  /* loose points: the live ones, in no order */
 } ExportForm;
 
 /* An entity while it exists; one that is removed and returns is two things. */
@@ -30,13 +30,14 @@ typedef struct ExportThing {
     Entity entity; /* its appearance is resolved: shapes point into the scene */
     ExportForm form;
     char name[EXPORT_NAME_BYTES_MAX]; /* unique in the export */
-    u32 vertices;                     /* SURFACE, LINES: of each picture; POINTS: most at once */
+    u32 vertices;                     /* SURFACE, LINES: of each picture; POINTS: maximum at a
+                                       * time */
     u32 *indices;                     /* [index_count]; SURFACE: 3 a triangle, counter-clockwise
                                          from outside; LINES: 2 a segment */
     u32 index_count;
     bool visible;     /* has an appearance: a shape, triangles, ... */
-    bool moves;       /* BODY: its pose changes while it is there */
-    bool comes, goes; /* it is missing in some picture before, after it is there */
+    bool moves;       /* BODY: its pose changes while it is present */
+    bool comes, goes; /* it is absent in some picture before, after its presence */
     bool seen;        /* there in some picture */
 } ExportThing;
 
@@ -47,7 +48,7 @@ typedef struct ExportProbe {
     u32 field, scalar; /* where it is in a frame */
 } ExportProbe;
 
-/* All that is known before the first picture. */
+/* Everything known before the first picture. */
 typedef struct ExportWorld {
     const Scene *scene;
     u32 tick_rate;       /* Hz */
@@ -104,8 +105,8 @@ typedef struct ExportOptions {
     f64 from_s, to_s; /* world time, inclusive; to_s < 0: to the end */
     u32 every;        /* ticks from picture to picture, > 0 */
     const char *only; /* names and patterns, with commas between them; NULL: everything */
-    u32 shapes_max;   /* glTF: most shapes of a soft body or liquid over time, ≥ 2 */
-    /* Called now and then with the share that is done, 0 to 1; may be NULL. */
+    u32 shapes_max;   /* glTF: maximal number of shapes of a soft body or liquid over time, ≥ 2 */
+    /* Called repeatedly with the completed fraction, 0 to 1; may be NULL. */
     void (*progress)(void *context, f64 done);
     void *progress_context;
 } ExportOptions;

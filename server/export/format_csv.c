@@ -1,7 +1,7 @@
 /*
  * format_csv.c: one row a picture (RFC 4180): tick, time, probes, poses of bodies, number and
  * centre of points. The head of a column is KIND/NAME/QUANTITY [UNIT]; names with blanks, commas or
- * quotes are quoted. What is not there in a row leaves its cells empty.
+ * quotes are quoted. Absent things have empty cells.
  */
 #include "server/export/export.h"
 

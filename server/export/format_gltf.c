@@ -1,8 +1,8 @@
 /*
  * format_gltf.c: glTF 2.0: bodies as nodes with tracks of translation and rotation, soft bodies as
  * meshes with morph targets between which an animation goes, loose points as point primitives with
- * morph targets that are stepped through. What comes or goes has a track of its scale, 1 or 0.
- * Times count from the first picture.
+ * morph targets that are stepped through. Things that appear or disappear have a track of their
+ * scale, 1 or 0. Times count from the first picture.
  */
 #include "server/export/gltf.h"
 #include "server/export/shape_mesh.h"
@@ -55,7 +55,7 @@ void gltf_fill(Gltf *gltf, u32 accessor, const void *data, bool bounded)
     export_write_at(gltf->bin, a->offset, data, (size_t)a->count * gltf_type_bytes(a->type));
 }
 
-/* ---- what is known at the start ---- */
+/* ---- data known at the start ---- */
 
 /* All three of a mesh or GLTF_NONE; false: out of memory. */
 static bool add_mesh_data(Gltf *gltf, const SurfaceMesh *mesh, GltfShape *shape)
@@ -307,7 +307,7 @@ static void put_body(Gltf *gltf, GltfNode *node, const ExportState *state)
             node->rotation = rotation;
         }
     }
-    /* What is not there yet or any more stays where it was: nobody sees it. */
+    /* Absent things keep their position: they are invisible. */
     const f32 rotate[4] = {node->rotation.x, node->rotation.y, node->rotation.z,
                            node->placed ? node->rotation.w : 1.0f};
     if (node->move >= 0) {

@@ -66,7 +66,7 @@ typedef struct McapChunk {
     u32 first_mark, mark_count; /* in marks */
 } McapChunk;
 
-/* Where a chunk's index of a channel is. */
+/* Position of a chunk's index of a channel. */
 typedef struct McapMark {
     u32 channel;
     u64 offset;
@@ -146,7 +146,7 @@ static void add_head(Proto *out, u8 op, u64 bytes)
     add_u64(out, bytes);
 }
 
-/* Writes the record that is in mcap->record. */
+/* Writes the record in mcap->record. */
 static void put_record(Mcap *mcap, u8 op)
 {
     u8 head[9] = {op};
@@ -314,7 +314,7 @@ static void put_chunk(Mcap *mcap)
     put_message_indexes(mcap, chunk);
 }
 
-/* Adds what is in mcap->message to the chunk. */
+/* Adds mcap->message to the chunk. */
 static void add_message(Mcap *mcap, u32 index, u64 time_ns)
 {
     enum {

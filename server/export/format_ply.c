@@ -1,7 +1,7 @@
 /*
  * format_ply.c: a folder of binary PLY files, one a picture, named after the tick, with the points
- * of liquids, grains and particles: place, colour, radius and which object each belongs to; the
- * objects' names are comments in the head.
+ * of liquids, grains and particles: position, colour, radius and object of each; the objects' names
+ * are comments in the header.
  */
 #include "server/export/color.h"
 #include "server/export/export.h"

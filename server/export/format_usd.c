@@ -1,8 +1,8 @@
 /*
  * format_usd.c: USD as text (.usda): bodies as Xforms with time samples of translation and
  * orientation around a mesh that equal shapes share, soft bodies as Meshes, ropes as BasisCurves,
- * loose points as Points with time samples of their points. A time code is a tick; what is not
- * there is invisible.
+ * loose points as Points with time samples of their points. A time code is a tick; absent things
+ * are invisible.
  */
 #include "server/export/export.h"
 #include "server/export/numbering.h"
@@ -48,7 +48,7 @@ typedef struct Usd {
 
 /* ---- names ---- */
 
-/* An identifier: what cannot be in one is '_', and then the thing's number makes it unique. */
+/* An identifier: invalid characters become '_', and then the thing's number makes it unique. */
 static void print_identifier(ExportFile *file, const char *name, u32 index)
 {
     char text[EXPORT_NAME_BYTES_MAX + 2];
@@ -215,7 +215,7 @@ static void each_record(Usd *usd, u32 thing, u32 *records, u32 batch, UsdPrint *
     }
 }
 
-/* What stays has one sample. */
+/* Static things have one sample. */
 static bool is_sampled(Usd *usd, u32 thing)
 {
     bool first = !usd->sampled;
@@ -260,7 +260,7 @@ static void print_points_there(Usd *usd, u32 thing, u64 tick, const u32 *record)
     print_there(usd, tick, record[0] > 0);
 }
 
-/* A surface without its vertices is no mesh: it has no sample while it is away. */
+/* A surface without vertices is not a valid mesh: it has no sample while absent. */
 static void print_points(Usd *usd, u32 thing, u64 tick, const u32 *record)
 {
     if (record[0] == 0 && usd->world->things[thing].form == EXPORT_SURFACE) {

@@ -102,7 +102,7 @@ static void put_triangles(Proto *out, const Vec3 *points, u32 count, const u32 *
     proto_close(out, mark);
 }
 
-/* Shapes that Foxglove knows itself; false: not one of them. */
+/* Shapes supported by Foxglove; false: not one of them. */
 static bool put_primitive(Proto *out, const Shape *shape, const f32 color[4])
 {
     f32 across = 2.0f * shape->radius;

@@ -17,12 +17,12 @@ PL_BEGIN_C
 /* A FileDescriptorSet of all messages. */
 void foxglove_describe(Proto *out);
 
-/* FrameTransforms: poses of the bodies that are there and of which `moves` is this; with
- * those that stay also the root's. */
+/* FrameTransforms: poses of the present bodies with this `moves`; with the static ones also that of
+ * the root. */
 void foxglove_transforms(Proto *out, const ExportWorld *world, const ExportPicture *picture,
                          u64 time_ns, bool moves);
-/* SceneUpdate: what was on this topic goes; then the shapes of all bodies that are there, each in
- * its own frame. 0 or a negative Error. */
+/* SceneUpdate: clears this topic; then the shapes of all present bodies, each in its own frame. 0
+ * or a negative Error. */
 int foxglove_bodies(Proto *out, const ExportWorld *world, const ExportPicture *picture,
                     u64 time_ns);
 /* SceneUpdate: likewise all surfaces and lines. */

@@ -1,6 +1,6 @@
 /*
- * gltf.h: a glTF 2.0 document while it grows: the binary buffer in a scratch file, and what the
- * JSON says of it. Each accessor has a buffer view of its own.
+ * gltf.h: a glTF 2.0 document under construction: the binary buffer in a scratch file, and its
+ * description for the JSON. Each accessor has a buffer view of its own.
  * Layer: server/export, private.
  */
 #ifndef PLENUM_SERVER_EXPORT_GLTF_H
@@ -60,7 +60,7 @@ typedef struct Gltf {
     const ExportWorld *world;
     ExportOutput *output;
     ExportFile *bin; /* scratch: the buffer */
-    u64 bin_bytes;   /* of it that are given away; a multiple of 4 */
+    u64 bin_bytes;   /* bytes of it that are allocated; a multiple of 4 */
     Spool spool;
     u32 spool_accessor; /* of track 0; those of the others follow */
     GltfAccessor *accessors;
@@ -73,7 +73,7 @@ typedef struct Gltf {
     GltfMaterial *materials;
     u32 material_capacity;
     GltfNode *nodes; /* [thing_count] */
-    /* Soft bodies and liquids have this many shapes over time, at times of their own. */
+    /* Soft bodies and liquids have this many shapes over time, at their own times. */
     u32 sample_count;
     u64 sample_stride; /* pictures from sample to sample; the last picture is the last sample */
     u32 samples_done;
@@ -85,7 +85,7 @@ typedef struct Gltf {
 } Gltf;
 
 PL_BEGIN_C
-/* The index of a new accessor over bytes that are given away here; GLTF_NONE: out of memory. */
+/* The index of a new accessor over bytes that are allocated here; GLTF_NONE: out of memory. */
 u32 gltf_accessor(Gltf *gltf, GltfType type, u32 count, bool vertices);
 u32 gltf_type_bytes(GltfType type);
 /* Writes the data of an accessor; with bounds if `bounded`. */

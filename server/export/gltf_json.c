@@ -85,7 +85,7 @@ static void print_materials(const Gltf *gltf, ExportFile *file)
     export_print(file, count > 0 ? "]" : "");
 }
 
-/* Meshes of bodies first, then one for each other thing that has something to draw. */
+/* Meshes of bodies first, then one for each other drawable thing. */
 static void print_meshes(const Gltf *gltf, ExportFile *file)
 {
     const ExportWorld *world = gltf->world;

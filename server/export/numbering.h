@@ -1,6 +1,6 @@
 /*
- * numbering.h: gives equal things one number: shapes that are meshes once, colours that are
- * materials once. Keys are 64-bit hashes; two that collide by chance count as equal.
+ * numbering.h: gives equal things one number, so that equal shapes share a mesh and equal colours a
+ * material. Keys are 64-bit hashes; two that collide by chance count as equal.
  * Layer: server/export, private.
  */
 #ifndef PLENUM_SERVER_EXPORT_NUMBERING_H

@@ -156,7 +156,7 @@ static void part_of(const char *path, char part[PATH_MAX_BYTES + 8])
     snprintf(part, PATH_MAX_BYTES + 8, "%s.part", path);
 }
 
-/* A name that somebody took meanwhile is theirs. */
+/* A name that has been taken meanwhile is not overwritten. */
 static int give_name(const ExportOutput *output, const char *part, const char *path)
 {
     if (output->replace) {
@@ -199,7 +199,7 @@ void export_output_destroy(ExportOutput *output)
         unlink(part);
     }
     if (output->made) {
-        rmdir(output->path); /* goes only if nothing is in it */
+        rmdir(output->path); /* removed only if it is empty */
     }
     free(output);
 }
@@ -391,7 +391,7 @@ void export_read_at(ExportFile *file, u64 offset, void *data, size_t bytes)
             continue;
         }
         if (got <= 0) {
-            memset((u8 *)data + done, 0, bytes - done); /* a hole at the end reads as one */
+            memset((u8 *)data + done, 0, bytes - done); /* extends a hole at the end */
             if (got < 0) {
                 fail_write(file);
             }

@@ -2,7 +2,7 @@
  * output.h: the files that an export writes. A file gets its name when it is complete
  * (export_output_commit); until then it is NAME.part, which is removed if the export fails.
  * Existing files are replaced only on demand. The first error sticks: later writes do nothing, so
- * that formats need to ask only once a picture.
+ * that formats need to check only once a picture.
  * Layer: server/export.
  */
 #ifndef PLENUM_SERVER_EXPORT_OUTPUT_H

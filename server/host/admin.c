@@ -87,7 +87,7 @@ static const char *rest_from(Call *call, u32 first)
     return start;
 }
 
-/* "90s", "10m", "2h", "3d", "forever" (0). False: not a time, and *seconds stays. */
+/* "90s", "10m", "2h", "3d", "forever" (0). False: not a time, and *seconds is unchanged. */
 static bool time_parse(const char *text, u64 *seconds)
 {
     char *end;
@@ -105,7 +105,7 @@ static bool time_parse(const char *text, u64 *seconds)
     return true;
 }
 
-/* The user that a word names: #ID or the whole name. NULL: said why. */
+/* The user that a word names: #ID or the whole name. NULL: none, and the caller was told why. */
 static Session *user_named(const Call *call, const char *word)
 {
     Host *host = call->host;
@@ -134,7 +134,7 @@ static Session *victim_named(const Call *call, const char *word)
     return found;
 }
 
-/* ---- what everybody may ask ---- */
+/* ---- commands for everybody ---- */
 
 static Run run_help;
 
@@ -183,7 +183,7 @@ static int run_votekick(Call *call)
     }
 }
 
-/* ---- what operators may do ---- */
+/* ---- commands for operators ---- */
 
 static int run_kick(Call *call)
 {
@@ -196,7 +196,8 @@ static int run_kick(Call *call)
     return ERROR_OK;
 }
 
-/* The target of a ban: a user's identity, or what is written. False: said why. */
+/* The target of a ban: a user's identity, or the address as written. False: none, and the caller
+ * was told why. */
 static bool target_of(Call *call, BanTarget *target)
 {
     if (ban_target_parse(call->words[1], target)) {
@@ -263,14 +264,15 @@ static int run_unban(Call *call)
     return take_off(call, BAN_JOIN);
 }
 
-/* Nothing else tells this user from all others of this machine. */
+/* Nothing else distinguishes this user from the other users of this machine. */
 static bool is_anybody(const Call *call, const Session *user)
 {
     return moderate_is_local(call->host, user) && user->identity.token == 0 &&
            !user->identity.keyed;
 }
 
-/* Mutes and freezes of a user who is anybody of this machine: as long as it is that user. */
+/* Mutes and freezes of a user without an identity besides this machine: they last as long as the
+ * session. */
 static int hold_back(Call *call, BanKind kind)
 {
     Session *user = NULL;

@@ -17,8 +17,8 @@ typedef struct AdminCaller {
     void *context;
 } AdminCaller;
 
-/* Runs one command, without the "/". 0 or a negative Error; the answer is said in any case. The
- * command may end the caller's own session. */
+/* Runs one command, without the "/". 0 or a negative Error; the caller gets an answer in either
+ * case. The command may end the caller's own session. */
 int admin_run(Host *host, const AdminCaller *caller, const char *line);
 
 #endif

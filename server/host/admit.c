@@ -18,13 +18,13 @@ static bool is_exempt(const Admit *admit, NetAddress address)
     return !admit->limits.local && net_address_is_local(address);
 }
 
-/* A free entry is better than any, and one seen longer ago better than another. */
+/* Prefers free entries, then those not seen for the longest time. */
 static bool is_older(const AdmitEntry *entry, const AdmitEntry *other)
 {
     return other == NULL || (other->used && (!entry->used || entry->seen_ms < other->seen_ms));
 }
 
-/* The entry of a prefix: a new one takes the place of the one seen longest ago that has no users
+/* The entry of a prefix: a new one replaces the one not seen for the longest time that has no users
  * and is not `kept` (in use by the caller). NULL: there is none. */
 static AdmitEntry *entry_of(Admit *admit, NetPrefix prefix, f64 rate_minute, u64 now_ms,
                             const AdmitEntry *kept)

@@ -2,8 +2,8 @@
  * admit.h: how many users one address (of IPv6, a /64) and one site (a /24 of IPv4, a /48 of IPv6)
  * may have here, and how often they may try to join. Counts and rates are kept in a table of fixed
  * size, by keyed hash, so that nobody can fill one of its sets on purpose. Addresses of this
- * machine are limited on request only: behind a relay all users have them.
- * Pure: time is an argument.
+ * machine are limited on request only: behind a proxy on this machine all users have them. Pure:
+ * time is an argument.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_ADMIT_H
@@ -51,10 +51,10 @@ typedef struct Admit {
 Admit *admit_create(const AdmitLimits *limits);
 /* Counts an attempt to join. */
 AdmitVerdict admit_try(Admit *admit, NetAddress address, u64 now_ms);
-/* A user of this address came in; goes. Each enter has one leave. */
+/* A user of this address joined; left. Each enter has one leave. */
 void admit_enter(Admit *admit, NetAddress address, u64 now_ms);
 void admit_leave(Admit *admit, NetAddress address, u64 now_ms);
-/* For the user who is refused. */
+/* Text for a refused user. */
 const char *admit_text(AdmitVerdict verdict);
 
 #endif

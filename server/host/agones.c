@@ -14,11 +14,11 @@
 enum {
     HEALTH_MS = 2000, /* Agones gives up after 5 s by default */
     AGAIN_MS = 1000,  /* after a failure */
-    LABEL_MS = 1000,  /* the number of users is told this often at most */
+    LABEL_MS = 1000,  /* minimal interval between reports of the number of users */
     REQUEST_BYTES = 768
 };
 
-/* What is to be said, most urgent first. */
+/* Pending requests, most urgent first. */
 typedef enum SdkCall {
     CALL_SHUTDOWN,
     CALL_READY,
@@ -42,7 +42,7 @@ struct Agones {
 
 /* ---- one request ---- */
 
-/* The request is over; what failed stays pending. */
+/* The request has ended; a failed one stays pending. */
 static void on_done(void *context, u32 status, const char *answer)
 {
     PL_UNUSED(answer);
@@ -137,7 +137,7 @@ static void note_due(Host *host, Agones *agones)
         agones->ready = true;
         agones->pending[CALL_READY] = agones->pending[CALL_KEY] = true;
     }
-    /* From now on the fleet must not take it away. */
+    /* From now on the fleet must not remove this server. */
     if (!agones->allocated && host->stats.clients > 0) {
         agones->allocated = true;
         agones->pending[CALL_ALLOCATE] = true;

@@ -1,8 +1,8 @@
 /*
- * agones.h: a host in a fleet of Agones (agones.dev). It tells the sidecar by its REST interface
- * (port $AGONES_SDK_HTTP_PORT) that it is ready, lives, is in use, and ends; and how many users it
- * has and its key, as metadata for those who choose a server. Plain HTTP to this machine on the
- * host's own loop: nothing waits for an answer. Without the variable nothing happens.
+ * agones.h: a host in a fleet of Agones (agones.dev). It reports to the sidecar's REST interface
+ * (port $AGONES_SDK_HTTP_PORT) that it is ready, healthy, allocated, and shutting down; and its
+ * number of users and its key, as metadata for matchmakers. Plain HTTP to this machine on the
+ * host's own loop: nothing waits for an answer. Without the variable it does nothing.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_AGONES_H
@@ -18,7 +18,7 @@ typedef struct Agones Agones;
 Agones *agones_create(uv_loop_t *loop, ErrorText *error);
 /* Sends requests that are due, one at a time; failed ones are repeated. */
 void agones_run(struct Host *host);
-/* True while the sidecar has not heard of the end. NULL: false. */
+/* True while the shutdown has not been reported. NULL: false. */
 bool agones_is_busy(const Agones *agones);
 /* Before the loop closes its handles. NULL is fine. */
 void agones_stop(Agones *agones);

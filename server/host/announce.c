@@ -27,7 +27,7 @@ struct Announce {
     u32 public_host; /* told to clients, in network order; 0: as the lobby sees it */
     u16 public_port;
     WorldNotice announced; /* last */
-    bool ending, ended;    /* the last request takes the world off the list */
+    bool ending, ended;    /* the last request removes the world from the list */
     bool failing;
     u64 next_ms, news_ms;
     u32 again_ms;

@@ -1,9 +1,9 @@
 /*
- * audit.h: a log of what users and operators did, for people and programs: one line each, appended
- * to a file that the server creates readable by its owner only. All texts of users are quoted and
- * escaped to ASCII, so that no name can begin a line, hide a part of it or change the colour of a
- * terminal. A flood is truncated and its length noted; a flood of joins and leaves keeps room for
- * the lines of operators.
+ * audit.h: a log of the actions of users and operators, for people and programs: one line each,
+ * appended to a file that the server creates readable by its owner only. All texts of users are
+ * quoted and escaped to ASCII, so that no name can begin a line, hide a part of it or change the
+ * colour of a terminal. A flood is truncated and its length noted; a flood of joins and leaves
+ * keeps room for the lines of operators.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_AUDIT_H
@@ -25,7 +25,7 @@ typedef struct AuditLine {
     const char *target; /* on whom or what; NULL: nothing */
     const char *detail; /* NULL: nothing */
     int result;         /* 0 or an Error */
-    bool crowd;         /* anybody can cause such lines */
+    bool crowd;         /* lines that anybody can cause */
 } AuditLine;
 
 typedef struct Audit {
@@ -38,10 +38,10 @@ typedef struct Audit {
     bool failing; /* the last line could not be written */
 } Audit;
 
-/* Appends to `path`, a file or what does not exist yet. path NULL: audit_write does nothing. 0 or a
- * negative Error. */
+/* Appends to the file `path`, which is created if it does not exist. path NULL: audit_write does
+ * nothing. 0 or a negative Error. */
 int audit_open(Audit *audit, const char *path, bool json, u64 now_ms, ErrorText *error);
-/* The same file again, after a rotation. */
+/* Reopens the file, after a rotation. */
 int audit_reopen(Audit *audit, ErrorText *error);
 void audit_close(Audit *audit);
 /* unix_ms: the time to be written; now_ms: monotonic, for the rate. A failure is counted. */

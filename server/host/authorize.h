@@ -41,8 +41,9 @@ enum {
 void permissions_init(Permissions *permissions, Role role, u64 now_ms);
 /* A relay carries the packets of many users, who have limits of their own. */
 void permissions_relay(Permissions *permissions, u64 now_ms);
-/* 0, ERROR_DENIED (role) or ERROR_LIMIT (rate). A grab pays for its release, too, so that nobody
- * is without a token while he holds something; a release of nothing costs one like any action. */
+/* 0, ERROR_DENIED (role) or ERROR_LIMIT (rate). A grab pays for its release, too, so that a user
+ * who holds something can always release it; a release without a grab costs a token like any
+ * action. */
 int authorize_input(Permissions *permissions, const Input *input, u64 now_ms);
 /* own: the time that it controls is the user's own. */
 int authorize_control(Permissions *permissions, u32 control_kind, bool own, u64 now_ms);

@@ -1,6 +1,7 @@
 /*
- * ban.h: who may not join, chat or use hands, and until when: by address, prefix, token or client
- * key. Kept in a text file that survives the server: one line each, with tabs between its fields,
+ * ban.h: users who may not join, chat or use hands, and until when: by address, prefix, token or
+ * client key. Kept in a text file that survives the server: one line each, with tabs between its
+ * fields,
  *
  *   ban|mute|freeze   target   end (unix s, 0 never)   by   reason
  *
@@ -17,14 +18,14 @@
 
 enum {
     CLIENT_KEY_BYTES = 32,
-    /* Looked through at each join. */
+    /* Maximal number: searched at each join. */
     BANS_MAX = 4096,
     BAN_FILE_BYTES_MAX = 4 << 20,
     BAN_REASON_BYTES = 96,
     TARGET_TEXT_BYTES = 80
 };
 
-/* What is known of a client beside its name. */
+/* Identities of a client besides its name. */
 typedef struct UserIdentity {
     NetAddress address;
     bool addressed; /* in-process links have no address */
@@ -69,24 +70,24 @@ typedef struct BanList {
 
 bool ban_target_parse(const char *text, BanTarget *target);
 const char *ban_target_text(const BanTarget *target, char text[TARGET_TEXT_BYTES]);
-/* What bans this client alone, as far as it can: its token, else its address or /64. False: it has
- * neither. */
+/* The target that bans only this client, as far as possible: its token, otherwise its address or
+ * /64. False: it has neither. */
 bool ban_target_of(const UserIdentity *identity, BanTarget *target);
 bool ban_target_matches(const BanTarget *target, const UserIdentity *identity);
 /* "ban", "mute" or "freeze". */
 const char *ban_kind_name(BanKind kind);
 
-/* Reads the file if there is one. 0, or an error that names the line: then the list stays as it
- * was. */
+/* Reads the file if there is one. 0, or an error that names the line: then the list is
+ * unchanged. */
 int ban_list_load(BanList *list, const char *path, u64 now_unix_s, ErrorText *error);
 /* Writes a new file and puts it in the place of the old one. */
 int ban_list_save(const BanList *list, ErrorText *error);
 void ban_list_finish(BanList *list);
-/* Adds, or replaces one of the same kind and target; forgets those that have ended. ERROR_LIMIT:
- * full, ERROR_MEMORY. */
+/* Adds, or replaces one of the same kind and target; removes expired ones. ERROR_LIMIT: full,
+ * ERROR_MEMORY. */
 int ban_list_add(BanList *list, const Ban *ban, u64 now_unix_s);
 bool ban_list_remove(BanList *list, BanKind kind, const BanTarget *target);
-/* The ban of this kind that applies and ends last, or NULL. */
+/* The applicable ban of this kind that ends last, or NULL. */
 const Ban *ban_list_find(const BanList *list, BanKind kind, const UserIdentity *identity,
                          u64 now_unix_s);
 

@@ -16,8 +16,8 @@ int branch_tick(const char *text, u32 tick_rate, const RecordingInfo *info, u64 
 Scene *branch_scene(const char *path, ErrorText *error);
 /* Brings a new world of that scene to the recording's state at `at` (as for branch_tick): loads the
  * nearest earlier image, or starts from the scene, and replays the inputs; logs progress.
- * Afterwards nothing is grabbed, and what users spawned belongs to no user. Fills *parent. Returns
- * 0, ERROR_MISMATCH if the simulation differs from the recording, or another negative Error; errors
+ * Afterwards nothing is grabbed, and spawned things belong to no user. Fills *parent. Returns 0,
+ * ERROR_MISMATCH if the simulation differs from the recording, or another negative Error; errors
  * have a text. */
 int branch_lead(const char *path, const char *at, World *world, RecordingParent *parent,
                 ErrorText *error);

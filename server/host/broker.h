@@ -63,7 +63,7 @@ typedef struct BrokerMessage {
     /* ---- of a received one ---- */
     u64 sequence; /* in the stream, from 1 */
     i64 time_ns;  /* when the broker got it, since 1970 */
-    u64 pending;  /* messages that the broker still has for us */
+    u64 pending;  /* messages still pending at the broker */
 } BrokerMessage;
 
 /* The headers as text, for the library and for tests. */
@@ -73,17 +73,17 @@ enum {
 };
 extern const char *const broker_header_names[BROKER_HEADERS];
 void broker_headers_write(const BrokerMessage *message, char values[][BROKER_VALUE_BYTES]);
-/* Fills the members that headers tell; a NULL is a missing one. 0 or ERROR_FORMAT. */
+/* Fills the members given by headers; a NULL is a missing one. 0 or ERROR_FORMAT. */
 int broker_headers_read(const char *const values[BROKER_HEADERS], BrokerMessage *out);
 
 typedef struct Broker Broker;
 /* Connects later. NULL with an error text: a file that cannot be read. */
 Broker *broker_create(const BrokerOptions *options, ErrorText *error);
 void broker_destroy(Broker *broker);
-/* True if there is a connection now; otherwise tries to make one, for at most two seconds, and says
- * why not. */
+/* True if there is a connection now; otherwise tries to connect, for at most two seconds, and sets
+ * the error if it fails. */
 bool broker_ready(Broker *broker, ErrorText *error);
-/* Bytes of a part that the broker takes. */
+/* Maximal bytes of a part that the broker accepts. */
 size_t broker_part_bytes(const Broker *broker);
 /* Ends the library's threads; no broker may exist. */
 void broker_library_close(void);
@@ -95,8 +95,8 @@ typedef struct BrokerLimits {
     u64 bytes; /* 0: unchanged, of a new stream 4 GiB */
 } BrokerLimits;
 
-/* Makes the world's stream, or sets the limits that are given of one that exists. 0 or a negative
- * Error with a text. */
+/* Creates the world's stream, or sets the given limits of an existing one. 0 or a negative Error
+ * with a text. */
 int broker_stream(Broker *broker, const BrokerLimits *limits, ErrorText *error);
 /* Publishes a part and waits at most `wait_ms` until the broker has stored it. The same part may be
  * published again: the broker keeps one. 0; ERROR_NOT_FOUND: there is no such stream; or another
@@ -131,17 +131,17 @@ bool broker_subscribed(const Broker *broker);
  * ERROR_NETWORK: the subscription has ended, subscribe again. */
 int broker_next(Broker *broker, u32 wait_ms, BrokerMessage *out);
 
-/* ---- beside the stream: not stored, for who listens now ---- */
+/* ---- beside the stream: not stored, for current listeners ---- */
 
 typedef enum BrokerSide {
     BROKER_LIVE, /* plenum-live.WORLD: from the publisher to followers */
     BROKER_SAID  /* plenum-said.WORLD: from followers to the publisher */
 } BrokerSide;
 
-/* True if there is a connection now; tries nothing. */
+/* True if there is a connection now; does not try to connect. */
 bool broker_linked(const Broker *broker);
-/* From now on broker_hear gets what is sent there, as long as there is a connection; what comes
- * faster than it is fetched is dropped. 0 or ERROR_NETWORK. */
+/* From now on broker_hear returns the payloads sent there, as long as there is a connection; those
+ * that arrive faster than they are fetched are dropped. 0 or ERROR_NETWORK. */
 int broker_listen(Broker *broker, BrokerSide side);
 /* Sends to all who listen now. 0 or ERROR_NETWORK. */
 int broker_send(Broker *broker, BrokerSide side, const void *data, size_t bytes);

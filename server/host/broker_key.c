@@ -37,7 +37,7 @@ static u32 crc16(const u8 *bytes, u32 count)
     return crc;
 }
 
-/* The first `count` letters as bytes; false: others than those of base 32, or bits left over. */
+/* Decodes the first `count` letters; false: letters outside base 32, or remaining bits. */
 static bool decode32(const char *text, u32 count, u8 *out, u32 bytes)
 {
     u32 bits = 0, have = 0, used = 0;

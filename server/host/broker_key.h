@@ -37,12 +37,12 @@ typedef struct BrokerKey {
     char certificate[BROKER_PATH_BYTES], certificate_key[BROKER_PATH_BYTES]; /* "": none */
 } BrokerKey;
 
-/* Reads the file, which only its owner may read. 0, or a negative Error with a text that tells
- * nothing of what is in it. */
+/* Reads the file, which only its owner may read. 0, or a negative Error with a text that reveals
+ * nothing of its content. */
 int broker_key_read(const char *path, BrokerKey *out, ErrorText *error);
-/* The same of its content; `path` is for texts. */
+/* The same from its content; `path` is for error texts. */
 int broker_key_parse(const char *path, const char *text, BrokerKey *out, ErrorText *error);
-/* Signs what a broker asks for, with the seed. */
+/* Signs a broker's challenge with the seed. */
 void broker_key_sign(const BrokerKey *key, const char *nonce, u8 signature[BROKER_SIGNATURE_BYTES]);
 /* Wipes it. */
 void broker_key_forget(BrokerKey *key);

@@ -1,43 +1,43 @@
 /*
- * budget.c: see budget.h. The model: a link carries what fits up to its knee, the rest waits in a
- * queue before it, and the path itself loses some share of the packets. A budget that is used
- * rises, fast far from the knee and slowly near it; where a queue stands it falls below what
- * arrives until the queue has drained, and where more is lost than the path's share it is lowered
- * for a round trip: if less is lost then, the link was full, else the path loses that much. A
- * queue that stays although the budget gave way is that of other flows: more queue is allowed
- * then, and the budget rises as TCP does.
+ * budget.c: see budget.h. The model: a link carries packets up to its capacity (the knee), the rest
+ * waits in a queue before it, and the path itself loses a fraction of the packets. A used budget
+ * rises, fast far from the knee and slowly near it; while there is a standing queue it falls below
+ * the arrived rate until the queue has drained, and if more is lost than the path's fraction it is
+ * lowered for a round trip: if less is lost then, the link was full, otherwise the path loses that
+ * much. A queue that stays although the budget was lowered belongs to other flows: then a longer
+ * queue is allowed, and the budget rises as TCP does.
  */
 #include "server/host/budget.h"
 #include "shared/base/check.h"
 
 #include <math.h>
 
-/* ---- how long, how many ---- */
+/* ---- durations and counts ---- */
 
 enum {
     SECOND_MS = 1000,                /* a window of losses; a silence */
     BASE_WINDOW_MS = 20 * SECOND_MS, /* a minute of minima: clocks drift by ms, routes change */
-    RIVALS_MS = 3 * SECOND_MS,       /* a queue that stays so long is that of others */
-    PACKETS = 15,   /* their losses say something if they are a flood, twice as many in any case */
-    DELAYS_MIN = 6, /* the least of so many is without jitter */
+    RIVALS_MS = 3 * SECOND_MS,       /* a queue that stays this long belongs to other flows */
+    PACKETS = 15,   /* number of packets whose losses are significant: in a flood, and always */
+    DELAYS_MIN = 6, /* the minimum of this many is free of jitter */
 };
 
-/* ---- what is sent at once ---- */
+/* ---- bursts ---- */
 
 /* A burst may contain a tenth of a second of bytes, but always one full packet. */
 static const f64 burst_s = 0.1;
-/* Of the rate, for what was sent beside states: these keep the rest however much that is. */
+/* Fraction of the rate for data besides states: states always keep the rest. */
 static const f64 owed_share = 0.75;
-static const f64 owed_s = 0.25; /* of the rate at most, more than passes between states */
+static const f64 owed_s = 0.25; /* s of the rate at most, more than passes between states */
 static const f64 packet_bytes = 1200.0;
 /* Packets are limited to this transmission time on the link, unless a single record is longer:
  * at 64 kbit/s 400 bytes, a fifth of which are headers. */
 static const f64 packet_s = 0.05;
 static const f64 packet_bytes_min = 350.0;
 
-/* ---- rise: shares of the budget a second, or of the least one if that is more ---- */
+/* ---- rise: fractions of the budget per second, or of the minimum if that is more ---- */
 
-static const f64 rise_far_s = 1.0;      /* doubles, as slow start in spirit */
+static const f64 rise_far_s = 1.0;      /* doubles, as in slow start */
 static const f64 rise_near_s = 0.15;    /* near the knee: past it in a second (BBR probes 1.25) */
 static const f64 rise_careful_s = 0.05; /* with a small queue, or near a knee of loss: seen later */
 static const f64 knee_past_loss = 1.25; /* of a knee of loss: from here on far again */
@@ -48,19 +48,20 @@ static const f64 untried_bytes_s = 32000.0;
 
 /* ---- queues ---- */
 
-static const f64 delay_noise_ms = 5.0; /* a smaller difference of delays is none */
+static const f64 delay_noise_ms = 5.0; /* smaller differences of delays are ignored */
 static const f64 drain_most = 0.85;    /* of the arrived rate, as in GCC */
 static const f64 drain_least = 0.25;
-static const f64 limit_most_ms = 500.0; /* of the queue allowed beside others */
+static const f64 limit_most_ms = 500.0; /* of the queue allowed besides other flows */
 
 /* ---- losses ---- */
 
-static const f64 loss_margin = 0.03;     /* above what is known: worth an experiment */
+static const f64 loss_margin = 0.03;     /* above the known loss: worth an experiment */
 static const f64 loss_known_most = 0.35; /* no usable radio link loses more */
 static const f64 loss_few = 0.1;
 static const f64 loss_flood = 0.5;
 static const f64 test_share = 0.7;   /* of the budget, during an experiment */
-static const f64 limited_most = 0.8; /* of the snapshots of a window: the budget was the limit */
+static const f64 limited_most = 0.8; /* of the snapshots of a window, above which the budget was the
+                                      * limit */
 
 /* ---- smoothing, and what "about the same" means ---- */
 

@@ -24,7 +24,7 @@ struct Checkpointer {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     /* ---- under the mutex ---- */
-    WorldFile next; /* what it writes, or is to write; image NULL: nothing */
+    WorldFile next; /* what is being written, or to be written; image NULL: nothing */
     u8 *image, *note;
     bool stop;
     CheckpointStats stats;
@@ -87,7 +87,7 @@ static void *write_main(void *argument)
         pthread_mutex_unlock(&c->mutex);
         u64 began_ns = clock_now_ns();
         ErrorText error = {0};
-        /* A second name for the old one, where the file system has such. */
+        /* A hard link to the old one, if the file system has links. */
         unlink(c->previous);
         if (link(c->path, c->previous) != 0 && errno != ENOENT) {
             log_debug("checkpoint: cannot keep the previous one: %s", strerror(errno));

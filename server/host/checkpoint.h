@@ -22,9 +22,9 @@ typedef struct Checkpointer Checkpointer;
 /* Creates the folder if there is none, and starts the thread. The scene is borrowed. NULL with an
  * error text if the folder cannot be used. */
 Checkpointer *checkpointer_create(const char *folder, const Scene *scene, ErrorText *error);
-/* Finishes what it was given. NULL is fine. */
+/* Finishes pending writes. NULL is fine. */
 void checkpointer_destroy(Checkpointer *checkpointer);
-/* False while it is writing: what it is given then would wait. */
+/* False while it is writing: another image would have to wait. */
 bool checkpointer_is_idle(Checkpointer *checkpointer);
 /* Takes an image (and owns it) and copies a note of at most WORLD_FILE_NOTE_BYTES_MAX bytes. Waits
  * for the one before to be written. */
@@ -32,9 +32,9 @@ void checkpointer_submit(Checkpointer *checkpointer, u64 tick, u8 *image, size_t
                          const u8 *note, u32 note_bytes);
 void checkpointer_stats(Checkpointer *checkpointer, CheckpointStats *out);
 
-/* Reads the newest checkpoint of this scene that is whole; says in the log if the newest was not.
- * 0; ERROR_NOT_FOUND if there is none; other negative: there is one that cannot be used, with a
- * text that says why. most: as for world_file_read. */
+/* Reads the newest complete checkpoint of this scene; logs if the newest one was damaged. 0;
+ * ERROR_NOT_FOUND if there is none; other negative: there is one that cannot be used, with a text
+ * that says why. most: as for world_file_read. */
 int checkpoint_find(const char *folder, const Scene *scene, u64 most, WorldFile *file,
                     ErrorText *error);
 

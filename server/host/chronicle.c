@@ -22,12 +22,12 @@ void chronicle_note(Host *host, const Session *session, u32 kind, const char *te
 {
     const Stream *common = &host->common;
     if (!common->status.status
-             .replay) { /* what the audience of a recording does is no part of it */
+             .replay) { /* the actions of viewers of a recording are not part of it */
         (void)note_put(host, session, 0, kind, text, NULL);
     }
 }
 
-/* 0 is now: for who is in his own time, there. */
+/* 0 is now; for a user in own time, the tick shown there. */
 static u64 tick_named(const Session *session, u64 tick)
 {
     return tick == 0 && session->own != NULL ? (u64)stream_recorded_tick(session->own) : tick;

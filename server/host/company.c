@@ -50,7 +50,7 @@ u32 company_user(const RelayCompany *c, u32 user_above)
     return own != 0 ? own : relay_user_here(user_above);
 }
 
-/* True for those whom this host did not name itself. */
+/* True for users who are not this host's own. */
 static bool is_above(const RelayCompany *c, u32 user_above)
 {
     return user_above != c->own_user && company_own_user(c, user_above) == 0;
@@ -150,7 +150,7 @@ void company_receive(RelayCompany *c, const Message *message)
     case MESSAGE_CHAT:
         said = *message;
         said.chat.user = relay_user_here(message->chat.user);
-        if (company_own_user(c, message->chat.user) == 0) { /* else it was already sent here */
+        if (company_own_user(c, message->chat.user) == 0) { /* otherwise it was already sent here */
             said_push(c, &said);
         }
         break;

@@ -105,7 +105,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
                           (unsigned int)(sizeof client->line - client->used));
 }
 
-/* No byte but the line's end is below a blank: texts of a console are logged, too. */
+/* No byte except the line's end may be a control character: texts of a console are logged, too. */
 static bool line_clean(const char *line)
 {
     for (; *line != '\0'; line++) {
@@ -181,7 +181,7 @@ static void on_connection(uv_stream_t *stream, int status)
 
 /* ---- life ---- */
 
-/* A socket without a server behind it may be removed. */
+/* A socket that no server listens on may be removed. */
 static bool is_dead_socket(const char *path)
 {
     struct stat status;

@@ -1,7 +1,7 @@
 /*
- * console.h: the operator's console: a local socket that only its owner may open. Whoever can is an
- * admin. Protocol: one command of admin.h a line; the answer's lines, each after "| ", and a last
- * one, "= ok" or "= ERROR". plenum-tool admin speaks it.
+ * console.h: the operator's console: a local socket that only its owner may open. Anyone who can
+ * open it is an admin. Protocol: one command of admin.h a line; then the lines of the answer, each
+ * prefixed by "| ", and a last one, "= ok" or "= ERROR". plenum-tool admin speaks it.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_CONSOLE_H

@@ -27,7 +27,7 @@ void debug_subscription_receive(Host *host, Session *session, u32 mask)
 }
 
 enum {
-    /* With more waiting a new picture would only be late too. */
+    /* If more is waiting, a new picture would be late, too. */
     PICTURES_WAITING_MAX = 2
 };
 
@@ -111,7 +111,7 @@ void debug_subscription_send(Host *host)
     }
     for (u32 i = 0; i < host->session_capacity; i++) {
         Session *session = &host->sessions[i];
-        /* Pictures are sent rarely where states already fill the link. */
+        /* Pictures are sent rarely if states already fill the link. */
         u64 gap_ms = session->limited ? 10 * DEBUG_INTERVAL_MS : DEBUG_INTERVAL_MS / 2;
         if (session->state == SESSION_LIVE && session->world_sent && session->debug_mask != 0 &&
             transfers_waiting(session) < PICTURES_WAITING_MAX &&

@@ -11,7 +11,7 @@
 
 #include "protocol/stream/snapshot.h"
 
-/* A snapshot to build, and what came of it. */
+/* A snapshot to build, and the result. */
 typedef struct EncoderJob {
     SnapshotSender *sender; /* the thread's until the batch is taken */
     u32 session;            /* the caller's */
@@ -28,11 +28,11 @@ typedef struct EncoderJob {
 typedef struct Encoder Encoder;
 /* wake is called by the thread when a batch is done. NULL: out of memory, or no thread. */
 Encoder *encoder_create(u32 jobs_max, void (*wake)(void *context), void *context);
-/* Waits for the batch under way; what it has is lost. NULL is fine. */
+/* Waits for the batch in progress; its result is lost. NULL is fine. */
 void encoder_destroy(Encoder *encoder);
-/* True if jobs can be added: no batch is under way or waits to be taken. */
+/* True if jobs can be added: no batch is in progress or waits to be taken. */
 bool encoder_is_free(Encoder *encoder);
-/* Adds a job to the next batch; there is room for one of each of `jobs_max` sessions. */
+/* Adds a job to the next batch; its capacity is one job for each of `jobs_max` sessions. */
 void encoder_add(Encoder *encoder, const EncoderJob *job);
 /* Begins the batch, if there is one. The thread reads the cache at first: it must not change until
  * encoder_wait_copied. Without memory for a copy nothing is built, as if it were lost. */
@@ -41,10 +41,10 @@ void encoder_start(Encoder *encoder, const ChunkCache *cache, const History *his
 bool encoder_copies(Encoder *encoder);
 /* Waits until the thread no longer reads the cache. */
 void encoder_wait_copied(Encoder *encoder);
-/* The jobs of a batch that is done, until encoder_taken; NULL: none is. */
+/* The jobs of a finished batch, until encoder_taken; NULL: none is finished. */
 EncoderJob *encoder_take(Encoder *encoder, u32 *count);
 void encoder_taken(Encoder *encoder);
-/* Waits until no batch is under way: for tests, and before senders are destroyed. */
+/* Waits until no batch is in progress: for tests, and before senders are destroyed. */
 void encoder_wait(Encoder *encoder);
 /* Chunks encoded and served, as of the last batch taken. */
 void encoder_stats(const Encoder *encoder, u64 *encoded, u64 *served);

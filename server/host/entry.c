@@ -26,7 +26,7 @@ static bool is_listed(const Host *host, const Session *session)
     return host->allowed == NULL;
 }
 
-/* Whose limits the session continues. */
+/* The account whose limits the session continues. */
 static u64 account_of(const Host *host, const Session *session)
 {
     BanTarget target;
@@ -72,7 +72,7 @@ static bool has_place(const Host *host, const Session *session)
     return host->stats.clients + kept < host->options.clients_max;
 }
 
-/* Those who wait go first, unless they may not have the place. */
+/* Waiting clients go first, unless they may not have the place. */
 static bool is_behind_queue(const Host *host, const Session *session)
 {
     return host->stats.waiting > 0 && !session->privileged;
@@ -138,7 +138,7 @@ void entry_enter(Host *host, Session *session)
     }
 }
 
-/* Compares all bytes, whatever the first ones are. */
+/* Compares all bytes, in constant time. */
 static bool same_password(const char *a, const char *b)
 {
     char padded[2][PASSWORD_BYTES_MAX] = {{0}};

@@ -86,7 +86,7 @@ static bool world_same(const Follow *f, const MessageWorld *world, const FieldSe
            memcmp(f->scene_bytes, world->scene, f->scene_size) == 0;
 }
 
-/* Keeps what is needed to know the world again, and passes it on. */
+/* Stores the data to recognize the world again, and passes it on. */
 static int world_take(Follow *f, WorldCopy *world, const RecordingHead *head)
 {
     ErrorText error;
@@ -138,7 +138,7 @@ static int restart(Follow *f, const u8 *blocks, size_t bytes)
 
 /* ---- frames ---- */
 
-/* What the reader has, as far as it fits the world. */
+/* The reader's content, as far as it fits the world. */
 static int entities_now(Follow *f)
 {
     Entity *items = NULL;
@@ -228,7 +228,7 @@ static int frame_give(Follow *f, const Frame *read, const Input *inputs, u32 cou
     return ERROR_OK;
 }
 
-/* Gives all frames of the blocks that the reader has. 0 or a negative Error. */
+/* Passes on all frames of the reader's blocks. 0 or a negative Error. */
 static int frames_give(Follow *f)
 {
     for (u32 n = 0; n <= PUBLISHER_MESSAGE_TICKS; n++) {

@@ -37,7 +37,7 @@ static bool later_create(Later *later, u32 count)
     return later->slots != NULL;
 }
 
-/* From the last event to the first: what has no effect on what holds in the end goes. */
+/* From the last event to the first: removes those without effect on the final state. */
 static void mark_obsolete(const Event *events, u32 count, bool *gone, Later *ids, Later *users)
 {
     bool reset = false;
@@ -78,7 +78,8 @@ static void mark_obsolete(const Event *events, u32 count, bool *gone, Later *ids
     }
 }
 
-/* Removes what is obsolete; returns what remains. Out of memory: all goes that only is heard. */
+/* Removes obsolete events; returns the number left. If out of memory, removes all that do not
+ * change state. */
 static u32 compact(Event *events, u32 count)
 {
     Later ids = {0}, users = {0};

@@ -7,11 +7,11 @@
 
 #include "protocol/field/frame.h"
 
-/* Prepends the events of `old` to those of its successor. Of more than FRAME_EVENTS_CARRIED_MAX
- * only those of `old` stay that matter for what holds in the end: spawns and removals without
- * their opposites, the last grab of each user, what broke, since the last reset. So what is
- * carried through any number of merges is bounded by the things and users of the world. Releases
- * both; NULL: out of memory. */
+/* Prepends the events of `old` to those of its successor. If there are more than
+ * FRAME_EVENTS_CARRIED_MAX, only those of `old` are kept that affect the final state: spawns and
+ * removals without their opposites, the last grab of each user, broken joints, since the last
+ * reset. So the number of events carried through any number of merges is bounded by the things and
+ * users of the world. Releases both; NULL: out of memory. */
 Frame *frame_merge(Frame *old, Frame *frame);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * guests.c: users of relays. A relay that may speak for others (by its token, or --relays) names
  * its users, and each becomes a session without a peer: with a name, a role of at most the relay's,
- * rate limits, a place in roster and presence. The relay addresses them by the ids given here.
+ * rate limits, and entries in roster and presence. The relay addresses them by the ids given here.
  */
 #include "server/host/session.h"
 
@@ -99,7 +99,7 @@ void guests_receive(Host *host, Session *relay, const Message *message)
     session_message(host, relay, CHANNEL_CONTROL, &answer);
 }
 
-/* A relay tells the eyes and cursors of its users, with ids as given here. */
+/* A relay reports the eyes and cursors of its users, with the ids assigned here. */
 void guests_presence(Host *host, Session *relay, const Message *message)
 {
     for (u32 i = 0; i < message->presence.count; i++) {

@@ -44,7 +44,7 @@ void session_let_go(Host *host, Session *session)
 {
     if (session->permissions.holds) {
         session->permissions.holds = false;
-        /* After all inputs of the user in that tick; no client numbers one so. */
+        /* After all inputs of the user in that tick; no client uses this sequence number. */
         release_later(host, session->user, UINT32_MAX);
     }
 }

@@ -45,7 +45,7 @@ struct HostLoop {
     int exit_code;
 };
 
-/* ---- turns of the loop ---- */
+/* ---- iterations of the loop ---- */
 
 static void clock_read(Host *host)
 {

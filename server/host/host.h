@@ -20,16 +20,17 @@ typedef struct HostOptions {
     u32 clients_max;
     u32 snapshot_rate; /* Hz */
     i32 open_role;     /* Role of clients without tokens; −1: participants */
-    i32 local_role;    /* the least Role of those from this machine; behind a relay that is all */
+    i32 local_role;    /* minimal Role of clients from this machine; behind a local proxy that is
+                        * all */
     u32 reserved;      /* of clients_max: places for operators and returning users only */
     u32 queue_max;     /* clients that may wait for a place */
     AdmitLimits limits;
-    const char *password;     /* asked of clients without a token; NULL: none */
+    const char *password;     /* required from clients without a token; NULL: none */
     const char *bans, *allow; /* files of ban.h, or NULL */
     const char *audit;        /* file of the audit log, or NULL */
     bool audit_json;
     bool relays;         /* relays without a token may speak for their users */
-    bool hangup_ends;    /* SIGHUP ends the server; else it reads its lists again */
+    bool hangup_ends;    /* SIGHUP ends the server; otherwise it reloads its lists */
     const char *console; /* path of the console's socket, or NULL */
     bool tokens;         /* only clients with a token signed by token_key may join */
     u8 token_key[TOKEN_PUBLIC_BYTES];
@@ -38,7 +39,7 @@ typedef struct HostOptions {
     const char *tokens_used;    /* file that remembers tokens for one session; NULL: forgotten */
     const char *name;           /* of the world, for lists; NULL or "": its scene's */
     u16 port;                   /* of the link, for lists; 0: unknown */
-    bool lan;                   /* answers who looks for worlds on the local network */
+    bool lan;                   /* answers searches for worlds on the local network */
     const char *lobby;          /* URL where the world is announced, or NULL */
     const char *lobby_token;    /* file of the token for it */
     const char *lobby_address;  /* "HOST:PORT" for clients; NULL: as the lobby sees it */
@@ -49,7 +50,8 @@ typedef struct HostOptions {
     bool encoder;               /* first snapshots of clients are built on a thread of their own */
     u32 own_times;              /* of a recording: how many may leave the common time; 0: none */
     const char *saves; /* folder of the worlds that operators save by name; NULL: they cannot */
-    const char *record, *checkpoint; /* what the source writes, to report the room there; or NULL */
+    const char *record, *checkpoint; /* path that the source writes to, whose free space is
+                                      * reported; or NULL */
 } HostOptions;
 
 typedef struct HostStats {
@@ -64,8 +66,8 @@ typedef struct HostStats {
 
 typedef struct Host Host;
 
-/* Peers that the host's link should have: places, the queue, and room for those that have not said
- * who they are. */
+/* Number of peers that the host's link should have: places, the queue, and slots for clients that
+ * have not identified themselves. */
 u32 host_peers(const HostOptions *options);
 /* Takes ownership of the link (listening) and the source, also on failure. NULL with an error
  * text. */
@@ -76,7 +78,7 @@ int host_run(Host *host);
 /* Runs one iteration of the loop at the caller's time, for tests with virtual time; now_ns is
  * monotonic and not before the host's creation (clock_now_ns). Not to be combined with host_run. */
 void host_iterate(Host *host, u64 now_ns);
-/* Waits until what was left to other threads is done, for tests with virtual time. */
+/* Waits until the work of other threads is done, for tests with virtual time. */
 void host_settle(Host *host);
 /* Thread-safe: makes host_run drain and return. */
 void host_stop(Host *host);

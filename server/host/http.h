@@ -17,7 +17,7 @@ typedef struct HttpPages {
     void *context;
     /* Writes the metrics text into page[HTTP_PAGE_BYTES_MAX], returns its length. */
     size_t (*metrics)(void *context, char *page, size_t bytes);
-    const char *(*unhealthy)(void *context); /* what does not work, or NULL */
+    const char *(*unhealthy)(void *context); /* what fails, or NULL */
     bool (*ready)(void *context);            /* and accepts clients */
 } HttpPages;
 

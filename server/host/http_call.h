@@ -26,13 +26,13 @@ typedef void HttpCallDone(void *context, u32 status, const char *answer);
 HttpCall *http_call_create(uv_loop_t *loop, const char *host, u16 port, HttpCallDone *done,
                            void *context);
 /* Begins a request, a whole text: its headers must hold "Connection: close". False: one is under
- * way, or the text is too long; `done` is called later, and once for each that began. */
+ * way, or the text is too long; `done` is called later, once for each request that was begun. */
 bool http_call_begin(HttpCall *call, const char *text, u64 now_ms);
-/* Gives up on what takes longer than HTTP_CALL_TIMEOUT_MS. Call in each iteration. */
+/* Aborts a request that takes longer than HTTP_CALL_TIMEOUT_MS. Call in each iteration. */
 void http_call_run(HttpCall *call, u64 now_ms);
 /* True until `done` was called and the connection is closed. */
 bool http_call_is_busy(const HttpCall *call);
-/* Before the loop closes its handles: nothing is called any more. NULL is fine. */
+/* Before the loop closes its handles: no callback is called any more. NULL is fine. */
 void http_call_stop(HttpCall *call);
 /* After the loop has closed all handles. NULL is fine. */
 void http_call_destroy(HttpCall *call);

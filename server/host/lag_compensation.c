@@ -83,9 +83,8 @@ static bool pose_at(const Moment *moment, const Entity *entity, Vec3 *position, 
     return true;
 }
 
-/* A slightly enlarged shape, and its centre in the frame of the original. Shapes made of points
- * are replaced by their enlarged bounding box: it is tested only where the shape itself was
- * missed. */
+/* A slightly enlarged shape, and its centre in the frame of the original. Shapes made of points are
+ * replaced by their enlarged bounding box: it is tested only if the shape itself was missed. */
 static Shape shape_grown(const Shape *shape, f32 by, Vec3 *middle)
 {
     Shape grown = *shape;

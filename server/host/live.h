@@ -1,8 +1,8 @@
 /*
  * live.h: messages through a broker beside the stream of a world, which are not stored there: chat,
  * users and presences. The publisher sends on plenum-live.WORLD, to all followers or to one;
- * followers send what their own users say on plenum-said.WORLD. Messages from a broker
- * are untrusted: live_read checks it like a client's messages.
+ * followers send the messages of their own users on plenum-said.WORLD. Messages from a broker are
+ * untrusted: live_read checks it like a client's messages.
  *
  * A payload is 16 bytes and a message (protocol/PROTOCOL.md, "Brokers"): the publisher's run and
  * the follower that it is from, or for (0: all), both u64, little endian.
@@ -19,6 +19,7 @@ enum {
     LIVE_SAID_BYTES_MAX = 64 << 10,     /* from followers */
 };
 
+/* The first bytes of a payload, as they are sent: hosts are little-endian. */
 typedef struct LiveHead {
     u64 run;      /* of the publisher; not 0 */
     u64 follower; /* random for each start of one, not 0; 0: for all */
@@ -38,11 +39,11 @@ typedef struct LivePayload {
 
 /* To be freed by the caller; NULL: out of memory, or a message that is too large. */
 LivePayload live_write(const LiveHead *head, const Message *message);
-/* A message that is encoded already. */
+/* An already encoded message. */
 LivePayload live_write_encoded(const LiveHead *head, const u8 *data, u32 bytes);
 /* Sets the run in the head. */
 void live_set_run(LivePayload *payload, u64 run);
-/* The head alone. 0 or ERROR_FORMAT. */
+/* Only the head. 0 or ERROR_FORMAT. */
 int live_read_head(const u8 *data, size_t bytes, LiveHead *out);
 /* Reads untrusted bytes; *storage is as for message_decode. 0 or a negative Error. */
 int live_read(LiveFrom from, const u8 *data, size_t bytes, LiveHead *head, Message *message,

@@ -7,7 +7,7 @@
 
 enum {
     OUT_MAX = 256,
-    OUT_AGE_MS = 10000, /* chat that is older is news to nobody */
+    OUT_AGE_MS = 10000, /* older chat is dropped */
     IN_MAX = 256,
     PRESENCE_MS = 100,
     PRESENCE_BYTES_MS = 64, /* bytes of presences in a millisecond, at most */

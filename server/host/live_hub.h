@@ -1,8 +1,8 @@
 /*
- * live_hub.h: the publisher's end of what goes beside a world's stream (live.h): what the host has
- * for followers waits here for the publisher's thread, and what followers send waits for the host.
- * Both ways are bounded; what is too old or too much is dropped, so that no broker and no follower
- * can hold up the host. Any thread may call; time is an argument.
+ * live_hub.h: the publisher's end of the messages beside a world's stream (live.h): the host's
+ * messages for followers wait here for the publisher's thread, and those of followers wait for the
+ * host. Both queues are bounded; messages that are too old or too many are dropped, so that no
+ * broker and no follower can delay the host. Any thread may call; time is an argument.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_LIVE_HUB_H
@@ -18,8 +18,8 @@ void live_hub_destroy(LiveHub *hub);
 
 /* ---- the host's side ---- */
 
-/* Sends a payload of live_write, which is the hub's from now on and gets its run. Of rosters and
- * presences only the newest is kept. */
+/* Sends a payload of live_write, which is the hub's from now on and gets its run. Only the newest
+ * roster and presences are kept. */
 void live_hub_push(LiveHub *hub, MessageKind kind, LivePayload payload, u64 now_ms);
 /* The next payload of a follower, which the caller frees; NULL data: none. */
 LivePayload live_hub_heard(LiveHub *hub);

@@ -9,7 +9,7 @@
 enum {
     NAME_MS = 5000,    /* users are named again: a publisher forgets followers that are silent */
     ANSWER_MS = 2000,  /* without an answer they are named again at once */
-    SILENT_MS = 15000, /* a publisher that lists no users has none to show */
+    SILENT_MS = 15000, /* a publisher that stops listing users has none */
     PRESENCES_S = 20,  /* payloads of presences a second */
 };
 
@@ -68,7 +68,7 @@ int live_leaf_receive(LiveLeaf *leaf, const u8 *data, size_t bytes, u64 now_ms)
     return result;
 }
 
-/* Names our users if that is due. */
+/* Sends the list of our users if it is due. */
 static LivePayload guests_next(LiveLeaf *leaf, u64 now_ms)
 {
     UserInfo users[GUESTS_MAX];

@@ -296,7 +296,7 @@ static void write_stream(Page *page, Host *host)
 
 /* ---- files ---- */
 
-/* Bytes that may still be written where `path` is or will be; negative: unknown. */
+/* Free bytes of the file system of `path`, which need not exist yet; negative: unknown. */
 static f64 free_bytes(const char *path)
 {
     char folder[4096];

@@ -16,7 +16,7 @@ static bool is_exempt(const Host *host, const UserIdentity *identity)
     return !host->options.limits.local && net_address_is_local(identity->address);
 }
 
-/* How long it still lasts, and why. */
+/* The remaining duration, and the reason. */
 static void ban_text(const Ban *ban, u64 now_unix_s, char *text, size_t bytes)
 {
     u64 left_s = ban->until_unix_s > now_unix_s ? ban->until_unix_s - now_unix_s : 0;
@@ -166,7 +166,7 @@ void moderate_kick(Host *host, Session *session, u32 reason, const char *text)
 {
     u32 user = session->user;
     session_close(host, session, reason, text);
-    /* It is not a returning user any more. */
+    /* It no longer counts as a returning user. */
     for (u32 i = 0; i < FORMERS_MAX; i++) {
         if (host->formers[i].user == user) {
             host->formers[i].resume = 0;
@@ -174,7 +174,7 @@ void moderate_kick(Host *host, Session *session, u32 reason, const char *text)
     }
 }
 
-/* Kicks, and bans for so long where that does not meet everybody of this machine. */
+/* Kicks, and bans for this time unless that would affect every user of this machine. */
 void moderate_remove(Host *host, Session *session, u64 seconds, const char *by, const char *reason)
 {
     Ban ban = {.kind = BAN_JOIN, .until_unix_s = clock_unix_s() + seconds};
@@ -228,7 +228,7 @@ static bool may_vote(const Session *session)
     return session->state == SESSION_LIVE && session->role >= ROLE_PARTICIPANT;
 }
 
-/* Accounts that may vote about a user: users behind one address have one voice. */
+/* Accounts that may vote about a user: users behind one address have one vote. */
 static u32 electorate(const Host *host, u32 user)
 {
     u32 count = 0;

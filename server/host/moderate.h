@@ -15,11 +15,11 @@ enum {
     VOTE_GAP_MS = 60000,
     VOTES_MIN = 3,
     VOTE_BAN_S = 600,
-    /* Who was kicked stays away for this long. */
+    /* A kicked user may not return for this time. */
     KICK_S = 60
 };
 
-/* One vote at a time on whether a user has to go. */
+/* One vote at a time on the removal of a user. */
 typedef struct Vote {
     u32 user;               /* 0: none */
     u64 end_ms, next_ms;    /* of this vote; earliest begin of the next */

@@ -72,7 +72,7 @@ static bool is_mark(UChar32 c)
     return type == U_NON_SPACING_MARK || type == U_ENCLOSING_MARK;
 }
 
-/* Keeps what is shown of a[count]; in place. Returns the new count. */
+/* Keeps the visible characters of a[count], in place. Returns the new count. */
 static i32 shown_keep(UChar *a, i32 count)
 {
     i32 kept = 0, marks = 0;

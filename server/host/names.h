@@ -1,8 +1,8 @@
 /*
- * names.h: names of users as all see them: no invisible, private or unassigned characters, no
- * heaps of marks, and no two that look alike. Two names look alike if their skeletons are equal
- * (Unicode TR39, section 4: confusable characters of all scripts, after NFKC and folding of case),
- * blanks aside. The tables are those of ICU.
+ * names.h: names of users as shown to all: no invisible, private or unassigned characters, no
+ * stacks of combining marks, and no two that look alike. Two names look alike if their skeletons
+ * are equal (Unicode TR39, section 4: confusable characters of all scripts, after NFKC and folding
+ * of case), blanks aside. The tables are those of ICU.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_NAMES_H

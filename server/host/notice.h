@@ -10,11 +10,11 @@
 #include "protocol/session/inquiry.h"
 
 enum {
-    NOTICE_MS = 500 /* so often it is made again at most */
+    NOTICE_MS = 500 /* minimal interval between updates */
 };
 
 struct Host;
-/* Makes the notice anew when that is due, and hands it on. Call in each iteration. */
+/* Updates the notice when it is due, and passes it on. Call in each iteration. */
 void notice_run(struct Host *host);
 
 #endif

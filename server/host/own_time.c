@@ -3,9 +3,9 @@
  * Each gets a stream of its own, from a second source of the same recording; the common one goes
  * on as if nobody had left.
  *
- * The common stream keeps its epoch while a client is away, so late packets of before must not
- * meet the receiver of after: nobody returns within OWN_STAY_MS of the arrival of his own world,
- * which is as long as clients keep packets of other epochs.
+ * The common stream keeps its epoch while a client is away, so late packets of before must not meet
+ * the receiver of after: nobody returns within OWN_STAY_MS after the arrival of the world of the
+ * own stream, which is as long as clients keep packets of other epochs.
  */
 #include "server/host/session.h"
 
@@ -34,7 +34,7 @@ f64 stream_recorded_tick(const Stream *stream)
     return fmax((f64)play->tick + (f64)play->direction * (f64)moved, 0.0);
 }
 
-/* Who has the stream; NULL: nobody. */
+/* The session that watches the stream; NULL: none. */
 static Session *session_with(Host *host, const Stream *stream)
 {
     for (u32 i = 0; i < host->peer_capacity; i++) {
@@ -45,7 +45,7 @@ static Session *session_with(Host *host, const Stream *stream)
     return NULL;
 }
 
-/* The session's next states are of another stream. */
+/* The session's next states belong to another stream. */
 static void stream_change(Host *host, Session *session, Stream *own)
 {
     session_sender_end(session);
@@ -112,7 +112,7 @@ static void go_back(Host *host, Session *session)
 {
     CHECK(host->own_count > 0);
     host->own_count--;
-    session->own->abandoned = true; /* its thread may be decoding: nobody waits for it */
+    session->own->abandoned = true; /* its thread may be decoding: destroyed later */
     stream_change(host, session, NULL);
 }
 

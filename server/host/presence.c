@@ -29,7 +29,7 @@ enum {
 PL_STATIC_ASSERT(PRESENCES_MAX *PRESENCE_BYTES + PRESENCE_HEAD_BYTES <= STATE_PAYLOAD_BYTES_MAX,
                  "a message is one packet");
 
-/* Who left the common time is not where the others look, nor they where he does. */
+/* Users who left the common time see another tick than the others. */
 static bool presence_active(const Session *session)
 {
     return session->state == SESSION_LIVE && (session->world_sent || session->guest_of != 0) &&
@@ -68,7 +68,7 @@ u32 presence_gather(Host *host)
     return count + above_presences(host, host->hands + count, host->roster_capacity - count);
 }
 
-/* Presence bytes per second of a client: its share, or half of the budget that states leave. */
+/* Presence bytes per second of a client: its share, or half of the budget not used by states. */
 static f64 presence_bytes_s(const Session *session)
 {
     f64 trusted = budget_trusted(&session->budget);
@@ -96,7 +96,7 @@ static void presence_fill(Host *host, Session *session, u32 count, Presence *out
     message->presence.from = session->presence_from;
     bool own = session->presence_own > 0;
     if (own) {
-        out[used++] = presence_of(session); /* also when idle: it released */
+        out[used++] = presence_of(session); /* also when idle: it was released */
         session->presence_own--;
     }
     for (; at < count && used < capacity; at++) {
@@ -122,7 +122,7 @@ u64 presence_hash(const Presence *hands, u32 count)
     return hash;
 }
 
-/* Sends one message to a client, encoded already or here, and schedules the next. */
+/* Sends one message to a client, already encoded or encoded here, and schedules the next. */
 static void presence_notify(Host *host, Session *session, const u8 *cleartext, u32 bytes)
 {
     session_send(host, session, CHANNEL_INPUT, cleartext, bytes);
@@ -143,7 +143,7 @@ static bool presence_due(const Host *host, const Session *session, bool changed)
     return session->state == SESSION_LIVE && session->world_here && (!waits || urgent);
 }
 
-/* Who is in his own time sees nobody. */
+/* Users in own time see no presences. */
 static void presence_send_none(Host *host, Session *session)
 {
     Message message = {.kind = MESSAGE_PRESENCE};

@@ -21,9 +21,10 @@ typedef struct ProbePrint {
     } rows[PROBE_PRINT_ROWS_MAX];
 } ProbePrint;
 
-/* `wanted`: NAME or NAME@HZ, with newlines between them; NULL: none. What is the whole name of a
- * probe is that probe, once a second; only otherwise does the last @ begin a rate. csv: the head of
- * a table is printed at once. ERROR_USAGE or ERROR_NOT_FOUND with a text that lists the probes. */
+/* `wanted`: NAME or NAME@HZ, with newlines between them; NULL: none. If the whole text is the name
+ * of a probe, it is printed once a second; only otherwise does the last @ begin a rate. csv: the
+ * head of a table is printed at once. ERROR_USAGE or ERROR_NOT_FOUND with a text that lists the
+ * probes. */
 int probe_print_init(ProbePrint *print, const char *wanted, bool csv, const MessageWorld *world,
                      u32 tick_rate, ErrorText *error);
 /* Prints the rows that are due: "probe TICK NAME VALUE", or "TICK,TIME,NAME,VALUE" with names in

@@ -22,7 +22,7 @@ enum {
     HEAD_INTERVAL_S = 30,        /* a HEAD at least this often ... */
     HEAD_SHARE = 4,              /* ... and where it adds at most a quarter */
     BYTES_PER_TICK_ABOUT = 1024, /* of memory, beside the frame's */
-    LIVE_MS = 25,                /* interval at which what followers say is fetched */
+    LIVE_MS = 25,                /* interval at which messages of followers are fetched */
     LIVE_EACH_MAX = 64,          /* payloads at a time */
 };
 
@@ -34,7 +34,7 @@ struct Publisher {
     u32 tick_rate;
     LiveHub *live;
 
-    /* ---- the publisher's thread's ---- */
+    /* ---- owned by the publisher's thread ---- */
     Broker *broker;
     RecordingWriter *writer;
     WorldCopy *world;
@@ -112,12 +112,12 @@ static void wait_until(Publisher *p, u64 until_ns)
     }
     bool quit = p->quit;
     pthread_mutex_unlock(&p->mutex);
-    if (quit) { /* each attempt is one of the last */
+    if (quit) { /* each attempt may be the last */
         clock_sleep_until_ns(u64_min(until_ns, clock_now_ns() + RETRY_NS / 10));
     }
 }
 
-/* Notes whether the broker takes anything, and says so once. */
+/* Records whether the broker accepts messages, and logs changes. */
 static void attempted(Publisher *p, bool failed, const char *why)
 {
     pthread_mutex_lock(&p->mutex);
@@ -186,7 +186,7 @@ static bool tick_at(Publisher *p, u32 place, QueuedTick *out)
     return tick != NULL;
 }
 
-/* Makes a message of the ticks that wait. Returns their number; 0: none, or the writer failed. */
+/* Makes a message of the queued ticks. Returns their number; 0: none, or the writer failed. */
 static u32 message_make(Publisher *p, const u8 **blocks, size_t *bytes)
 {
     QueuedTick tick;
@@ -229,7 +229,7 @@ static bool part_send(Publisher *p, size_t part_bytes)
         memset(&error, 0, sizeof error);
         int result = broker_ready(p->broker, &error) ? ERROR_OK : ERROR_NETWORK;
         if (result == ERROR_OK && broker_part_bytes(p->broker) < part_bytes) {
-            return false; /* another broker, which takes less */
+            return false; /* another broker, with a lower limit */
         }
         if (result == ERROR_OK && !p->stream_known) {
             result = broker_stream(p->broker, &p->options.limits, &error);
@@ -291,7 +291,7 @@ static void ticks_done(Publisher *p, u32 count, size_t bytes, bool stored)
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* Publishes a message of what waits. False: the writer failed. */
+/* Publishes a message of the queued ticks. False: the writer failed. */
 static bool publish(Publisher *p)
 {
     const u8 *blocks;
@@ -308,7 +308,7 @@ static bool publish(Publisher *p)
     return true;
 }
 
-/* Sends what the host has for followers, and fetches what they say. */
+/* Sends the host's messages for followers, and fetches theirs. */
 static void live_run(Publisher *p)
 {
     const u8 *data;
@@ -338,7 +338,7 @@ static void live_run(Publisher *p)
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* Waits for ticks; meanwhile what goes beside them continues. Mutex held. */
+/* Waits for ticks; meanwhile messages beside the stream continue. Mutex held. */
 static void ticks_wait(Publisher *p)
 {
     while (p->queue.count == 0 && !p->quit) {

@@ -2,12 +2,12 @@
  * publisher.h: publishes a world's recording to a broker (broker.h) on its own thread, so that no
  * broker can stall the simulation.
  *
- * Ticks wait in a bounded queue, as for a recorder. What waits goes in one message, and the next
- * message follows when the broker has stored it: far brokers get fewer, larger messages. A message
- * that gets no answer is sent again until the broker has it. When the queue is full ticks are lost;
- * the next message then begins with a HEAD and a key frame, carries the spawns and removals of the
- * lost ticks, and names the gap, as does the log. Chat, users and presences go beside the stream
- * (live_hub.h), between its messages.
+ * Ticks wait in a bounded queue, as for a recorder. All waiting ticks go in one message, and the
+ * next message follows when the broker has stored it: distant brokers get fewer, larger messages. A
+ * message that gets no answer is sent again until the broker has it. When the queue is full ticks
+ * are lost; the next message then begins with a HEAD and a key frame, carries the spawns and
+ * removals of the lost ticks, and names the gap, as does the log. Chat, users and presences go
+ * beside the stream (live_hub.h), between its messages.
  * Layer: server/host.
  */
 #ifndef PLENUM_SERVER_HOST_PUBLISHER_H
@@ -43,17 +43,16 @@ typedef struct PublisherStats {
 
 typedef struct Publisher Publisher;
 /* Starts the thread. `world` describes the world at the first tick; it is copied. NULL with an
- * error; a broker that does not answer is none. */
+ * error; a broker that does not answer is not an error. */
 Publisher *publisher_create(const PublisherOptions *options, const MessageWorld *world,
                             u32 tick_rate, ErrorText *error);
 /* Simulation's thread: queues a tick, with references and copies; never blocks. */
 void publisher_tick(Publisher *publisher, Frame *frame, const Input *inputs, u32 input_count);
-/* What goes to followers and comes from them beside the stream, on the same thread. */
+/* Messages to and from followers beside the stream, on the same thread. */
 LiveHub *publisher_live(Publisher *publisher);
 /* Any thread. */
 void publisher_stats(Publisher *publisher, PublisherStats *out);
-/* Publishes what is queued, for at most three seconds, and says in the log what is missing. NULL is
- * fine. */
+/* Publishes queued ticks, for at most three seconds, and logs what is missing. NULL is fine. */
 void publisher_destroy(Publisher *publisher);
 
 #endif

@@ -15,7 +15,8 @@ typedef struct RecorderOptions {
     const char *path;
     bool force;      /* replace an existing file; otherwise the name gets a number */
     bool complete;   /* wait for the disk rather than lose ticks (--fast); not for a full one */
-    const u8 *image; /* that the recording begins with, borrowed for the call; NULL: the scene */
+    const u8 *image; /* image that the recording begins with, borrowed for the call; NULL: the
+                      * scene */
     size_t image_bytes;
     u32 picture_rate;               /* of points and grids, Hz at least; 0: each tick */
     u32 ticks_max;                  /* in the queue; 0: RECORDER_TICKS_MAX */
@@ -54,7 +55,7 @@ void recorder_note(Recorder *recorder, const RecordingNote *note);
 void recorder_stats(Recorder *recorder, RecorderStats *out);
 /* The file that is written. */
 const char *recorder_path(const Recorder *recorder);
-/* Writes what is queued, closes the file and says in the log what is missing. NULL is fine. */
+/* Writes queued ticks, closes the file and logs what is missing. NULL is fine. */
 void recorder_destroy(Recorder *recorder);
 
 #endif

@@ -8,7 +8,8 @@
 enum {
     PAGE_BYTES = 4096,
     SPARE_MORE = 16, /* the next image may be larger by this part of the last one */
-    LATER_S = 60     /* until it is tried again whether images fit: each costs a tick some time */
+    LATER_S = 60     /* interval between attempts if images did not fit: each costs a tick some
+                      * time */
 };
 
 bool rewind_init(Rewind *rewind, u32 images_max, u64 bytes_max)

@@ -39,8 +39,8 @@ bool rewind_keep(Rewind *rewind, const RewindImage *image, u32 tick_rate);
 /* Ticks until the next image is wanted, one a second: 0: now. */
 u64 rewind_wait(const Rewind *rewind, u64 world_tick, u32 tick_rate);
 /* Called each tick, with the number of ticks until the next image: gets memory for it and writes to
- * a part, so that the tick that saves does not wait for the system's pages one after another (they
- * took three times as long as the saving itself). */
+ * a part, so that the tick that saves does not wait for page faults (they took three times as long
+ * as the saving itself). */
 void rewind_prepare(Rewind *rewind, u32 ticks_left);
 /* Passes that memory to `image`, to save into and to keep. */
 void rewind_take_spare(Rewind *rewind, RewindImage *image);

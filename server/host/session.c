@@ -189,7 +189,7 @@ static const char *version_of(const MessageHello *hello)
     return hello->version[0] != 0 ? hello->version : "0.1";
 }
 
-/* The protocol is the same, so the session continues; users should know why a feature may be
+/* The protocol is the same, so the session continues; users are told why a feature may be
  * missing. */
 static void version_compare(Host *host, Session *session, const MessageHello *hello)
 {
@@ -318,7 +318,7 @@ static bool input_packet_receive(Host *host, Session *session, const u8 *data, u
 
 /* ---- messages ---- */
 
-/* 0 or a negative Error, with what a user is told. */
+/* 0 or a negative Error, with the text for the user. */
 static int control_run(Host *host, Session *session, u32 kind, f64 value, ErrorText *error)
 {
     Source *source = stream_of(host, session)->source;
@@ -340,7 +340,7 @@ static void control_receive(Host *host, Session *session, u32 kind, f64 value)
 {
     char text[TEXT_BYTES_MAX];
     ErrorText error = {0};
-    /* What somebody does in his own time concerns nobody else. */
+    /* Controls of a user in own time do not affect others. */
     bool own = session->own != NULL && kind != CONTROL_RETURN;
     int code = control_run(host, session, kind, value, &error);
     if (code != 0) {
@@ -508,7 +508,7 @@ static bool welcomed_receive(Host *host, Session *session, const LinkEvent *even
     session->heard_ms = host->now_ms;
     session->answered = true;
     if (event->channel == CHANNEL_INPUT && session->state == SESSION_WAITING) {
-        return true; /* it only shows that the client is there */
+        return true; /* it only shows that the client is alive */
     }
     if (event->channel == CHANNEL_INPUT) {
         return input_packet_receive(host, session, event->data, event->bytes);

@@ -1,4 +1,4 @@
-/* session_end.c: how sessions end: what a user leaves behind, and what may be resumed. */
+/* session_end.c: how sessions end: their things and limits, and what may be resumed. */
 #include "protocol/record/recording.h"
 #include "server/host/session.h"
 #include "server/host/trace.h"

@@ -1,4 +1,4 @@
-/* session_message.c: messages to one client or to all, as transfers where they are large. */
+/* session_message.c: messages to one client or to all, as transfers if they are large. */
 #include "server/host/session.h"
 
 #include "shared/base/log.h"

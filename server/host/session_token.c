@@ -69,7 +69,7 @@ static bool may_resume(const Host *host, u64 token_id, u64 resume)
     return false;
 }
 
-/* Whether a genuine token is free now; a text says why not. */
+/* Whether a valid token may be used now; if not, with a text. */
 static const char *token_hindrance(Host *host, Session *session, const Token *token, u64 resume)
 {
     if (token_ledger_revoked(&host->ledger, token->id)) {

@@ -1,5 +1,5 @@
 /*
- * session_user.c: the users of sessions: who is who, names and colours, joining, the audit log.
+ * session_user.c: the users of sessions: identities, names and colours, joining, the audit log.
  */
 #include "protocol/record/recording.h"
 #include "server/host/session.h"
@@ -60,7 +60,7 @@ static bool skeleton_taken(const Host *host, const Session *self, u64 skeleton)
     return false;
 }
 
-/* Names are shown to all users: clean, and none looks like another. */
+/* Names are shown to all users, so they are cleaned, and no two look alike. */
 static void name_choose(const Host *host, Session *session, const char *wanted)
 {
     char base[NAME_CLEAN_BYTES];

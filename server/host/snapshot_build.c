@@ -1,7 +1,7 @@
 /*
  * snapshot_build.c: builds the snapshots of sessions and sends them; takes their acknowledgements.
- * Those of clients that have just come are built by the encoder's thread (encoder.h) and sent when
- * it has them; until then their sender is not touched here, and an acknowledgement waits.
+ * Those of clients that have just joined are built by the encoder's thread (encoder.h) and sent
+ * when they are finished; until then their sender is not accessed here, and acknowledgements wait.
  */
 #include "server/host/session.h"
 
@@ -32,7 +32,7 @@ static void packet_emit(void *context, const u8 *packet, u32 bytes)
     emit->session->early_bytes += emit->session->world_here ? 0 : bytes + BUDGET_HEAD_BYTES;
 }
 
-/* Counts a snapshot of this tick whose building took so long. */
+/* Counts a snapshot of this tick with the time it took to build. */
 static void snapshot_count(Host *host, Session *session, u64 tick, u64 began_ns, u64 cost_ns,
                            u64 send_ns)
 {
@@ -143,7 +143,7 @@ void session_sender_end(Session *session)
 {
     if (!session->encoding) {
         snapshot_sender_destroy(session->sender);
-    } /* else snapshots_take finds that nobody has it */
+    } /* otherwise snapshots_take finds no owner */
     session->sender = NULL;
     session->encoding = false;
     session->held.ack.valid = 0;

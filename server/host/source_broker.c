@@ -1,8 +1,8 @@
 /*
  * source_broker.c: see source_broker.h. A thread takes messages from the broker and makes frames of
  * them (follow.h); it meets the host at one mutex. At the live end frames continue as they come;
- * those from a point in the past are paced by the clock. A broker that is lost is looked for again,
- * and followed from where it was left.
+ * those from a point in the past are paced by the clock. After a lost connection it reconnects, and
+ * continues where it was.
  */
 #include "server/host/source_broker.h"
 
@@ -31,8 +31,8 @@ enum {
     NEXT_MS = 100, /* the longest wait for a message, and for the end of the program */
     RETRY_MS = 500,
     WAIT_MS = 30000, /* for the first frame */
-    QUIET_MS = 2000, /* without a frame the world stands still */
-    LATE_MS = 250,   /* what is later than this is not caught up with */
+    QUIET_MS = 2000, /* without frames for this time the world counts as stopped */
+    LATE_MS = 250,   /* larger delays are not caught up */
     DAMAGED_SAID_EACH = 1000,
     LIVE_EACH_MAX = 64, /* payloads beside the stream at a time */
 };
@@ -76,7 +76,7 @@ typedef struct BrokerSource {
     ErrorText fails; /* why there is none */
     u64 tick, frame_ns;
     SourceStatus status;
-    LiveLeaf live; /* nobody, unless the live end is followed */
+    LiveLeaf live; /* no users, unless the live end is followed */
 } BrokerSource;
 
 static BrokerSource *from(Source *source)
@@ -147,7 +147,7 @@ static void world_receive(void *context, WorldCopy *world, const RecordingHead *
     }
 }
 
-/* Users of the world that is followed get other ids than those of this host. */
+/* Users of the followed world get other ids than those of this host. */
 static Frame *frame_for_viewers(Frame *frame)
 {
     bool users = false;
@@ -327,7 +327,7 @@ static int subscribe(BrokerSource *s, ErrorText *error)
     return result == ERROR_OK ? broker_subscribe(s->broker, sequence, error) : result;
 }
 
-/* Says once that there is nothing to follow, and keeps why. */
+/* Logs once that there is nothing to follow, and stores the reason. */
 static void lost(BrokerSource *s, const ErrorText *why)
 {
     pthread_mutex_lock(&s->mutex);
@@ -386,7 +386,7 @@ static void message_foreign(BrokerSource *s)
     pthread_mutex_unlock(&s->mutex);
 }
 
-/* What goes beside the stream: there is none beside the past. */
+/* Messages beside the stream; there are none in the past. */
 static void live_run(BrokerSource *s)
 {
     const u8 *data;
@@ -472,7 +472,7 @@ static u32 source_input(Source *source, const Input *inputs, u32 count)
     PL_UNUSED(source);
     PL_UNUSED(inputs);
     PL_UNUSED(count);
-    return 0; /* there is no way back through a broker */
+    return 0; /* inputs cannot be sent through a broker */
 }
 
 static int apply_control(BrokerSource *s, u32 kind, f64 value)

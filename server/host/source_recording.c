@@ -4,8 +4,8 @@
  *
  * Stream and recording have different clocks: ticks of the stream always ascend, by as much as the
  * recording moves, and a jump counts as one. So a seek is only another frame of the same stream,
- * delta-coded like any other, and clients play backwards with the means that they play forwards
- * with. The status tells which recorded tick a stream tick shows (MessageStatus.play).
+ * delta-coded like any other, and clients play backwards exactly as they play forwards. The status
+ * tells which recorded tick a stream tick shows (MessageStatus.play).
  */
 #include "server/host/branch.h"
 #include "server/host/frame_merge.h"
@@ -31,8 +31,8 @@ enum {
     LATE_NS_MAX = NS_PER_S / 4, /* if later than this, playback continues from now */
     FRAMES_PER_S_MAX = 240,     /* faster than this, frames are left out */
     STEPS_MAX = 3600,
-    GAP_S = 2,                  /* what the recorder lost beyond this is a jump */
-    AGAIN_BYTES_MAX = 64 << 20, /* of frames that one who left the common time keeps */
+    GAP_S = 2,                  /* longer gaps in the recording are jumps */
+    AGAIN_BYTES_MAX = 64 << 20, /* bytes of frames kept for a user who left the common time */
 };
 
 #define SPEED_MIN 0.05
@@ -40,7 +40,7 @@ enum {
 
 typedef struct RecordingSource {
     Source source;
-    Tape *tape; /* the thread's once it runs; NULL: the thread opens it */
+    Tape *tape; /* owned by the thread once it runs; NULL: the thread opens it */
     bool again; /* made by source_again: the head is borrowed. Head and info are constant */
     RecordingHead head;
     RecordingInfo info;
@@ -69,7 +69,7 @@ typedef struct RecordingSource {
     u64 played;
     u64 late_ticks;
 
-    EntityList sent; /* thread's: what the stream's frames so far amount to */
+    EntityList sent; /* owned by the thread: entities after the stream's frames so far */
 
     char *path;
     Survey *survey;      /* host's */
@@ -188,8 +188,8 @@ static PlayMove wait_for_move(RecordingSource *s, u64 *base_ns, u64 *base_tick)
 
 /* ---- frames of the stream ---- */
 
-/* A recorded frame at a tick of the stream, with those events only that change entities from what
- * the stream has told to what there is. NULL: out of memory or unreadable. */
+/* A recorded frame at a tick of the stream, with only those events that change the entities from
+ * the stream's state to the current one. NULL: out of memory or unreadable. */
 static Frame *frame_elsewhere(RecordingSource *s, const Frame *recorded, u64 stream_tick)
 {
     const EntityList *now = &s->sent;
@@ -257,8 +257,8 @@ static void print_probe(const RecordingSource *s, const Frame *frame)
     }
 }
 
-/* Frames that the host has not taken are obsolete after a jump; what they say of entities is not.
- * Called with the mutex held. Returns the frame with it, or NULL: out of memory. */
+/* Frames that the host has not taken are obsolete after a jump, but their events are not. Called
+ * with the mutex held. Returns the frame with it, or NULL: out of memory. */
 static Frame *queue_supersede(RecordingSource *s, Frame *frame)
 {
     Frame *all = NULL;
@@ -273,7 +273,7 @@ static Frame *queue_supersede(RecordingSource *s, Frame *frame)
     return all != NULL ? frame_merge(all, frame) : frame;
 }
 
-/* at_tick: which recorded tick the frame is. */
+/* at_tick: the recorded tick of the frame. */
 static int hand_over(RecordingSource *s, Frame *frame, u64 at_tick, const PlayMove *move)
 {
     (void)entity_list_frame(&s->sent, frame);
@@ -406,7 +406,7 @@ static int source_start(Source *source, void (*wake)(void *context), void *conte
         return error_set(error, ERROR_MEMORY, "cannot start the playback thread");
     }
     s->running = true;
-    /* Without one there are no marks; those of a source made again are the other's. */
+    /* Without one there are no marks; a second source uses those of the first. */
     s->survey = s->again ? NULL : survey_create(s->path, wake, context);
     return 0;
 }
@@ -575,7 +575,7 @@ static int source_note(Source *source, const RecordingNote *note, ErrorText *err
     }
     int result = recording_append_note(s->path, &kept, error);
     if (s->survey != NULL) {
-        survey_add(s->survey, &kept); /* for this session, even where the file cannot be changed */
+        survey_add(s->survey, &kept); /* for this session, even if the file cannot be changed */
     }
     return result;
 }
@@ -645,7 +645,7 @@ static int seek_start(RecordingSource *s, ErrorText *error)
     return branch_tick(s->options.at, s->head.tick_rate, &s->info, &s->seek_tick, error);
 }
 
-/* What both ways to make a source have in common; without a tape. */
+/* Common part of both ways to create a source; without a tape. */
 static RecordingSource *recording_create(const char *path, const RecordingHead *head,
                                          const RecordingInfo *info,
                                          const SourceWorldOptions *options, ErrorText *error)

@@ -25,7 +25,7 @@ u32 relay_input(RelaySource *s, const Input *inputs, u32 count)
     for (; accepted < count; accepted++) {
         u32 given = s->stats.linked ? company_given(&s->company, inputs[accepted].user) : 0;
         if (given == 0 && inputs[accepted].kind == INPUT_RELEASE) {
-            continue; /* holds nothing: the server above releases for users who left */
+            continue; /* holds nothing: the server above releases the grabs of users who left */
         }
         Message message = {.kind = MESSAGE_GUEST_INPUT};
         Input input = inputs[accepted];

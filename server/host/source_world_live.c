@@ -1,6 +1,6 @@
 /*
- * source_world_live.c: what a published world's host exchanges with those who follow it through the
- * broker. The end of the simulation takes the publisher away, so it is used under the mutex.
+ * source_world_live.c: messages between a published world's host and its followers through the
+ * broker. The publisher is destroyed at the end of the simulation, so it is used under the mutex.
  */
 #include "server/host/source_world_internal.h"
 #include "shared/base/clock.h"

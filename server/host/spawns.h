@@ -19,8 +19,8 @@ typedef struct Spawn {
 typedef struct Spawns {
     Spawn *items; /* [count], in order of appearance */
     u32 count, capacity;
-    u64 due_ms;   /* nothing is to be removed before; 0: nothing at all */
-    bool stale;   /* something has gone since those that are gone were last forgotten */
+    u64 due_ms;   /* time of the next removal; 0: none is due */
+    bool stale;   /* something was removed since the list was last cleaned up */
     u32 sequence; /* of the host's own inputs */
 } Spawns;
 
@@ -28,13 +28,13 @@ enum {
     ACCOUNTS = 1024
 };
 
-/* What a user had left of its rates when it went. */
+/* A user's remaining rate tokens when it left. */
 typedef struct Account {
     u64 id; /* 0: free */
     TokenBucket actions, spawns, chats;
 } Account;
 
-/* Keeps rates beyond the session, so that a new one does not begin with full buckets. */
+/* Keeps rate tokens beyond the session, so that a new one does not begin with full buckets. */
 void account_keep(Account *accounts, u64 id, const Permissions *permissions);
 void account_restore(const Account *accounts, u64 id, Permissions *permissions, u64 now_ms);
 

@@ -34,10 +34,10 @@ typedef struct Stream {
     Event *world_tail; /* [WORLD_TAIL_MAX] spawns and removals since it was described */
     u32 world_tail_count;
     u64 snapshot_ns, status_ms; /* when the next is due */
-    /* ---- of a stream that one session has for itself ---- */
+    /* ---- of a session's own stream ---- */
     u64 opened_ms;
-    bool abandoned;          /* nobody watches it: it ends when its source can */
-    PlaySegment common_sent; /* the common stream's, as told to its session */
+    bool abandoned;          /* nobody watches it: it ends as soon as its source can */
+    PlaySegment common_sent; /* the common stream's, as sent to its session */
 } Stream;
 
 enum {

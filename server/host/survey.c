@@ -25,7 +25,7 @@ struct Survey {
     void *context;
     pthread_t thread;
 
-    /* ---- the thread's until it has ended ---- */
+    /* ---- owned by the thread until it has ended ---- */
     f32 *values; /* [probes][samples] */
     u32 samples, probes;
     u64 first_tick, last_tick;
@@ -68,7 +68,7 @@ static void mark_add(Survey *s, u64 tick, MarkKind kind, const char *who, const 
         mark->kind = kind;
         int used = snprintf(mark->text, sizeof mark->text, "%s%s%s", who,
                             who[0] != 0 && text[0] != 0 ? ": " : "", text);
-        /* A text that is cut must not end within a letter. */
+        /* A truncated text must not end within a character. */
         u32 end = used < (int)sizeof mark->text ? (u32)used : (u32)sizeof mark->text - 1;
         while (used >= (int)sizeof mark->text && end > 0 && ((u8)mark->text[end - 1] & 0x80) != 0) {
             bool starts = ((u8)mark->text[--end] & 0xC0) == 0xC0;
@@ -195,7 +195,7 @@ static void *survey_main(void *argument)
     s->last_tick = info->last_tick;
     RecordingVisitor visitor = {
         .context = s, .proceed = proceed, .events = take_events, .note = take_note};
-    (void)recording_reader_visit(reader, &visitor); /* what was found before damage counts */
+    (void)recording_reader_visit(reader, &visitor); /* results from before the damage are kept */
     add_impacts(s);
     u32 probes = recording_reader_head(reader)->world.probe_count;
     u32 samples = (u32)u64_min(info->ticks, SURVEY_SAMPLES_MAX);

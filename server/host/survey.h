@@ -13,7 +13,8 @@ typedef struct Survey Survey;
 Survey *survey_create(const char *path, void (*done)(void *context), void *context);
 /* Stops reading. NULL is fine. */
 void survey_destroy(Survey *survey);
-/* What is known: borrowed until the next call. Increases with each change; 0: nothing yet. */
+/* The summary so far, borrowed until the next call. The version increases with each change; 0:
+ * nothing yet. */
 u32 survey_get(Survey *survey, MessageSurvey *out);
 /* Adds a bookmark. */
 void survey_add(Survey *survey, const RecordingNote *note);

@@ -11,7 +11,7 @@
 enum {
     FRAMES_MAX = 1024,
     FRAMES_BYTES_MAX = 256 << 20,
-    READ_ON_TICKS = 32, /* that near, the next key is not worth forgetting the frames for */
+    READ_ON_TICKS = 32, /* if the next key is this near, the kept frames are not discarded */
 };
 
 struct Tape {
@@ -186,7 +186,7 @@ int tape_before(Tape *tape, u64 tick, Frame **frame)
     tick = u64_min(tick, tape->info->last_tick + 1);
     while (tick > tape->info->first_tick) {
         if (!covers(tape, tick - 1)) {
-            (void)load(tape, tick - 1); /* what cannot be read ends the kept frames earlier */
+            (void)load(tape, tick - 1); /* unreadable frames end the kept ones earlier */
         }
         u32 i = first_at(tape, tick);
         if (i > 0) {
@@ -196,7 +196,7 @@ int tape_before(Tape *tape, u64 tick, Frame **frame)
         u64 from = tape->count > 0 ? tape->frames[0]->tick : tick;
         u64 key = recording_reader_key_at(tape->reader, tick - 1);
         if (key >= tick) {
-            break; /* an index that lies about the first tick */
+            break; /* an index with a wrong first tick */
         }
         tick = u64_min(u64_min(from, tick - 1), key); /* a gap or damage: the interval before */
     }
@@ -210,7 +210,7 @@ bool tape_entities_change(const Tape *tape, u64 from, u64 to)
 
 int tape_entities(Tape *tape, u64 tick, const EntityList **entities)
 {
-    /* The reader's list and its position part ways: the next frame is sought. */
+    /* The reader's list no longer matches its position: the next read seeks. */
     tape->at_reader = false;
     return recording_reader_entities_at(tape->reader, tick, entities);
 }

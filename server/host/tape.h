@@ -26,7 +26,7 @@ int tape_before(Tape *tape, u64 tick, Frame **frame);
 bool tape_entities_change(const Tape *tape, u64 from, u64 to);
 /* The entities after `tick`. Borrowed until the next call on the tape. 0 or a negative Error. */
 int tape_entities(Tape *tape, u64 tick, const EntityList **entities);
-/* Keeps at most so many bytes of decoded frames (256 MiB), two frames at least. */
+/* Sets the maximal bytes of decoded frames that are kept (256 MiB); at least two frames are. */
 void tape_keep(Tape *tape, u64 bytes);
 /* Frames decoded so far, for tests: each costs time. */
 u64 tape_decoded(const Tape *tape);

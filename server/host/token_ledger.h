@@ -28,8 +28,8 @@ typedef struct TokenLedger {
     u64 stamp; /* of the revoked file as read: its time and size */
 } TokenLedger;
 
-/* Paths may be NULL. ERROR_FORMAT or ERROR_IO with a text: better not to start than to let revoked
- * tokens in. A file that does not exist is empty. */
+/* Paths may be NULL. ERROR_FORMAT or ERROR_IO with a text: the server must not start, rather than
+ * admit revoked tokens. A file that does not exist is empty. */
 int token_ledger_init(TokenLedger *ledger, const char *revoked_path, const char *used_path,
                       u64 now_unix_s, ErrorText *error);
 void token_ledger_finish(TokenLedger *ledger);
@@ -38,7 +38,8 @@ void token_ledger_finish(TokenLedger *ledger);
 int token_ledger_refresh(TokenLedger *ledger, ErrorText *error);
 bool token_ledger_revoked(const TokenLedger *ledger, u64 id);
 bool token_ledger_used(const TokenLedger *ledger, u64 id);
-/* Notes the use of a token for one session. False: it cannot be written down, so it is not used. */
+/* Notes the use of a token for one session. False: it cannot be recorded, so the token must not be
+ * used. */
 bool token_ledger_use(TokenLedger *ledger, u64 id, u64 expiry_unix_s);
 
 #endif

@@ -60,7 +60,7 @@ static void world_drop(Stream *stream)
     stream->world_clear = NULL;
 }
 
-/* While others play, a large world is packed in parts; else all wait for it. */
+/* While others play, a large world is packed in parts; otherwise all would wait for it. */
 static bool others_play(const Host *host)
 {
     for (u32 i = 0; i < host->session_capacity; i++) {

@@ -20,7 +20,7 @@ typedef enum UpstreamState {
 typedef struct UpstreamOptions {
     char name[NAME_BYTES_MAX];
     Credentials shown; /* wiped when the upstream ends */
-    bool relay;        /* it serves others what it gets */
+    bool relay;        /* it serves what it receives to others */
     /* Creates the link of the next attempt; NULL: failed. */
     Link *(*dial)(void *context, ErrorText *error);
     void *dial_context;

@@ -20,10 +20,10 @@ typedef struct WorldCopy {
     EntityList entities;  /* at its start */
 } WorldCopy;
 
-/* NULL: invalid, or out of memory; `error` may tell which. */
+/* NULL: invalid, or out of memory; `error` may say which. */
 WorldCopy *world_copy_create(const MessageWorld *message, ErrorText *error);
 void world_copy_destroy(WorldCopy *world);
-/* True if frames of one are frames of the other: scene, fields, parameters and probes are equal.
+/* True if frames of one are valid for the other: scene, fields, parameters and probes are equal.
  * `a` may be NULL. */
 bool world_copy_same(const WorldCopy *a, const WorldCopy *b);
 

@@ -25,7 +25,7 @@ struct Lobby {
     LobbyWorld **worlds; /* [count], sorted by key, room for [options.worlds_max] */
     u32 count;
     TokenLedger ledger;
-    u64 ledger_s; /* of the last look at the file */
+    u64 ledger_s; /* of the last check of the file */
     InquiryLimits limits;
     LobbyStats stats;
 };
@@ -117,7 +117,7 @@ static LobbyWorld *insert(Lobby *lobby, const u8 *key)
 
 /* ---- announcements ---- */
 
-/* Worlds that others announce from this address. */
+/* Number of other worlds announced from this address. */
 static u32 worlds_from(const Lobby *lobby, u32 from)
 {
     u32 count = 0;
@@ -149,7 +149,7 @@ static LobbyRefusal check(Lobby *lobby, const LobbyRequest *request, LobbyTime t
     return LOBBY_TAKEN;
 }
 
-/* A world that is new, or says something new. */
+/* Adds or updates a world. */
 static LobbyRefusal take(Lobby *lobby, const LobbyRequest *request, LobbyTime time,
                          const WorldNotice *notice, u64 unix_ms, ErrorText *error)
 {

@@ -40,7 +40,7 @@ typedef struct LobbyOptions {
     void *context;
 } LobbyOptions;
 
-/* When something happens; of both clocks. */
+/* Current time by both clocks. */
 typedef struct LobbyTime {
     u64 now_ms; /* monotonic */
     u64 unix_s;
@@ -59,11 +59,11 @@ typedef enum LobbyRefusal {
 
 typedef struct LobbyStats {
     u32 worlds, listed;
-    u64 requests[LOBBY_REFUSALS]; /* announcements, by what became of them */
+    u64 requests[LOBBY_REFUSALS]; /* announcements, by result */
     u64 pages, asked, answers, expired;
 } LobbyStats;
 
-/* An announcement as it came. */
+/* An announcement as received. */
 typedef struct LobbyRequest {
     const char *method; /* "POST" or "DELETE" */
     const char *header; /* Authorization, or NULL */
@@ -76,7 +76,7 @@ typedef struct LobbyRequest {
 typedef struct LobbyQuery {
     const char *part; /* of name or scene; NULL: any */
     bool free;        /* has a place */
-    bool open;        /* asks for neither password nor token */
+    bool open;        /* requires neither password nor token */
     bool after;       /* only those behind this key: */
     u8 after_key[IDENTITY_PUBLIC_BYTES];
     u32 limit; /* worlds; 0: LOBBY_PAGE */
@@ -87,12 +87,12 @@ typedef struct Lobby Lobby;
 /* NULL with a text: out of memory, or the list of revoked tokens cannot be read. */
 Lobby *lobby_create(const LobbyOptions *options, LobbyTime time, ErrorText *error);
 void lobby_destroy(Lobby *lobby); /* NULL is fine */
-/* False: this address asks too often. For every request, before anything is done for it. */
+/* False: too many requests from this address. Call for every request, before handling it. */
 bool lobby_allowed(Lobby *lobby, u32 from, u64 now_ms);
-/* Takes an announcement, or says why not. */
+/* Accepts an announcement, or returns the reason against it. */
 LobbyRefusal lobby_announce(Lobby *lobby, const LobbyRequest *request, LobbyTime time,
                             ErrorText *error);
-/* Sends the questions that are due and forgets who is silent. Some ten times a second. */
+/* Sends due queries and removes silent worlds. Call about ten times a second. */
 void lobby_run(Lobby *lobby, LobbyTime time);
 /* A datagram came. */
 void lobby_receive(Lobby *lobby, LobbyAddress from, const void *data, u32 bytes, u64 now_ms);

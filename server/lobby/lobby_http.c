@@ -27,7 +27,7 @@ struct LobbyHttp {
     LobbyTime time; /* of this run */
 };
 
-/* What a request has brought so far. */
+/* The part of a request received so far. */
 typedef struct Upload {
     bool begun, too_long;
     u32 bytes;

@@ -115,7 +115,7 @@ static int create_kinds(World *world, const MatterList *further, ErrorText *erro
     return ERROR_OK;
 }
 
-/* Whether the kinds that its prefabs name exist. */
+/* Whether the kinds named by its prefabs exist. */
 static int check_prefabs(const World *world, ErrorText *error)
 {
     const Scene *scene = world->scene;
@@ -228,7 +228,7 @@ int world_build(World *world, const MatterList *kinds, ErrorText *error)
     return result;
 }
 
-/* ---- what it will take ---- */
+/* ---- memory estimate ---- */
 
 /* Measured with worlds of one kind each (resident memory of the server once the history is
  * full), plus a third. */
@@ -238,7 +238,7 @@ enum {
 
 u64 world_memory_estimate(const Scene *scene, const MatterList *kinds)
 {
-    /* The host has a copy of the scene, and parsing took as much. */
+    /* The host has a copy of the scene, and parsing needed as much. */
     u64 given = 2 * (u64)scene->byte_count;
     for (u32 i = 0; i < scene->geometry_count; i++) {
         given += geometry_bytes(scene->geometries[i]);

@@ -13,7 +13,7 @@ enum {
 };
 
 typedef struct Carried {
-    u32 source, slot; /* the owner's number of it; of the body */
+    u32 source, slot; /* the owner's number of the source; slot of the body */
 } Carried;
 
 /* Zeros: to be found. Not state: it follows from the entities. */
@@ -24,8 +24,8 @@ typedef struct CarriedList {
     Carried items[CARRIED_MAX];
 } CarriedList;
 
-/* Whether bodies have come or gone since the list was made; then it is empty, and the owner adds
- * its sources again. */
+/* Whether bodies have come or gone since the list was made; then the list is cleared, and the owner
+ * adds its sources again. */
 bool carried_begin(CarriedList *list, const World *world);
 /* Adds the bodies that carry a source, by their ids. */
 void carried_add(CarriedList *list, const World *world, u32 source, const char *of);

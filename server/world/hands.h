@@ -16,8 +16,8 @@ typedef struct HandSpring {
 } HandSpring;
 
 HandSpring hand_spring(const SceneHands *hands, f32 mass_kg);
-/* The first of the constraints from `first` to before `end` that is no live grab
- * (MatterOps.grabs); `end` if all are. */
+/* The first constraint in [first, end) that is not a live grab (MatterOps.grabs); `end` if all
+ * are. */
 u32 hand_find_free(const Matter *matter, u32 first, u32 end);
 
 #endif

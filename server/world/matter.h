@@ -128,11 +128,11 @@ struct MatterOps {
 
     /* ---- hands: entities are of this kind ---- */
 
-    bool by_element; /* inputs name an element within its count; else a point of the whole */
+    bool by_element; /* inputs name an element within its count; otherwise a point of the whole */
     /* m: the current position of the point that an input refers to. */
     Vec3 (*point)(const Matter *matter, const Entity *entity, const Input *input);
-    /* Adds a damped spring from that point to a target (drag), until release. Index or −1: no
-     * room. */
+    /* Adds a damped spring from that point to a target (drag), until release. Index, or −1: no
+     * capacity. */
     i32 (*grab)(Matter *matter, const Entity *entity, const Input *input);
     void (*drag)(Matter *matter, u32 constraint, Vec3 target);
     void (*release)(Matter *matter, u32 constraint);
@@ -157,9 +157,9 @@ struct MatterOps {
 
     /* ---- contact ---- */
 
-    /* Its collider for the kind with the index `user`, which carries it along in its own steps;
-     * for the coming tick. With its own index: for questions between ticks. NULL, or one without
-     * ops: no collisions. */
+    /* Its collider for the kind with the index `user`, which carries it along in its own steps; for
+     * the coming tick. With its own index: for queries between ticks. NULL, or one without ops: no
+     * collisions. */
     Collider (*collider)(Matter *matter, u32 user);
     /* Its media (contact/medium.h), at most `capacity`; returns their number. */
     u32 (*media)(Matter *matter, Medium *media, u32 capacity);
@@ -173,13 +173,13 @@ struct MatterOps {
     /* The number of one of its substances by name; −1: it is not of this kind, or has none. */
     i32 (*find_parcels)(const Matter *matter, const char *name);
     MatterParcel (*parcel)(const Matter *matter, i32 parcels);
-    /* Adds one; false: there is no room. */
+    /* Adds one; false: no capacity. */
     bool (*add_parcel)(Matter *matter, i32 parcels, Vec3 position, Vec3 velocity);
     /* Offers each to `take`, and removes those that it takes over. */
     void (*offer_parcels)(Matter *matter, i32 parcels,
                           bool (*take)(void *context, Vec3 position, Vec3 velocity), void *context);
 
-    /* ---- state: hash, save and load in one walk (state.h) ---- */
+    /* ---- state: hash, save and load by one serialize function (state.h) ---- */
 
     /* Serializes its tables of names: slots, ids of entities. */
     void (*serialize_names)(Matter *matter, State *state);
@@ -223,7 +223,7 @@ u32 world_media(const World *world, Medium media[MEDIA_MAX]);
 /* Whether an entity is a rigid body: then its `first` is a slot. */
 bool world_is_rigid(const World *world, const Entity *entity);
 
-/* Only in declare: adds a field and returns its id; FIELDS_MAX if there is no room (the world is
+/* Only in declare: adds a field and returns its id; FIELDS_MAX if there are too many (the world is
  * refused). Fields without elements are not added. */
 u32 world_add_field(Matter *matter, const FieldDesc *field);
 /* Description of a parameter: one row of parameter.def. */

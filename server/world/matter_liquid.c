@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A hand reaches so far: like one, and at least a few particles. */
+/* Radius of a hand: that of a real one, and at least a few particles. */
 static const f32 hand_m = 0.12f;
 static const f32 hand_spacings = 3.0f;
 
@@ -114,7 +114,7 @@ static f32 factor(const MatterLiquid *m, u32 parameter)
     return world_value(m->base.world, m->parameters[parameter])[0];
 }
 
-/* Phases that change wake the liquid, so only those that do are set. */
+/* Changing a phase wakes the liquid, so only changed ones are set. */
 static void tune(Matter *matter)
 {
     const MatterLiquid *m = liquid_of(matter);
@@ -249,7 +249,7 @@ static bool is_live(const MatterLiquid *m, const Entity *entity, const Input *in
     return liquid_generations(m->liquid)[entity->first + input->element] != 0;
 }
 
-/* A hand in the liquid, at a particle: it stirs, and scoops what it can hold. */
+/* A hand in the liquid, at a particle: it stirs and scoops. */
 static i32 grab(Matter *matter, const Entity *entity, const Input *input)
 {
     const MatterLiquid *m = liquid_of(matter);
@@ -285,7 +285,7 @@ static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 
     }
 }
 
-/* What leaves may have carried it, or held it back. */
+/* The removed entity may have supported the liquid, or held it back. */
 static void leaves(Matter *matter, const Entity *entity)
 {
     PL_UNUSED(entity);

@@ -8,8 +8,7 @@
 enum {
     COLUMNS = 32 /* a side of the grid over which the level is measured */
 };
-/* The grid covers the middle of a liquid, without what has splashed away, to so many standard
- * deviations. */
+/* The grid covers the middle of a liquid, up to this many standard deviations, without splashes. */
 static const f64 level_deviations = 2.5;
 
 void matter_liquid_sums(const Matter *matter, MatterSums *sums)

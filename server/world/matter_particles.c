@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Limit of what a grab does to a particle: it has next to no mass. */
+/* Limit of a grab's effect on a particle, which has almost no mass. */
 static const f32 hand_m_s2_max = 500.0f;
 
 enum {
@@ -116,7 +116,7 @@ static void tune(Matter *matter)
 
 /* ---- tick ---- */
 
-/* Flocks see where the body that they flee is. */
+/* Tells flocks the position of the body that they flee. */
 static void steer(Matter *matter)
 {
     MatterParticles *m = particles_of(matter);

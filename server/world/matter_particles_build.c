@@ -6,7 +6,7 @@
 
 PL_STATIC_ASSERT((int)PARTICLE_SYSTEMS_MAX == (int)PARTICLE_SYSTEMS_OF_SCENE_MAX, "one limit");
 
-/* ---- what it declares, only for scenes that need it ---- */
+/* ---- declarations, only for scenes that need them ---- */
 
 static bool has(const Scene *scene, ParticleBehavior behavior)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    THINGS_MAX = 4096 /* of one kind near one sensor that are looked at */
+    THINGS_MAX = 4096 /* of one kind near one sensor that are tested */
 };
 
 /* Whether anything but rigid bodies could be noticed, for the life of the world. */
@@ -51,7 +51,7 @@ static bool is_before(const Sensed *p, const Sensed *q)
     return p->sensor != q->sensor ? p->sensor < q->sensor : p->entity < q->entity;
 }
 
-/* Where it is in an ordered list, or would be. */
+/* Its position in an ordered list, or where it would be inserted. */
 static u32 place_in(const Sensed *list, u32 count, const Sensed *wanted)
 {
     u32 low = 0, high = count;
@@ -104,7 +104,7 @@ static void sense(Sensing *sensing, Matter *other, const Collider *collider, u32
     }
 }
 
-/* Events of what is in one list and not in the other. */
+/* Events for the entries that are in one list and not in the other. */
 static void report(const MatterRigid *m, EventKind kind, const Sensed *list, u32 count,
                    const Sensed *other, u32 other_count)
 {

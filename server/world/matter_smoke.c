@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A hand is a ball of a few cells; what it holds makes that part of what is seen as thickest per
- * second, and takes air along at this rate. */
+/* A hand is a ball of a few cells; it emits smoke at this fraction of the densest visible smoke per
+ * second, and drags air at this rate. */
 static const f32 hand_cells = 2.5f, hand_smoke = 2.0f, hand_blow = 30.0f;
 static const f32 hand_speed_max = 100.0f; /* m/s */
 
@@ -298,7 +298,7 @@ static void write_row(u8 *codes, const f32 *row, u32 count, u32 channels, f32 sc
     }
 }
 
-/* The share of the second colour where smoke is seen. */
+/* The fraction of the second colour in visible smoke. */
 static void write_dye(u8 *codes, const f32 *smoke, const f32 *dye, u32 count)
 {
     for (u32 x = 0; x < count; x++) {

@@ -19,7 +19,7 @@ enum {
     PARAMETERS_OF_SMOKE
 };
 enum {
-    SMOKE_HANDS_MAX = 8,   /* of a grid: the sources that the scene leaves free */
+    SMOKE_HANDS_MAX = 8,   /* of a grid: the sources that the scene does not use */
     SMOKE_PROBES_MAX = 64, /* that the scene names */
 };
 

@@ -138,7 +138,7 @@ bool matter_soft_can_remove(const Matter *matter, const Entity *entity)
     return spare_of(m, entity) < m->spare_count;
 }
 
-/* Wakes what may lie on a body before its removal. */
+/* Wakes bodies that may lie on a body before its removal. */
 static void wake_around(const MatterSoft *m, const SoftRange *range, f32 thickness)
 {
     u32 slots[NEAR_MAX];

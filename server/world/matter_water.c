@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A hand reaches so far, and at least a few cells. */
+/* Radius of a hand, at least a few cells. */
 static const f32 hand_m = 0.3f, hand_cells = 2.0f;
-/* Codes of heights reach this far above the level, m, or as far as basins need. */
+/* Codes of heights cover this range above the level, m, or the range that basins need. */
 static const f32 reach_m = 8.0f;
 /* Dry land is shown this far below its bed. Codes reach down to there: clients draw the sides of
  * the water down to the lowest code. */
@@ -206,8 +206,8 @@ static void finish(Matter *matter)
     m->ticks++;
 }
 
-/* m: what is drawn at a cell. Dry land hides the surface, which continues below it: level from the
- * water beside it, or below its own. */
+/* m, height drawn at a cell. Dry land hides the surface, which continues below it: at the level of
+ * adjacent water, or below the land's own. */
 static f32 shown_level(const Pool *pool, const SceneWater *water, u32 i, u32 k)
 {
     f32 level = pool_level(pool, i, k), least = 0.01f * water->cell_m;
@@ -305,7 +305,7 @@ static void push(Matter *matter, const Entity *entity, const Input *input, Vec3 
     pool_push(m->pools[index], point_in(m, index, input->element), hand_radius(m, index), impulse);
 }
 
-/* What leaves may have been a dam. */
+/* The removed entity may have been a dam. */
 static void leaves(Matter *matter, const Entity *entity)
 {
     if (world_is_rigid(matter->world, entity)) {

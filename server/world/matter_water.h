@@ -47,7 +47,7 @@ typedef struct OwnWaterProbe {
     u32 of; /* water, or gauge of the scene */
 } OwnWaterProbe;
 
-/* What a water becomes in the air: parcels of another kind. */
+/* The spray of a water: parcels of another kind. */
 typedef struct WaterSpray {
     Matter *of; /* NULL: nothing */
     i32 parcels;
@@ -86,18 +86,18 @@ static inline const Scene *water_scene(const MatterWater *m)
 /* Finds the entities of the dams, before the beds. */
 void matter_water_find_dams(MatterWater *m);
 int matter_water_lay_bed(MatterWater *m, u32 index, ErrorText *error);
-/* Looks for the bed again: `but`, an entity that is bed, is about to go. */
+/* Recomputes the bed: `but`, an entity that is part of it, is about to be removed. */
 void matter_water_find_bed(MatterWater *m, const Entity *but);
 /* The bed follows the dams that move, before a tick. */
 void matter_water_move_dams(MatterWater *m);
 
 /* matter_water_build.c */
 int matter_water_fill(Matter *matter, ErrorText *error);
-/* What springs and rain add in a tick. */
+/* Adds the water of springs and rain in a tick. */
 void matter_water_flow(MatterWater *m);
-/* Finds what the waters become in the air. */
+/* Finds the liquids that become the spray of the waters. */
 void matter_water_find_sprays(MatterWater *m);
-/* Hands water over to that and back, at the end of a tick. */
+/* Exchanges water with the spray, at the end of a tick. */
 void matter_water_exchange(MatterWater *m);
 void matter_water_declare_probes(MatterWater *m);
 f64 matter_water_measure(const Matter *matter, u32 probe);

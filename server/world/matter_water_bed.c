@@ -37,8 +37,8 @@ void matter_water_find_dams(MatterWater *m)
 
 typedef struct BedFilter {
     const Rigid *rigid;
-    u32 but;  /* slot that does not count; UINT32_MAX: none */
-    u32 only; /* slot of the only one that does; UINT32_MAX: static bodies */
+    u32 but;  /* slot to be ignored; UINT32_MAX: none */
+    u32 only; /* slot of the only one to be considered; UINT32_MAX: static bodies */
 } BedFilter;
 
 static bool is_bed(void *context, BodyId body)
@@ -63,8 +63,8 @@ static bool surface_of(const BedFilter *only, Vec3 from, f32 length, bool up, f3
     return found;
 }
 
-/* The highest static surface below `top` over the middle of a cell, at least the floor, and dams
- * that stand on it. */
+/* The highest static surface below `top` at the centre of a cell, at least the floor, and dams that
+ * stand on it. */
 static f32 bed_at(const MatterWater *m, u32 index, u32 but, u32 i, u32 k)
 {
     const SceneWater *water = &water_scene(m)->waters[index];
@@ -144,7 +144,7 @@ void matter_water_find_bed(MatterWater *m, const Entity *but)
 
 /* ---- dams ---- */
 
-/* The cells where a dam is, and was a tick ago. */
+/* The cells that a dam covers, and covered a tick ago. */
 static void move_dam(MatterWater *m, u32 index, u32 slot)
 {
     const SceneWater *water = &water_scene(m)->waters[index];

@@ -14,7 +14,7 @@ static const char *probe_unit(const Scene *scene, const SceneProbe *probe)
     return probe_kind_unit(probe->kind);
 }
 
-/* Asks the kind of matter that a probe names. */
+/* Measures a probe by the kind of matter that it names. */
 static int find_own(World *world, u32 i, const char **unit, ErrorText *error)
 {
     const SceneProbe *probe = &world->scene->probes[i];
@@ -89,7 +89,7 @@ static const MatterStats *stats_of(const World *world, Totals *totals)
     return &totals->stats;
 }
 
-/* Value of a probe of one object, from the kind that knows it; 0 if none does. */
+/* Value of a probe of one object, from the kind that it belongs to; 0 if there is none. */
 static f64 measure_thing(const World *world, const SceneProbe *probe)
 {
     f64 value = 0.0;

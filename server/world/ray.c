@@ -1,4 +1,4 @@
-/* ray.c: rays through a world, whatever they hit. */
+/* ray.c: rays through a world, against all kinds of matter. */
 #include "server/world/world_internal.h"
 
 bool world_ray(const World *world, Ray ray, f32 max, WorldHit *hit)

@@ -87,7 +87,7 @@ static void serialize_entities(World *world, State *state)
     }
 }
 
-/* What belongs to no kind of matter. */
+/* State that belongs to no kind of matter. */
 static void serialize_own(World *world, State *state)
 {
     state_part(state, "clocks and slots");
@@ -184,7 +184,7 @@ int world_save_into(const World *world, u8 **image, size_t *capacity, size_t *by
     World *w = (World *)(uintptr_t)world; /* counting and saving only read */
     ImageHead head = image_head(world);
     size_t used = 0;
-    /* Counting costs as much as saving: only if it turns out that there is too little room. */
+    /* Counting costs as much as saving: only if the memory turns out to be too small. */
     bool saved = *capacity > sizeof head &&
                  save_body(w, *image + sizeof head, *capacity - sizeof head, &used);
     if (!saved) {

@@ -47,7 +47,8 @@ typedef enum WorldPhase {
     WORLD_PHASE_FINISH, /* sleep, events, removals, probes */
     WORLD_PHASES
 } WorldPhase;
-/* Is told at the end of each, so that a caller with a clock can measure them; changes nothing. */
+/* Called at the end of each phase, so that a caller with a clock can measure them; changes
+ * nothing. */
 typedef void WorldObserver(void *context, WorldPhase ended);
 void world_observe(World *world, WorldObserver *observer, void *context);
 
@@ -57,8 +58,8 @@ Frame *world_frame(World *world);
 u64 world_tick_number(const World *world);
 /* XXH3 over the full-precision state: bodies, particles, caches, parameters, clocks. */
 u64 world_hash(const World *world);
-/* The same, with the low words of the hash on its way behind each system: the world itself, then
- * each kind of matter in order. */
+/* The same, with the low words of the hash after each system: the world itself, then each kind of
+ * matter in order. */
 u64 world_hash_systems(const World *world, u32 systems[FRAME_SYSTEMS_MAX], u32 *count);
 /* "rigid", "liquid", ...; static or as long as the world. */
 const char *world_system_name(const World *world, u32 system);
@@ -69,9 +70,9 @@ FieldSet *world_fields(const World *world); /* borrowed */
 
 /* Exact image of the dynamic state: *bytes, owned by the caller (free). 0 or a negative Error. */
 int world_save(const World *world, u8 **image, size_t *bytes);
-/* The same into memory that the caller has: *image of *capacity bytes (NULL of 0 is fine) is
- * replaced by larger memory if it is too small; *bytes is then the size needed, even if that memory
- * cannot be had. */
+/* The same into the caller's memory: *image of *capacity bytes (NULL of 0 is fine) is replaced by
+ * larger memory if it is too small; *bytes is then the size needed, even if that memory cannot be
+ * had. */
 int world_save_into(const World *world, u8 **image, size_t *capacity, size_t *bytes);
 /* Restores an image saved by a world of the same scene; the world continues bit for bit. On an
  * error it is unchanged. */

@@ -107,9 +107,9 @@ int world_rebuild(World *world, bool notify);
 void world_notify_entities(World *world, i32 code);
 
 /* events.c: calls no other file of this folder. */
-/* Somebody holds an entity at an element and a point of it; entity 0: nothing any more. */
+/* A user holds an entity at an element and a point of it; entity 0: nothing any more. */
 void world_grab_event(World *world, u32 user, u32 sequence, u32 entity, u32 element, Vec3 local);
-/* A grab ends, by an input of this number or (0) on its own. */
+/* A grab ends, by the input with this number or (0) on its own. */
 void world_let_go(World *world, Grab *grab, u32 sequence);
 /* Releases all grabs of it. */
 void world_release_entity(World *world, u32 entity);

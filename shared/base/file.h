@@ -1,6 +1,6 @@
 /*
  * file.h: files that users name. Reading refuses what is not a file of bounded size (a FIFO would
- * block for ever, a device never ends); creating never overwrites and never follows a link;
+ * block forever, a device never ends); creating never overwrites and never follows a link;
  * replacing leaves the old or the new file, whatever happens.
  * Layer: shared/base.
  */
@@ -26,12 +26,12 @@ typedef struct FilePart {
     size_t count;
 } FilePart;
 /* Writes a file anew: the parts go to "PATH.new", are synced, and take the place of what was at
- * `path`. A crash or a full disk at any moment leaves the old file or the new one, whole; what is
- * left of "PATH.new" by a crash is removed. Blocks until the disk has it. 0 or a negative Error. */
+ * `path`. A crash or a full disk at any moment leaves the old file or the new one, whole; a
+ * "PATH.new" left by a crash is removed. Blocks until the disk has it. 0 or a negative Error. */
 int file_replace(const char *path, const FilePart *parts, u32 count, u32 mode, ErrorText *error);
-/* The path of a file in the folder where programs keep what must survive them (keys, lists), which
- * is created for its owner alone: $STATE_DIRECTORY, else $XDG_STATE_HOME/plenum, else
- * ~/.local/state/plenum. 0 or a negative Error. */
+/* The path of a file in the folder of persistent data (keys, lists), which is created for its owner
+ * alone: $STATE_DIRECTORY, else $XDG_STATE_HOME/plenum, else ~/.local/state/plenum. 0 or a negative
+ * Error. */
 int file_state_path(const char *name, char *path, size_t bytes, ErrorText *error);
 PL_END_C
 

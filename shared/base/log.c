@@ -55,7 +55,7 @@ static void replace_controls(char *text, int bytes)
     }
 }
 
-/* What stands before the text; returns its length. */
+/* Writes the prefix of a line; returns its length. */
 static int write_prefix(char *line, size_t capacity, LogLevel level, LogFormat format)
 {
     static const int priorities[] = {7, 6, 4, 3}; /* of syslog(3) */

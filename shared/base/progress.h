@@ -1,6 +1,6 @@
 /*
- * progress.h: a bar on the terminal for work that takes long. Where stderr is no terminal nothing
- * is shown.
+ * progress.h: a progress bar on the terminal for long work. Nothing is shown if stderr is not a
+ * terminal.
  * Layer: shared/base.
  */
 #ifndef PLENUM_SHARED_BASE_PROGRESS_H

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 enum {
-    FIRST_NICE = 10, /* so much less than the others: about nine times their share */
+    FIRST_NICE = 10, /* lower by this than the others: about nine times their share */
     NAME_BYTES = 16
 };
 
@@ -14,7 +14,7 @@ void thread_name(const char *name)
 {
     char kept[NAME_BYTES];
     snprintf(kept, sizeof kept, "%s", name);
-    (void)pthread_setname_np(pthread_self(), kept); /* a name that is missing harms nobody */
+    (void)pthread_setname_np(pthread_self(), kept); /* a missing name does no harm */
 }
 
 bool thread_go_first(int *before)

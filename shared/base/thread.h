@@ -10,12 +10,12 @@
 PL_BEGIN_C
 /* Names the calling thread, as tools like `top -H` show it; 15 characters at most are kept. */
 void thread_name(const char *name);
-/* Lets the calling thread, and those that it starts from now on, go before the other threads of the
- * process: for short work with a deadline, such as ticks. *before gets its nice value until now.
- * False if the system does not allow it (it takes root or a limit such as LimitNICE in a systemd
- * unit): all stays as it was. */
+/* Gives the calling thread, and those that it starts from now on, priority over the other threads
+ * of the process: for short work with a deadline, such as ticks. *before gets its nice value until
+ * now. False if the system does not allow it (it takes root or a limit such as LimitNICE in a
+ * systemd unit): nothing changes. */
 bool thread_go_first(int *before);
-/* Gives the calling thread that nice value again. */
+/* Restores that nice value of the calling thread. */
 void thread_go_back(int before);
 PL_END_C
 

@@ -20,10 +20,11 @@ typedef struct FillVolume {
 /* Whether a world point is in the volume, its surface included. The half-space below a plane is
  * its inside; other shapes that are not convex contain nothing. */
 bool fill_contains(const FillVolume *volume, Vec3 point);
-/* Lattice points to look at: an upper limit of the number of points, known at once. */
+/* Number of lattice points to be tested: an upper limit of the number of points, computed
+ * directly. */
 u64 fill_cells(const FillVolume *volume, f32 spacing_m);
 /* Calls `visit` for each point of the lattice in the volume, x fastest, then z, then y: layer by
- * layer. Stops where it returns false; returns whether none did. */
+ * layer. Stops if it returns false; returns whether none did. */
 bool fill_visit(const FillVolume *volume, f32 spacing_m, bool (*visit)(void *context, Vec3 point),
                 void *context);
 

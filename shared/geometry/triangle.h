@@ -9,7 +9,7 @@
 #include "shared/math/vec.h"
 
 /* Weights of the corners at the place of the triangle that is nearest to p. Returns the corners
- * that have a part in it, a bit each: 7 is inside. */
+ * with non-zero weight, one bit each: 7 is inside. */
 static inline u32 triangle_nearest_weights(Vec3 p, Vec3 a, Vec3 b, Vec3 c, f32 weight[3])
 {
     Vec3 ab = vec3_sub(b, a), ac = vec3_sub(c, a), ap = vec3_sub(p, a);
@@ -59,8 +59,8 @@ static inline u32 triangle_nearest_weights(Vec3 p, Vec3 a, Vec3 b, Vec3 c, f32 w
     return 7;
 }
 
-/* That place itself: at a corner and on an edge made of what it lies on alone, so that triangles
- * that share an edge agree. */
+/* That place itself: at a corner or on an edge computed only from that corner or edge, so that
+ * triangles that share it agree. */
 static inline Vec3 triangle_nearest(Vec3 p, const Vec3 c[3])
 {
     f32 w[3];

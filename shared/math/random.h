@@ -30,7 +30,7 @@ static inline f32 random_range(u64 seed, u64 counter, f32 low, f32 high)
  * the solver that moves it and the client that draws it. Generation and slot are its field's. */
 static inline f32 random_point_size(u32 generation, u32 slot, f32 spread)
 {
-    const u64 sizes = (u64)1 << 32; /* other numbers than those of tones */
+    const u64 sizes = (u64)1 << 32; /* different from the numbers used for tones */
     return spread > 0.0f ? 1.0f + spread * (2.0f * random_f32(sizes + generation, slot) - 1.0f)
                          : 1.0f;
 }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the surface's volume: with less the result no longer has its shape. */
+/* Minimal fraction of the surface's volume: with less the result does not have its shape. */
 #define VOLUME_MIN (1.0 / 3.0)
 
 typedef struct Filler {
@@ -25,7 +25,7 @@ typedef struct Filler {
     ErrorText *error;
 } Filler;
 
-/* ---- the surface's own faults ------------------------------------------------------------- */
+/* ---- faults of the surface ------------------------------------------------------------- */
 
 static int check_edges(const SoftMesh *surface, ErrorText *error)
 {
@@ -166,7 +166,7 @@ static bool add_tetrahedron(Filler *filler, u32 a, u32 b, u32 c, u32 d)
     return true;
 }
 
-/* ---- the ways a lattice tetrahedron is cut ------------------------------------------------ */
+/* ---- stencils of cut lattice tetrahedra ------------------------------------------------ */
 
 /* A lattice tetrahedron with its inner corners first, then those on the surface, then the outer. */
 typedef struct Cell {
@@ -424,7 +424,7 @@ static int add_boundary(SoftMesh *mesh, ErrorText *error)
                                    : error_set(error, ERROR_MEMORY, "out of memory for a boundary");
 }
 
-/* ---- all of it ---------------------------------------------------------------------------- */
+/* ---- entry point ---------------------------------------------------------------------------- */
 
 static int fill_mesh(Filler *filler, const SoftMesh *surface)
 {

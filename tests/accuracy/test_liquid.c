@@ -42,8 +42,9 @@ static f64 energy_of(const LiquidKit *kit)
     return sums.kinetic + sums.potential;
 }
 
-/* Energy never above that of the start by 1 %; density within 1 % in the mean and 10 % anywhere;
- * the level that of the volume within 1 %, and it stays; then it sleeps, and wakes when pushed. */
+/* Energy never exceeds the initial one by 1 %; density is within 1 % on average and 10 % anywhere;
+ * the level matches the volume within 1 %, and is constant; then it sleeps, and wakes when
+ * pushed. */
 static void tank_keeps_its_level(void **state)
 {
     PL_UNUSED(state);
@@ -87,8 +88,7 @@ enum {
     BINS = 6
 };
 
-/* The half-space x < 0 as a thing of its own, immovable in effect, that counts what it receives by
- * height. */
+/* The half-space x < 0 as a practically immovable thing that sums the impulses on it by height. */
 typedef struct Plate {
     f32 bin; /* m, height of a bin */
     f64 impulse[BINS];

@@ -115,10 +115,10 @@ static f64 period_of(Drop *drop)
     return (times[2] - times[0]) / whole;
 }
 
-/* Rayleigh's period within 20 % for each drop, whose particles lie as they happen to, and within
- * 10 % for the mean of them. The pressure inside goes
- * as tension over radius, alike within 20 %; it is some three times that of Laplace, as a surface
- * of one layer of particles that move with the drop is elastic as well. */
+/* Rayleigh's period within 20 % for each drop, whose particles are arranged irregularly, and within
+ * 10 % for their mean. The pressure inside scales with tension over radius, within 20 %; it is some
+ * three times that of Laplace, as a surface of one layer of particles that move with the drop is
+ * elastic as well. */
 static void drops_oscillate(void **state)
 {
     PL_UNUSED(state);

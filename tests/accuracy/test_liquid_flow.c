@@ -173,8 +173,8 @@ static void shear_decays_by_viscosity(void **state)
 }
 
 /* A slab between two plates at x = 0 and L, free elsewhere, driven along z by an acceleration a:
- * Poiseuille's flow. Its mean tends to a L² / 12 ν, the slowest part of what lacks with the rate
- * ν (π / L)². Within 15 % from oil to more than honey. */
+ * Poiseuille's flow. Its mean velocity approaches a L² / 12 ν, the slowest mode at the rate ν (π /
+ * L)². Within 15 % from oil to more than honey. */
 static void poiseuille(void **state)
 {
     PL_UNUSED(state);

@@ -1,5 +1,5 @@
 /* test_smoke.c: air on a grid against published flows: cavity (Ghia, Ghia & Shin 1982), decay of
- * vortices, channel, cylinder, plume; what must be conserved; methods of pressure against each
+ * vortices, channel, cylinder, plume; conservation; methods of pressure compared with each
  * other. */
 #include "server/physics/grid/smoke.h"
 
@@ -152,7 +152,7 @@ static void vortices_keep_their_energy(void **state)
                       rows[i].advection, left);
         assert_true(left >= rows[i].least && left <= rows[i].most);
     }
-    /* With viscosity: exp(−4 ν t), less what the method itself takes. */
+    /* With viscosity: exp(−4 ν t), minus numerical dissipation. */
     f64 left = energy_left(64, SMOKE_MACCORMACK, 0.05),
         inviscid = energy_left(64, SMOKE_MACCORMACK, 0.0);
     f64 exact = exp(-4.0 * 0.05 * 2.0 * pi);
@@ -406,8 +406,7 @@ static void smoke_is_conserved_in_a_box(void **state)
     }
 }
 
-/* A fan in a wall blows clean air: of smoke that was there before, a room that leaks at the other
- * side only loses. */
+/* A fan in a wall blows clean air: a room that is open at the other side only loses smoke. */
 static void what_is_blown_in_is_clean(void **state)
 {
     PL_UNUSED(state);

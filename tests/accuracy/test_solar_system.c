@@ -119,7 +119,7 @@ static void planets_return_after_their_years(void **unused)
             }
             Vec3 now = vec3_lerp(before[i], place(&sky, slots[i]), (f32)part);
             f64 turned = 2.0 * 3.14159265 * planets[i].rounds * planets[i].axis * metres_an_au;
-            /* of the whole way: what the period is wrong by */
+            /* of the whole path: the error of the period */
             expect_at_most(planets[i].name, (f64)vec3_distance(now, start[i]) / turned, 2e-4);
             done++;
         }

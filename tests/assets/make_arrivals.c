@@ -31,7 +31,7 @@ typedef struct Path {
 } Path;
 
 static const Path paths[] = {
-    /* A room's wireless with somebody loading pages on it. */
+    /* A shared wireless network on which somebody loads pages. */
     {"arrivals_wifi.txt",
      {.seed = 11,
       .delay_ms = 6,

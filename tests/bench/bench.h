@@ -1,6 +1,6 @@
 /*
- * bench.h: what the rows of plenum-bench stand on: a row is a function that is measured at least
- * five times and printed as one line of JSON.
+ * bench.h: the framework of plenum-bench: a row is a function that is measured at least five times
+ * and printed as one line of JSON.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_BENCH_BENCH_H
@@ -28,7 +28,7 @@ typedef struct Bench {
     f64 best; /* least median of a run, in the unit of the samples; 0: not known */
 } Bench;
 
-/* A measured figure and the throughput that goes with it. */
+/* A measured figure and the corresponding throughput. */
 typedef struct BenchRow {
     const char *name;
     u64 n; /* size of the work: bodies, clients, bytes, ... */
@@ -47,8 +47,8 @@ bool bench_again(Bench *bench);
 f64 bench_median(Bench *bench);
 /* Prints the row of the samples. */
 void bench_print(Bench *bench, const BenchRow *row);
-/* After a row in ms of a step over that many cells: prints as one more row what it reads and
- * writes, bytes_of_cell, as a share of the bandwidth of a copy of as many bytes in this run. */
+/* After a row in ms of a step over that many cells: prints another row: the memory traffic,
+ * bytes_of_cell, as a fraction of the bandwidth of a copy of the same size in this run. */
 void bench_bandwidth(Bench *bench, const char *name, u64 cells, u64 bytes_of_cell);
 
 /* Loads a scene of shared/scenes; stops the program with a text if it cannot. */

@@ -1,7 +1,7 @@
 /*
  * bots_rows.c: the programs themselves: a server, and 64 clients in another process that join it
- * over the loopback and play with their hands; what both take of a core, and that nothing desyncs.
- * The same through relays, and how much later a snapshot is below one; and through a NATS broker.
+ * over the loopback and drag bodies; the CPU time of both, and that nothing desyncs. The same
+ * through relays, with the delay that a relay adds; and through a NATS broker.
  */
 #include "client/link/connection.h"
 #include "protocol/session/identity_file.h"
@@ -52,7 +52,7 @@ static f64 seconds_of(const struct rusage *usage)
     return (f64)(user->tv_sec + kernel->tv_sec) + 1e-6 * (f64)(user->tv_usec + kernel->tv_usec);
 }
 
-/* A program that lies beside this one, or at an absolute path, and what it prints. */
+/* Runs a program in the same folder as this one, or at an absolute path, and reads its output. */
 typedef struct Child {
     pid_t process;
     FILE *output;
@@ -174,8 +174,8 @@ void bench_bots64(Bench *bench)
 
 typedef struct RelaysRun {
     f64 root; /* % of a core */
-    /* us of a core for a snapshot to a viewer, in its relay: a busy machine sends fewer, for as
-     * much each */
+    /* µs of a core for a snapshot to a viewer, in its relay: a busy machine sends fewer, at the
+     * same cost each */
     f64 relay;
     f64 between;   /* % of a core: of relays between, a relay below; 0: there are none */
     f64 hop_ms;    /* by which a tick comes later, a relay */
@@ -522,7 +522,7 @@ static f64 broker_end(Broke *b)
     return seconds_of(&usage);
 }
 
-/* By how much the second shows a later tick than the first, on the average. */
+/* Average difference of the ticks shown by the second and the first. */
 static f64 behind_ms(const Serving *above, const Serving *below)
 {
     Connection *clients[2] = {viewer(above), viewer(below)};

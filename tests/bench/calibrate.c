@@ -1,8 +1,7 @@
 /*
- * calibrate.c: what the machine can do at most, so that every other row can be read as a share of
- * it: multiply-adds out of registers, a triad a = b + s c out of L2 and out of memory, and the way
- * of a cache line from core to core, on which it hangs what a second thread is worth for short
- * loops.
+ * calibrate.c: the limits of the machine, to which every other row can be related: multiply-adds in
+ * registers, a triad a = b + s c in L2 and in memory, and the transfer of a cache line between
+ * cores, which limits the gain of a second thread in short loops.
  */
 #include "shared/base/clock.h"
 #include "tests/bench/bench.h"
@@ -214,7 +213,7 @@ typedef struct Line {
     _Alignas(64) _Atomic u32 turn;
 } Line;
 
-/* Two threads that give each other the turn. */
+/* Two threads that alternate. */
 static void line_loop(void *context, u32 first, u32 end, u32 worker)
 {
     PL_UNUSED(worker);

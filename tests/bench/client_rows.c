@@ -1,7 +1,7 @@
 /*
- * client_rows.c: what it costs to show a liquid, and how evenly the client shows motion over
- * networks of stated parameters and how much delay that takes, beside playing the newest state and
- * a fixed delay of one interval: simulated, so the figures do not depend on the machine.
+ * client_rows.c: the cost of showing a liquid, and how smoothly the client shows motion over
+ * networks of given parameters and with how much delay, beside playing the newest state and a fixed
+ * delay of one interval: simulated, so the figures do not depend on the machine.
  */
 #include "client/link/timeline.h"
 #include "shared/base/clock.h"

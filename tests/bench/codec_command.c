@@ -1,6 +1,6 @@
 /*
- * codec_command.c: `plenum-bench codec`: what a trace costs on the wire, and the training of the
- * tables that the codec starts from.
+ * codec_command.c: `plenum-bench codec`: the size of a trace on the wire, and the training of the
+ * codec's starting tables.
  */
 #include "protocol/codec/mix_tables.h"
 #include "protocol/codec/pose_code.h"
@@ -30,8 +30,9 @@ enum {
 
 static const u32 delays[DELAYS] = {1, 3, 6, 12, 18};
 
-/* Frame f and what the other end has of it: states of a chain of acknowledgements, of which `loss`
- * in a hundred never arrived (the same ones in each run; what was before the start did). */
+/* Frame f and the older states known to the other end: states of a chain of acknowledgements, of
+ * which `loss` in a hundred never arrived (the same ones in each run; what was before the start
+ * did). */
 static PoseSpan span_of(const PoseTrace *trace, u32 frame, u32 delay, u32 loss)
 {
     PoseSpan span = {.count = trace->count, .rotation_bits = trace->rotation_bits};
@@ -108,7 +109,8 @@ static int measure(const PoseTrace *trace, const char *name, u32 delay, u32 loss
     return wrong == 0 ? EXIT_OK : EXIT_CHECK_FAILED;
 }
 
-/* One pass over all worlds and delays in turn, so that none of them is what was heard last. */
+/* One pass over all worlds and delays in turn, so that none of them dominates the end of
+ * training. */
 static int train(const char *path)
 {
     PoseTrace traces[TRAINING_WORLDS];

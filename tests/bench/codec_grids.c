@@ -222,7 +222,7 @@ static f32 sample(Voxels v, f32 x, f32 y, f32 z)
     return front + fz * (back - front);
 }
 
-/* Everything is what it was a step before where the flow comes from. */
+/* Semi-Lagrangian: every value is that of the previous step at the origin of the flow. */
 static void advect(Smoke *s, f32 dt)
 {
     static Voxels next[5];

@@ -1,7 +1,7 @@
 /*
- * codec_grids.h: water and smoke of our own as sequences of quantized grids: what the tables of the
- * grid codec are trained on, and what it is measured on besides dumps from outside. Small honest
- * solvers, made for this alone: the world's own may come later and differ.
+ * codec_grids.h: water and smoke of our own as sequences of quantized grids: the training data of
+ * the grid codec's tables, on which it is also measured, besides external dumps. Small solvers made
+ * only for this purpose, independent of the world's.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_BENCH_CODEC_GRIDS_H

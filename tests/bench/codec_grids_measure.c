@@ -1,6 +1,6 @@
 /*
- * codec_grids_measure.c: what grids cost on the wire, and the training of the tables that their
- * codec starts from.
+ * codec_grids_measure.c: the size of grids on the wire, and the training of their codec's starting
+ * tables.
  */
 #include "protocol/codec/grid_code.h"
 #include "protocol/codec/grid_tables.h"
@@ -131,7 +131,7 @@ static void measure_packets(Spans *b, const GridTrace *trace, u32 frame, u32 del
             count = count * 7 / 8;
             continue;
         }
-        figures->packets_encode_ns += ns; /* of what went out; trials are the sender's affair */
+        figures->packets_encode_ns += ns; /* of sent codes; attempts are not counted */
         check(b, &span, size, figures, &figures->packets_decode_ns);
         figures->packets++;
         figures->packet_bytes += size;

@@ -139,7 +139,7 @@ static u32 code_span(Codecs *c, const Run *run, u32 frame, u32 from, u32 count, 
     return size;
 }
 
-/* The field in packets, each with as many chunks as fit. What was tried in vain is not counted. */
+/* The field in packets, each with as many chunks as fit. Failed attempts are not counted. */
 static void code_packets(Codecs *c, const Run *run, u32 frame, Result *result)
 {
     static const u32 most = POINT_SPAN_MAX / CHUNK;
@@ -242,7 +242,7 @@ static bool measure(const Run *run)
     return whole.wrong + packets.wrong == 0;
 }
 
-/* How the targets ask for it. */
+/* As in the targets. */
 typedef struct Setting {
     f64 quantum_m;
     u32 step, back[POINT_STATES];

@@ -1,6 +1,6 @@
 /*
- * codec_points.h: `plenum-bench codec --field points`: what points cost on the wire, beside zstd,
- * and the training of the tables that their codec starts from.
+ * codec_points.h: `plenum-bench codec --field points`: the size of points on the wire, compared
+ * with zstd, and the training of their codec's starting tables.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_BENCH_CODEC_POINTS_H

@@ -17,7 +17,8 @@ typedef struct PointTrace {
  * second. The seed chooses the block, the tank and the size of the particles; their number comes
  * out as about `particles`. Stops the program without memory. */
 PointTrace codec_liquid(u64 seed, u32 particles, u32 frames);
-/* side × side points of cloth in a wind that turns, a ball falls on it; 60 frames a second. */
+/* side × side points of cloth in a wind of changing direction, a ball falls on it; 60 frames a
+ * second. */
 PointTrace codec_cloth(u64 seed, u32 side, u32 frames);
 /* Raw little-endian f32 [frames][count][3]. Stops the program with a text if the file is not one:
  * its size, or a number that is not finite. */

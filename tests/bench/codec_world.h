@@ -1,6 +1,6 @@
 /*
- * codec_world.h: worlds of our own as sequences of quantized poses: what the codec's tables are
- * trained on, and what it is measured on besides recorded traces.
+ * codec_world.h: worlds of our own as sequences of quantized poses: the training data of the
+ * codec's tables, on which it is also measured, besides recorded traces.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_BENCH_CODEC_WORLD_H

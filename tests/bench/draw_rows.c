@@ -1,6 +1,6 @@
 /*
- * draw_rows.c: what a picture of 20 000 points costs, as a liquid, as grains and as billboards, on
- * the OpenGL that is there (its name is part of the unit), beside the same picture without them.
+ * draw_rows.c: the time of a picture of 20 000 points, as a liquid, as grains and as billboards, on
+ * the available OpenGL (its name is part of the unit), compared with the same picture without them.
  */
 #include "shared/base/clock.h"
 #include "shared/math/random.h"

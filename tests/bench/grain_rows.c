@@ -1,4 +1,4 @@
-/* grain_rows.c: what a tick of grains costs: a block of 20 160 that falls together in the first
+/* grain_rows.c: the time of a tick of grains: a block of 20 160 that falls together in the first
  * second, in four steps a tick; while it moves, contacts are searched in each. */
 #include "shared/base/clock.h"
 #include "tests/bench/bench.h"

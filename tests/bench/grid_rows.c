@@ -1,4 +1,4 @@
-/* grid_rows.c: what a step of air on a grid costs: transport of velocity, smoke and temperature,
+/* grid_rows.c: the time of a step of air on a grid: transport of velocity, smoke and temperature,
  * buoyancy, and pressure to a residual of 1e-3; and a plain scalar solver (Stam 1999 with 40 Jacobi
  * iterations) for comparison. */
 #include "server/physics/grid/smoke.h"
@@ -47,9 +47,9 @@ static Smoke *plume_of(const Plume *plume)
     return smoke;
 }
 
-/* That a cell's step must read and write: velocities twice (carried, projected), what they carry
- * once, and of each iteration of pressure the vectors of conjugate gradients and a V-cycle on its
- * finest grid. */
+/* Minimal memory traffic of a cell per step: velocities twice (transport, projection), carried
+ * fields once, and for each iteration of pressure the vectors of conjugate gradients and a V-cycle
+ * on its finest grid. */
 static u64 bytes_of_cell(const Plume *plume, const SmokeStats *stats)
 {
     return sizeof(f32) * (4 * plume->dims + 4 + 18 * stats->iterations);

@@ -1,5 +1,5 @@
 /*
- * join_rows.c: what many clients and new ones cost: snapshots of 901 cubes for 64 clients with
+ * join_rows.c: the cost of many clients and of joins: snapshots of 901 cubes for 64 clients with
  * sealing, as a share of one core, a join with a scene of 10 MB over 100 ms and 50 Mbit/s, in
  * virtual seconds and in time of one core, and joins through 64 kbit/s.
  */
@@ -31,7 +31,7 @@ enum {
 typedef enum Mix {
     MIX_NONE,
     MIX_DELAYS, /* acknowledgements come 2 to 13 frames late */
-    MIX_LINES,  /* a quarter each gets all, and what 300, 150 and 64 kbit/s carry: coarser */
+    MIX_LINES,  /* a quarter each gets full detail, and what fits 300, 150 and 64 kbit/s */
 } Mix;
 
 /* ---- 64 clients ---- */
@@ -290,7 +290,7 @@ void bench_join10M(Bench *bench)
     free(large);
 }
 
-/* A run of `ms` virtual milliseconds: what the host needs beside its world's ticks, in ms. */
+/* A run of `ms` virtual milliseconds: the host's time besides its world's ticks, in ms. */
 static f64 host_ms(JoinRig *rig, Connection **clients, u32 count, u32 ms)
 {
     u64 began_ns = rig->host_ns - rig->world_ns;
@@ -300,8 +300,8 @@ static f64 host_ms(JoinRig *rig, Connection **clients, u32 count, u32 ms)
     return (f64)(rig->host_ns - rig->world_ns - began_ns) * 1e-6;
 }
 
-/* One client after the other joins those who are there; what the same time costs afterwards is what
- * it costs to have him. */
+/* Clients join one after the other; the same time without a join, afterwards, is the cost of
+ * serving them. */
 static void join_cpu(Bench *bench, const char *scene_name)
 {
     enum {
@@ -344,8 +344,8 @@ void bench_join_cpu(Bench *bench)
     join_cpu(bench, "everything");
 }
 
-/* A join through 64 kbit/s with 300 ms of queue, until every element has a state; beside it what
- * the line needs for the bytes of the world alone, and two round trips to ask for them. */
+/* A join through 64 kbit/s with 300 ms of queue, until every element has a state; compared with the
+ * transmission time of the world's bytes plus two round trips. */
 static void join_narrow(Bench *bench, const char *scene_name, f64 loss, u32 rtt_ms)
 {
     Scene *scene = bench_scene(scene_name);

@@ -1,4 +1,4 @@
-/* liquid_rows.c: what a dam break costs: 5 ms with 5000, 20 000 and 100 000 particles (sort,
+/* liquid_rows.c: the time of a dam break: 5 ms with 5000, 20 000 and 100 000 particles (sort,
  * neighbours, pressures, walls; one step, or two where it is fast), a tick of 1/60 s in four
  * substeps, and a plain scalar solver of four iterations (Macklin & Müller 2013 as written). */
 #include "server/physics/contact/cells.h"
@@ -91,7 +91,7 @@ void bench_liquid_tick20k(Bench *bench)
     measure(bench, "liquid/tick20k", (Dam){36, 20, 28, 4, KIT_TICK_S});
 }
 
-/* Liquid that falls into a tank, until it sleeps: what a tick costs then, and its share of the
+/* Liquid that falls into a tank, until it sleeps: the time of a tick then, and its ratio to the
  * median tick before. */
 void bench_liquid_asleep20k(Bench *bench)
 {

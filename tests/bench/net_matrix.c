@@ -1,6 +1,6 @@
 /*
- * net_matrix.c: `plenum-bench net-matrix`: what a client sees of a moving world through every kind
- * of bad network: one line a combination.
+ * net_matrix.c: `plenum-bench net-matrix`: the picture that a client gets of a moving world through
+ * every kind of bad network: one line per combination.
  */
 #include "shared/base/options.h"
 #include "tests/bench/bench.h"

@@ -1,5 +1,5 @@
 /*
- * net_rows.c: what a snapshot costs to encode, in time and in bytes, for one client and for many on
+ * net_rows.c: the cost of encoding a snapshot, in time and in bytes, for one client and for many on
  * the same baselines, whose acknowledgements come a few snapshots late.
  */
 #include "protocol/stream/snapshot.h"

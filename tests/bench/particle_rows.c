@@ -1,5 +1,5 @@
-/* particle_rows.c: what a tick of particle systems costs, each beside a plain scalar reference that
- * does the same work in the same run. */
+/* particle_rows.c: the time of a tick of particle systems, each compared with a plain scalar
+ * reference that does the same work in the same run. */
 #include "server/physics/particles/flock.h"
 #include "server/physics/particles/gravity.h"
 #include "server/physics/particles/particles.h"

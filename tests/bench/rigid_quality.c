@@ -1,4 +1,4 @@
-/* rigid_quality.c: see rigid_quality.h. Runs last 10 s; what should stand, 60 s without sleep. */
+/* rigid_quality.c: see rigid_quality.h. Runs last 10 s; those of piles 60 s, without sleep. */
 #include "tests/bench/rigid_quality.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ static f64 column_overlap(const Engine *engine, void *world, const Setup *setup)
     return deepest;
 }
 
-/* Continues from the 10 s that are over, and says what stands after a minute. */
+/* Continues after the first 10 s, and measures what stands after a minute. */
 static void measure_minute(const Engine *engine, void *world, const Setup *setup, const char *name)
 {
     char row[64];

@@ -1,6 +1,6 @@
 /*
- * rigid_quality.h: how well an engine holds what must stand and hang together: figures in metres
- * and shares, the same for all engines.
+ * rigid_quality.h: how well an engine keeps piles standing and joints closed: figures in metres and
+ * fractions, the same for all engines.
  * Layer: tests.
  */
 #ifndef PLENUM_TESTS_BENCH_RIGID_QUALITY_H

@@ -1,5 +1,5 @@
-/* rigid_rows.c: what a step of the rigid-body scenes costs, and what a pile of 5000 bodies weighs.
- */
+/* rigid_rows.c: the time of a step of the rigid-body scenes, and the memory of a pile of 5000
+ * bodies. */
 #include "server/physics/rigid/query/query.h"
 #include "shared/base/clock.h"
 #include "shared/base/stats.h"

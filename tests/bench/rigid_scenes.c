@@ -127,7 +127,7 @@ static Shape kept(Setup *s, ShapeKind kind, Geometry *geometry)
     return (Shape){.kind = kind, .geometry = geometry};
 }
 
-/* Of points about evenly on a ball that is pressed in a little, so that no two faces are alike. */
+/* Points distributed about evenly on a slightly flattened ball, so that no two faces are equal. */
 static Shape random_hull(Setup *s, u32 points, u64 counter)
 {
     Vec3 cloud[HULL_VERTICES_MAX];

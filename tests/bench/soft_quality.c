@@ -1,5 +1,5 @@
-/* soft_quality.c: what is left of the stiffness that was asked for: the tip of a cantilever under
- * its own weight against beam theory, by Young's modulus and steps a tick. */
+/* soft_quality.c: the achieved part of the requested stiffness: the tip of a cantilever under its
+ * own weight against beam theory, by Young's modulus and steps a tick. */
 #include "tests/bench/bench.h"
 
 #include "server/physics/soft/soft.h"
@@ -69,7 +69,7 @@ static Soft *beam(f64 young, f64 gravity)
     return soft;
 }
 
-/* Over what beam theory has. */
+/* Relative to beam theory. */
 static f64 tip_drop(f64 young, u32 steps)
 {
     f64 gravity = drop_m / beam_drop(young), sum = 0.0;

@@ -1,4 +1,4 @@
-/* soft_rows.c: what a tick of the soft scenes costs, and what of a second it solves. */
+/* soft_rows.c: the time of a tick of the soft scenes, and the constraints solved per second. */
 #include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/soft_scenes.h"
@@ -74,7 +74,7 @@ void bench_soft_rope(Bench *bench)
     measure_scene(bench, "rope");
 }
 
-/* 10 000 points in folds upon themselves: what it costs to keep them apart. */
+/* 10 000 points in folds upon themselves: the cost of keeping them apart. */
 void bench_soft_heap100(Bench *bench)
 {
     SoftHeap heap = soft_heap_create(100);

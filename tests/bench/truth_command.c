@@ -34,7 +34,7 @@ static bool wanted(const TruthRun *run, const char *name)
 
 /* ---- cases side by side, in processes: a case that crashes takes no other with it ---- */
 
-/* What a process says of a case: less than PIPE_BUF, so that none come mixed up. */
+/* A process's report of a case: less than PIPE_BUF, so that reports do not mix. */
 typedef struct CaseReport {
     f64 value;
     u32 number;
@@ -98,7 +98,7 @@ static bool is_worse(const CaseReport *a, const CaseReport *b)
     return equal ? a->number < b->number : a->value > b->value;
 }
 
-/* One for each case; what does not report has crashed. */
+/* One process per case; one that does not report has crashed. */
 static bool collect(const TruthRun *run, const TruthLaw *law, CaseReport *reports, u32 count)
 {
     u32 first = run->single ? run->number : 0;

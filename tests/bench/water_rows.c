@@ -1,5 +1,5 @@
-/* water_rows.c: what a step of waves and of shallow water costs on 512² cells, beside plain scalar
- * loops of the same methods, and how much of the memory bandwidth of a copy that is. */
+/* water_rows.c: the time of a step of waves and of shallow water on 512² cells, compared with plain
+ * scalar loops of the same methods, and as a fraction of the memory bandwidth of a copy. */
 #include "server/physics/grid/shallow.h"
 #include "server/physics/grid/wave.h"
 #include "shared/base/clock.h"

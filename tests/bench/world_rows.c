@@ -1,4 +1,5 @@
-/* world_rows.c: what a tick costs. Every run starts a fresh world, so that its bodies are awake. */
+/* world_rows.c: the time of a tick. Every run starts a fresh world, so that its bodies are
+ * awake. */
 #include "shared/base/clock.h"
 #include "tests/bench/bench.h"
 
@@ -41,7 +42,7 @@ static void measure_ticks(Bench *bench, const char *name, const char *scene_name
         }
         world_destroy(world);
     }
-    /* What there is more of is what the tick is spent on. */
+    /* The rate counts bodies or particles, whichever are more: the tick is spent on those. */
     u64 bodies_awake = (u64)(awake / ticks + 0.5);
     bool bodies = bodies_awake >= stats.particles;
     u64 n = bodies ? bodies_awake : stats.particles;

@@ -1,7 +1,7 @@
-/* golden.h: thirteen scenes with all in them, three users at work in each, and what hashes of
- * them are kept in the tree (golden/hashes.txt): test_golden.c compares, golden_harness.c does it
- * for other compilers. Everything goes through world.h, so that the hashes hold whatever becomes of
- * what is behind it. */
+/* golden.h: thirteen scenes that contain everything, with three active users in each, whose hashes
+ * are stored in the tree (golden/hashes.txt): test_golden.c compares them, golden_harness.c does so
+ * for other compilers. Only world.h is used, so that the hashes remain valid when its
+ * implementation changes. */
 #ifndef PLENUM_TESTS_DETERMINISM_GOLDEN_H
 #define PLENUM_TESTS_DETERMINISM_GOLDEN_H
 

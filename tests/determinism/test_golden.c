@@ -1,7 +1,7 @@
-/* test_golden.c: thirteen scenes with hands in them do bit for bit what they did when their hashes
- * were kept in golden/hashes.txt. `test_golden --record` keeps those of today (`make golden`),
- * which only a commit may do that says why. Each scene runs with another number of threads, which
- * must not matter. */
+/* test_golden.c: thirteen scenes with user input evolve bit for bit as when their hashes were
+ * stored in golden/hashes.txt. `test_golden --record` (`make golden`) stores the current ones; a
+ * commit that does so must say why. Each scene runs with another number of threads, which must not
+ * matter. */
 #include "protocol/record/recording.h"
 #include "tests/determinism/golden.h"
 #include "tests/support/process.h"

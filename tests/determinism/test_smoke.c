@@ -1,4 +1,4 @@
-/* test_smoke.c: air goes the same way, bit for bit, with any number of threads and after a save. */
+/* test_smoke.c: air evolves bit for bit alike with any number of threads and after a save. */
 #include "server/physics/grid/smoke.h"
 #include "server/physics/rigid/collider.h"
 #include "tests/support/rigid_kit.h"
@@ -106,7 +106,7 @@ static void threads_change_nothing(void **state)
     }
 }
 
-/* A plume of which most bricks sleep, saved in every tick: each copy goes the same way. */
+/* A plume most of whose bricks sleep, saved in every tick: each copy evolves alike. */
 static void sleeping_bricks_are_saved(void **state)
 {
     PL_UNUSED(state);

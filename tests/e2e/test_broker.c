@@ -130,8 +130,8 @@ static void test_restart(void **state)
     rig_broker_down(&broker, SIGTERM);
 }
 
-/* A broker that is stopped takes nothing and closes nothing: the world ticks on, and says so. What
- * the queue could not hold is named, and the stream continues with a key. */
+/* A stopped broker accepts nothing and closes no connection: the world continues, and reports it.
+ * What the queue could not hold is named, and the stream continues with a key. */
 static void test_stopped(void **state)
 {
     PL_UNUSED(state);
@@ -163,7 +163,7 @@ static void test_stopped(void **state)
     rig_broker_down(&broker, SIGTERM);
 }
 
-/* Anyone who may publish there sends what he likes: it is counted and skipped. */
+/* Invalid messages of anyone who may publish there are counted and skipped. */
 static void test_flood(void **state)
 {
     enum {

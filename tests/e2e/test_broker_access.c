@@ -1,7 +1,7 @@
 /*
- * test_broker_access.c: brokers that ask who one is, and are asked who they are: passwords, tokens,
- * keys and .creds files, TLS with certificates that openssl makes here, against a real nats-server.
- * No secret is seen in a command line or a log; none goes to a broker that is not the right one.
+ * test_broker_access.c: authentication of and by brokers: passwords, tokens, keys and .creds files,
+ * TLS with certificates that openssl makes here, against a real nats-server. No secret appears in a
+ * command line or a log; none is sent to a wrong broker.
  */
 #include "tests/support/broker_rig.h"
 #include "tests/support/process.h"
@@ -129,7 +129,7 @@ static void passes(const char *url, const char *creds, const char *ca, const cha
     assert_int_equal(process_stop(&root), 0);
 }
 
-/* Nothing is published so; the world continues and says why. */
+/* Nothing is published this way; the world continues and logs why. */
 static void fails(const char *url, const char *creds, const char *ca, const char *secret,
                   const char *why)
 {
@@ -334,7 +334,7 @@ static void test_tls(void **state)
     snprintf(ca, sizeof ca, "%s", test_path("ca.pem"));
     snprintf(other, sizeof other, "%s", test_path("other.pem"));
     passes(url, creds, ca, SECRET);
-    /* Whoever signed is not trusted, or somebody else is. */
+    /* The signer is not trusted, or another one is. */
     fails(url, creds, NULL, SECRET, "SSL Error");
     fails(url, creds, other, SECRET, "SSL Error");
     /* The system's list has it. */
@@ -415,7 +415,8 @@ static void test_downgrade(void **state)
 
 /* ---- files ---- */
 
-/* Files that are no secret, or no key, are named at the start, and nothing of what they hold. */
+/* Files that are readable by others, or contain no key, are refused at the start by name, without
+ * revealing their content. */
 static void test_files(void **state)
 {
     PL_UNUSED(state);

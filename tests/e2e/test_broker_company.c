@@ -1,5 +1,5 @@
 /*
- * test_broker_company.c: people at a world that goes through a NATS broker: chat, users and
+ * test_broker_company.c: users of a world that is published through a NATS broker: chat, users and
  * presences, down to followers and up from them, with the programs themselves and a real
  * nats-server. What strangers publish on the same subjects is refused and counted.
  */
@@ -233,7 +233,7 @@ static void nobody_hears_twice(const People *people)
     }
 }
 
-/* All see and hear each other, once; who is muted at the root is heard by nobody. */
+/* All users see and hear each other, once; a user muted at the root is not heard. */
 static void test_company(void **state)
 {
     PL_UNUSED(state);
@@ -434,7 +434,7 @@ static u64 run_of(Broker *broker)
     return message.run;
 }
 
-/* A list of users who claim names and roles. */
+/* A list of users with forged names and roles. */
 static LivePayload crowd(u64 run, u64 follower, u32 count)
 {
     static UserInfo users[GUESTS_MAX];
@@ -505,7 +505,7 @@ static void test_strangers(void **state)
     assert_true(broker_ready(stranger, &error));
     u64 run = run_of(stranger);
     u32 high = connection_user(s.high->connection), ada = user_named(s.high, "ada")->id;
-    /* Users of his own are participants, and look like nobody. */
+    /* Its own users are participants, with names that differ from all others. */
     publish(stranger, BROKER_SAID, crowd(run, 77, 20));
     all_know(&s.people, 23);
     u32 count, named_high = 0;
@@ -515,7 +515,7 @@ static void test_strangers(void **state)
         assert_true(users[i].id == high || users[i].role <= ROLE_PARTICIPANT);
     }
     assert_int_equal(named_high, 1);
-    /* He speaks for nobody else, and gives no orders. */
+    /* It cannot speak for other users or give commands. */
     publish(stranger, BROKER_SAID, chat(run, 77, high, "as high"));
     publish(stranger, BROKER_SAID, chat(run, 77, ada, "as ada"));
     publish(stranger, BROKER_SAID, chat(run + 1, 77, high + 1, "to another run"));
@@ -549,7 +549,8 @@ static void test_strangers(void **state)
     rig_metric_wait(s.http[1], "plenum_broker_refused_total", before[1] + 0.3 * DAMAGED);
     broker_destroy(stranger);
     broker_library_close();
-    /* His users go when he is silent; the world ticks, and those who belong there talk. */
+    /* Its users are removed when it is silent; the world continues, and legitimate users can
+     * talk. */
     f64 tick = rig_metric(s.http[0], "plenum_world_tick");
     all_know(&s.people, 3);
     assert_true(rig_metric(s.http[0], "plenum_world_tick") > tick);

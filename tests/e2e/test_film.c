@@ -1,6 +1,6 @@
 /*
  * test_film.c: plenum-client --render: pictures of a recording show what was recorded, twice the
- * same; a camera path moves; ffmpeg gets every byte, and whatever stops it is told.
+ * same; a camera path moves; ffmpeg receives every byte, and its failures are reported.
  */
 #include "client/view/view.h"
 #include "tests/support/process.h"
@@ -110,7 +110,7 @@ static void test_pictures(void **state)
     /* Faster and faster: the third quarter is longer than the first. */
     assert_true(rows[3] - rows[2] > rows[1] - rows[0]);
 
-    /* The same once more; what is there stays unless --force is given. */
+    /* The same once more; existing files stay unless --force is given. */
     char *text;
     render(3, pattern, (const char *[]){"--fps", "4", NULL}, &text);
     assert_non_null(strstr(text, "exists already"));
@@ -146,7 +146,7 @@ static void test_camera(void **state)
     free(text);
 }
 
-/* A stand-in that keeps what it gets: tests run without ffmpeg. */
+/* A stand-in that stores its input: tests run without ffmpeg. */
 static void install(const char *body)
 {
     mkdir(test_path("bin"), 0777);
@@ -180,7 +180,7 @@ static void test_video(void **state)
     assert_non_null(strstr(text, "--force"));
     free(text);
 
-    /* One that gives up leaves nothing, and the old film as it was. */
+    /* One that fails leaves no file, and the old film unchanged. */
     install("#!/bin/sh\nfor last; do :; done\necho half > \"${last#file:}\"\nexit 7\n");
     render(3, video, (const char *[]){"--force", NULL}, &text);
     assert_non_null(strstr(text, "exit code 7"));

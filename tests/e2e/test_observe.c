@@ -1,6 +1,6 @@
 /*
- * test_observe.c: what a server says of itself: the page of metrics and what deploy/observe makes
- * of it, and health that comes back. The real programs.
+ * test_observe.c: observability of a server: the page of metrics, its use in deploy/observe, and
+ * recovery of health. With the real programs.
  */
 #include "tests/support/pages.h"
 #include "tests/support/process.h"

@@ -29,7 +29,7 @@ static void test_restart_below(void **state)
     u32 port2 = server_start(&second, above, NULL);
     process_start(&client, "plenum-client", "--headless", "--duration", "12", "--report",
                   test_path("report.json"), server_address(port2), NULL);
-    /* Killed, so that it cannot tell anybody. */
+    /* Killed, so that it cannot notify its clients. */
     assert_true(process_line(&first, "ready ", line, sizeof line, 5.0));
     process_signal(&root, SIGKILL);
     (void)process_wait(&root, 5.0);

@@ -266,7 +266,7 @@ static void test_template(void **state)
     fclose(unit);
 }
 
-/* A stand-in of the sidecar: keeps what it is asked, and refuses the first READY. */
+/* A stand-in of the sidecar: stores its requests, and refuses the first READY. */
 static const char sidecar[] =
     "import http.server, sys\n"
     "log, first = open(sys.argv[1], 'w', buffering=1), [True]\n"

@@ -1,6 +1,6 @@
 /*
- * test_undo.c: a user undoes his last spawn, removal and parameter change, one at a time, latest
- * first; never what others did.
+ * test_undo.c: a user undoes the own last spawn, removal and parameter change, one at a time,
+ * latest first; never those of others.
  */
 #include "shared/base/base.h"
 #include "tests/support/process.h"

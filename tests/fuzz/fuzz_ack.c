@@ -1,8 +1,8 @@
 /*
  * fuzz_ack.c: a client that lies about what it received: acknowledgements of packets that it never
  * got, or that were never sent, for views that change. The sender continues, within its budget, and
- * what it sends is read by a receiver of its own kind without error: nothing malformed leaves. An
- * honest client beside it, of the same cache, has no desync.
+ * a correct receiver reads its packets without error: it sends nothing malformed. An honest client
+ * beside it, of the same cache, has no desync.
  */
 #include "protocol/stream/snapshot.h"
 #include "shared/base/check.h"

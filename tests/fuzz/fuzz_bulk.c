@@ -1,6 +1,6 @@
 /*
- * fuzz_bulk.c: what strangers may send of a bulk transfer: blocks to a receiver, acknowledgements
- * to a sender, bodies whose hash is right. The input is a list of [kind u8][size u8 or u16][bytes].
+ * fuzz_bulk.c: hostile bulk transfers: blocks to a receiver, acknowledgements to a sender, bodies
+ * whose hash is right. The input is a list of [kind u8][size u8 or u16][bytes].
  */
 #include "protocol/stream/bulk.h"
 #include "shared/base/check.h"
@@ -33,7 +33,8 @@ static void taken_check(Ends *ends)
     }
 }
 
-/* A whole small body in one block, its hash put right so that what is behind it is reached. */
+/* A whole small body in one block, with a correct hash, so that the code behind the check is
+ * reached. */
 static void body_push(Ends *ends, const u8 *body, u32 size)
 {
     u8 packet[BULK_PACKET_BYTES_MAX] = {0};

@@ -1,8 +1,8 @@
 /*
- * fuzz_client.c: a server that lies to its client behind the seal: worlds, states, events, users,
- * debug pictures and transfers, well formed, damaged or in the wrong order, while the client shows
- * what it knows. The input is a list of steps. The client may give up, with a text; what it shows
- * is finite, and its lists are bounded.
+ * fuzz_client.c: an authenticated but hostile server: worlds, states, events, users, debug pictures
+ * and transfers, well formed, damaged or in the wrong order, while the client shows its state. The
+ * input is a list of steps. The client may give up, with a text; what it shows is finite, and its
+ * lists are bounded.
  */
 #include "client/link/connection_internal.h"
 #include "shared/base/check.h"
@@ -113,7 +113,7 @@ static void prepare(void)
     scene_destroy(scene);
 }
 
-/* ---- what the server says ---- */
+/* ---- messages of the server ---- */
 
 static void say(Stage *s, u32 channel, const Message *message)
 {
@@ -318,7 +318,7 @@ static void step_message(Stage *s, Feed *feed)
     say(s, channel, &message);
 }
 
-/* ---- what the client does ---- */
+/* ---- actions of the client ---- */
 
 static void look(Stage *s)
 {

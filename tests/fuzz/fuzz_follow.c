@@ -1,6 +1,6 @@
-/* fuzz_follow.c: what a broker sends: headers as text, parts, order and blocks of a stranger. The
- * checks of blocks are made right before, so that the fuzzer gets behind them. Of each message the
- * input says: a byte of bits, a number, and its bytes. */
+/* fuzz_follow.c: hostile messages of a broker: headers as text, parts, order and blocks. The
+ * checksums of blocks are corrected first, so that the fuzzer gets past them. The input has for
+ * each message: a byte of flags, a number, and its bytes. */
 #include "protocol/record/recording_format.h"
 #include "server/host/follow.h"
 #include "server/host/publisher.h"

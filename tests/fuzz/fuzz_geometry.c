@@ -188,7 +188,7 @@ static void use(const Geometry *geometry, Reader *reader)
     surface_mesh_finish(&surface);
 }
 
-/* ---- what touches it ---- */
+/* ---- contacts with it ---- */
 
 static void check_manifolds(const ShapePose *a, const ShapePose *b, f32 margin)
 {

@@ -1,8 +1,8 @@
 /*
- * fuzz_live.c: what strangers may send beside the stream of a published world: to the host that
- * publishes it, in the name of followers, and to a follower, in the name of the publisher. Both
- * talk to each other meanwhile. The input is a list of steps; after each, all users are what
- * session.h and company.h say.
+ * fuzz_live.c: hostile messages beside the stream of a published world: to the host that publishes
+ * it, in the name of followers, and to a follower, in the name of the publisher. Both talk to each
+ * other meanwhile. The input is a list of steps; after each, the invariants of session.h and
+ * company.h hold.
  */
 #include "server/author/scene_load.h"
 #include "server/host/live_hub.h"

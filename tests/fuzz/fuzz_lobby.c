@@ -81,7 +81,7 @@ static void announce(Feed *feed, Lobby *lobby, LobbyTime time, u32 kind)
     request.header = header;
     LobbyRefusal refusal = lobby_announce(lobby, &request, time, &error);
     CHECK(refusal == LOBBY_TAKEN || error.text[0] != '\0');
-    CHECK(refusal != LOBBY_TAKEN || (kind & 8) != 0); /* nobody makes up a signature */
+    CHECK(refusal != LOBBY_TAKEN || (kind & 8) != 0); /* signatures cannot be forged */
 }
 
 static void datagram(Feed *feed, Lobby *lobby, LobbyTime time, u32 kind)

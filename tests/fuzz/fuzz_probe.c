@@ -1,9 +1,8 @@
 /*
- * fuzz_probe.c: what strangers may send before they are known: probes and openings of tunnels to a
- * server, replies to a client. The input is a list of [kind u8][size u8][bytes]; a question is
- * filled up with zeros, a reply is as it is. Only who sent back the cookie for his address is
- * answered with a tunnel (a fuzzer that sees what is compared finds it), and no answer is larger
- * than its question.
+ * fuzz_probe.c: hostile datagrams before a tunnel: probes and openings of tunnels to a server,
+ * replies to a client. The input is a list of [kind u8][size u8][bytes]; a question is filled up
+ * with zeros, a reply is as it is. Only a sender that returned the cookie for its address gets a
+ * tunnel (a fuzzer that traces comparisons finds it), and no answer is larger than its request.
  */
 #include "protocol/session/tunnel.h"
 #include "shared/base/check.h"

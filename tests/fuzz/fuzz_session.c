@@ -1,8 +1,8 @@
 /*
- * fuzz_session.c: what clients may do to a host from their first message on, behind the seal: HELLO
+ * fuzz_session.c: hostile clients of a host from their first message on, with a valid tunnel: HELLO
  * of every kind, messages and inputs well formed and not, in any state and order, while others
  * come, leave, resume and fall silent. The input is the options of the host and a list of steps.
- * After each the sessions are what session.h says, and nothing that the world gets was not allowed.
+ * After each the invariants of session.h hold, and the world gets no forbidden input.
  */
 #include "server/author/scene_load.h"
 #include "server/host/session.h"

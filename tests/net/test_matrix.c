@@ -249,7 +249,7 @@ static void expect_second(const NetResult *r, u32 second, f64 most)
     }
 }
 
-/* Five seconds of silence from a client that reads nothing: what was sent meanwhile is outdated.
+/* Five seconds of silence from a client that reads nothing: packets sent meanwhile are outdated.
  * Within a second of its return the picture is good. */
 static void test_stalled_client(void **state)
 {

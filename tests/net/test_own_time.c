@@ -1,7 +1,7 @@
 /*
- * test_own_time.c: a user leaves the common time of a recording, looks around on his own and
- * returns; those who stayed notice nothing. Limits, the end of a session while away, and requests
- * that make no sense. In real time, as the source uses its own clock.
+ * test_own_time.c: a user leaves the common time of a recording, controls their own time and
+ * returns; the others are not affected. Limits, the end of a session while away, and requests that
+ * make no sense. In real time, as the source uses its own clock.
  */
 #include "client/link/timeline.h"
 #include "server/host/session.h"
@@ -190,7 +190,7 @@ static void test_leave_and_return(void **state)
     assert_true(connection_status(stays)->speed == 1.0f);
     assert_true(fabs(connection_common_tick(away) - 120.0) < 1e-9);
 
-    /* The common time moves, for them alone; who is away is told where it is. */
+    /* The common time moves only for them; the user who is away is told its position. */
     assert_int_equal(common->ops->control(common, 0, CONTROL_SEEK, 4.0), 0);
     until_shows(&stage, 1, 240.0);
     UNTIL(&stage, fabs(connection_common_tick(away) - 240.0) < 1e-9);
@@ -232,7 +232,7 @@ static void test_limits(void **state)
     assert_int_equal(own_time(&stage, 0), OWN_TIME_OFFERED);
     assert_int_equal(stage.rig.host->own_count, 1);
 
-    /* Who goes while he is away leaves no stream behind. */
+    /* A user who disconnects while away leaves no stream behind. */
     connection_destroy(stage.clients[1]);
     NetsimOptions line = {.delay_ms = 1};
     stage.clients[1] = join_rig_connect(&stage.rig, &line, &line);
@@ -276,7 +276,7 @@ static void test_nonsense(void **state)
     stage_stop(&stage);
 }
 
-/* The file is gone: who left finds himself in the common time again. */
+/* The file is gone: the user returns to the common time. */
 static void test_unreadable(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /*
- * test_presence.c: the hands of 64 users, more than a message holds: everybody sees each of them in
- * the end, one's own is in every message, and releases and leaving users are soon known; also on a
- * narrow line. A real host and connections in virtual time.
+ * test_presence.c: the hands of 64 users, more than a message holds: every client eventually sees
+ * each of them, a user's own is in every message, and releases and leaving users are known soon;
+ * also on a narrow line. A real host and connections in virtual time.
  */
 #include "server/author/scene_load.h"
 #include "tests/support/join_rig.h"

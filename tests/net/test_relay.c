@@ -756,7 +756,7 @@ static void test_reach_up(void **state)
     }
     assert_int_equal(heard, 1);
     assert_true(hears_of(high, "hello up there"));
-    /* It goes without letting go: the root lets go, and forgets it. */
+    /* It disconnects without releasing: the root releases, and removes it. */
     connection_destroy(low);
     tree.client_count--;
     tree_run(&tree, 2000);
@@ -765,7 +765,7 @@ static void test_reach_up(void **state)
     tree_stop(&tree);
 }
 
-/* A relay gives its users no more than it has, and nothing if it may not speak for them. */
+/* A relay's users get no more permissions than it has, and none if it may not speak for them. */
 static void test_no_more_than_itself(void **state)
 {
     PL_UNUSED(state);

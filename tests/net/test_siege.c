@@ -275,7 +275,7 @@ static void test_spawn_storm(void **state)
     siege_end(&siege);
 }
 
-/* Comes, goes, comes again with the secret of one who left, or while that one is still here. */
+/* Joins, leaves, joins again with the secret of a user who left, or who is still connected. */
 static void reconnect_storm(Siege *siege, u32 rounds)
 {
     Raider raiders[4];

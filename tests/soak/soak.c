@@ -1,13 +1,12 @@
 /*
  * soak.c: `make soak`: one server for a long time, with 64 clients that play: 24 that stay, 16 that
  * stay behind a bad network, 16 that come, spawn and go, 8 that are killed again and again. Its
- * recording meets the end of the disk (a limit of file size) within a minute. Asserted: no
- * desync, no malformed packet, no client thrown out, nobody lost that was not killed, no growth of
- * the server's memory, a recording that can be read up to where the disk was full, exit code 0. The
- * p99 of a tick is at most 1.2 times the median, in time of the processor: what a tick waited for
- * one, as clients run on the same machine, is printed beside it. The world is one whose load is
- * steady: nothing in it sleeps, and it takes many substeps.
- * SOAK_MINUTES: 20.
+ * recording meets the end of the disk (a limit of file size) within a minute. Asserted: no desync,
+ * no malformed packet, no client thrown out, nobody lost that was not killed, no growth of the
+ * server's memory, a recording that can be read up to where the disk was full, exit code 0. The p99
+ * of a tick is at most 1.2 times the median, in CPU time; the wall time, which includes waiting for
+ * a processor since clients run on the same machine, is printed as well. The world is one whose
+ * load is steady: nothing in it sleeps, and it takes many substeps. SOAK_MINUTES: 20.
  */
 #include "shared/base/clock.h"
 #include "tests/support/process.h"
@@ -152,7 +151,7 @@ static void group_start(Soak *soak, Group *group, u64 now_ns)
     group->until_ns = now_ns + (u64)group->life_s * 1000000000ull;
 }
 
-/* What the bots told at their end. */
+/* The reports of the bots at their end. */
 static void group_end(Group *group, int code)
 {
     char *summary = file_text(group->process.out);

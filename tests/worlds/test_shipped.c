@@ -77,11 +77,11 @@ static f64 probe(World *world, const char *name)
 
 /*
  * Kinetic, potential and elastic energy of a scene, J, less the work of moving bodies and belts on
- * rigid bodies. Bounds of its rise above the running minimum, and above the start. They cover what
- * is not measured: motors, wind, emitters, sources, moving bodies that touch soft ones, springs of
- * joints; and overlap, whose energy contacts return (energy.c bounds that in each tick of debug
- * builds). Where none of these occur, the bounds cover rounding and the smallest bounces. Each is a
- * third more than was measured.
+ * rigid bodies. Bounds of its rise above the running minimum, and above the start. They cover
+ * effects that are not measured: motors, wind, emitters, sources, moving bodies that touch soft
+ * ones, springs of joints; and overlap, whose energy contacts return (energy.c bounds that in each
+ * tick of debug builds). Where none of these occur, the bounds cover rounding and the smallest
+ * bounces. Each is a third more than was measured.
  */
 typedef struct EnergyBound {
     const char *name;

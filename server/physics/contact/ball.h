@@ -1,7 +1,6 @@
 /*
  * ball.h: a particle as a collider: a ball that does not rotate, so that impulses act through both
- * centres.
- * What all colliders made of particles answer (contact.h), given one of them.
+ * centres. The operations (contact.h) of all colliders made of particles, for one particle.
  * Layer: server/physics/contact.
  */
 #ifndef PLENUM_SERVER_PHYSICS_CONTACT_BALL_H

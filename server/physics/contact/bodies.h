@@ -1,8 +1,8 @@
 /*
  * bodies.h: further operations of colliders whose things are rigid bodies: frame and motion,
- * response to impulses anywhere, convex parts for exact contact with triangles, and islands
- * for others that rest on them and sleep with them. Other solids can hang on such things, roll on
- * them, and meet them with faces; other colliders are met by points alone.
+ * response to impulses anywhere, convex parts for exact contact with triangles, and islands for
+ * others that rest on them and sleep with them. Other solids can hang on such things, roll on them,
+ * and meet them with faces; other colliders are met by points only.
  * Layer: server/physics/contact.
  */
 #ifndef PLENUM_SERVER_PHYSICS_CONTACT_BODIES_H
@@ -14,7 +14,7 @@
 /* For the search of a tick. */
 typedef struct ContactBody {
     bool moves;    /* it is not static */
-    bool stirs;    /* it is awake and dynamic, or moves by itself: what sleeps near it wakes */
+    bool stirs;    /* it is awake and dynamic, or moves by itself: bodies that sleep near it wake */
     u32 parts;     /* convex parts; 0: planes, meshes, terrains */
     f32 thickness; /* m, half of its least thickness; INFINITY without convex parts */
     f32 moved;     /* m, by its centre in a substep */
@@ -35,11 +35,12 @@ static inline Vec3 contact_motion_at(const ContactMotion *motion, Vec3 arm)
     return vec3_add(motion->velocity, vec3_cross(motion->angular_velocity, arm));
 }
 
-/* ---- islands: what rests together sleeps together ---- */
+/* ---- islands: bodies that rest together sleep together ---- */
 
-/* What stays within contact_rest_way for two consecutive periods of this length is at rest (s). */
+/* A thing that stays within contact_rest_way for two consecutive periods of this length (s) is at
+ * rest. */
 #define CONTACT_REST_S       0.35f
-#define CONTACT_REST_LEAST_M 2e-6f /* least of contact_rest_way */
+#define CONTACT_REST_LEAST_M 2e-6f /* minimum of contact_rest_way */
 /* m, for any of its points; held: in contact, otherwise hanging. gravity in m/s². */
 f32 contact_rest_way(f32 gravity, bool held);
 
@@ -59,7 +60,7 @@ typedef struct IslandMembers {
 } IslandMembers;
 
 /* Interface of rigid bodies; all functions are required. Arms in m from the centre of mass.
- * ColliderOps.inverse_mass, impulse and push need of a place `thing`, `arm` and `mover` only. */
+ * ColliderOps.inverse_mass, impulse and push use only `thing`, `arm` and `mover` of a place. */
 struct ContactBodyOps {
     bool (*alive)(const void *of, BodyId body); /* slot: the thing */
     void (*describe)(const void *of, u32 thing, ContactBody *body);

@@ -24,8 +24,8 @@ typedef struct Cells {
     u32 *bucket[2], *item[2], *histogram;
 } Cells;
 
-/* Reserves room for `capacity` particles (< 2^24): no allocation up to that number. False: out
- * of memory, nothing changed. A zeroed struct is empty. */
+/* Reserves memory for `capacity` particles (< 2^24): no allocation up to that number. False: out of
+ * memory, nothing changed. A zeroed struct is empty. */
 bool cells_reserve(Cells *cells, u32 capacity);
 void cells_finish(Cells *cells);
 
@@ -38,7 +38,7 @@ void cells_build(Cells *cells, const Vec3 *positions, size_t stride, u32 count, 
 /* Writes the particles within `radius` (m) of a point, by cell and then in their order, up to
  * `capacity`, and returns their total number. Fast if radius is near the cell size; thread-safe. */
 u32 cells_near(const Cells *cells, Vec3 point, f32 radius, u32 *near, u32 capacity);
-/* The same of a box: those in it or within `radius` of it. */
+/* The same for a box: the particles in it or within `radius` of it. */
 u32 cells_around(const Cells *cells, Vec3 low, Vec3 high, f32 radius, u32 *near, u32 capacity);
 
 #endif

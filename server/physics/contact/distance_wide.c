@@ -55,7 +55,7 @@ SIMD_INLINE f32x8 box(Vec3 half, Vec3x8 p, Vec3x8 *normal)
     return f32x8_select(inside, nearest, length);
 }
 
-/* Eight distances; normals if there is room for them. */
+/* Eight distances; normals if an array for them is given. */
 SIMD_INLINE f32x8 eight(const ShapePose *pose, const Vec3 *points, Vec3 *normals)
 {
     const Shape *shape = pose->shape;

@@ -17,14 +17,16 @@ enum {
 };
 
 typedef struct MediumOps {
-    /* Velocity at a place, m/s; false: the medium is not there. */
+    /* Velocity at a point, m/s; false: outside the medium. */
     bool (*velocity)(const void *of, Vec3 place, Vec3 *velocity);
-    /* Announces a coupling in this tick, as of `mass` kg that take on the medium's velocity; at a
-     * place within the medium. */
+    /* Announces a coupling in this tick, equivalent to `mass` kg that take on the medium's
+     * velocity, at a point within the medium. */
     void (*couple)(void *of, Vec3 place, f32 mass);
-    /* Share of its drag, 0..1, that a solver may apply: more would reverse the medium's motion. */
+    /* Fraction of its drag, 0..1, that a solver may apply: more would reverse the medium's
+     * motion. */
     f32 (*share)(const void *of, Vec3 place);
-    /* Applies an impulse, N s. Returns what the medium took, to give exactly that to the other. */
+    /* Applies an impulse, N s. Returns the part that the medium took; apply exactly that to the
+     * other side. */
     Vec3 (*impulse)(void *of, Vec3 place, Vec3 impulse);
 } MediumOps;
 
@@ -33,7 +35,7 @@ typedef struct Medium {
     void *of;
 } Medium;
 
-/* The first medium present at a place, and its velocity there; NULL: none. */
+/* The first medium at a point, and its velocity there; NULL: none. */
 static inline const Medium *medium_at(const Medium *media, u32 count, Vec3 place, Vec3 *velocity)
 {
     for (u32 i = 0; i < count; i++) {

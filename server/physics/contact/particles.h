@@ -73,7 +73,8 @@ void particle_contacts_solve(ParticleContacts *contacts, const ParticleSet *set,
 /* After the last step of a substep. */
 void particle_contacts_end(ParticleContacts *contacts);
 
-/* ---- particles as what others meet: balls that do not rotate, so they do not rub ---- */
+/* ---- particles as colliders: balls that do not rotate, so contact friction does not spin them
+ * ---- */
 
 typedef struct ParticleBalls {
     ContactLag lag;

@@ -1,4 +1,4 @@
-/* ray.c: rays through any collider, piece by piece, so that a piece asks for few things. */
+/* ray.c: rays through any collider, in segments, so that each segment tests few things. */
 #include "server/physics/contact/contact.h"
 
 enum {
@@ -6,7 +6,7 @@ enum {
     RAY_PIECES_MAX = 256
 };
 
-/* Shorter pieces find fewer things, longer ones need fewer searches. */
+/* Shorter segments find fewer things, longer ones need fewer searches. */
 static const f32 piece_m = 1.0f;
 
 static Bounds bounds_of(Ray ray, f32 from, f32 to)

@@ -1,5 +1,5 @@
 /* advect_flux.c: conservative transport along one axis at a time. The volume of a cell changes with
- * each axis' own divergence and is 1 again after the last, so that what is uniform stays uniform
+ * the divergence of each axis and is 1 again after the last, so that uniform fields stay uniform
  * (Easter 1993, "Two modified versions of Bott's positive-definite numerical advection scheme").
  * The carried amount per volume moves with the volume's flux; nothing crosses the border of a
  * sleeping brick. */
@@ -39,7 +39,7 @@ SIMD_INLINE f32x8 flux_at(const Flux *flux, i32 at)
     f32x8 a = air_load(c - 2 * step), b = air_load(c - step), d = air_load(c),
           e = air_load(c + step);
     if (!i32x8_any((i32x8)(((i32x8)a | (i32x8)b | (i32x8)d | (i32x8)e) != 0))) {
-        return zero; /* all neighbours are empty, as in most of a room */
+        return zero; /* all neighbours are empty, as in most of the air */
     }
     f32x8 speed = courant(flux, flux->axis, at);
     i32x8 forth = speed > zero;
@@ -63,7 +63,7 @@ static void faces_span(void *context, const AirSpan *span, u32 index)
     const Flux *flux = (const Flux *)context;
     const AirGrid *grid = flux->grid;
     bool along = flux->axis == 0;
-    /* One more face beyond the span where nobody else makes it. */
+    /* One more face beyond the span if no other span computes it. */
     i32 end[3] = {span->x1, span->y1, span->z1};
     i32 last = flux->axis == 1 ? span->y1 : flux->axis == 2 ? span->z1 : 0;
     i32 filled[2];

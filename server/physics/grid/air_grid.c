@@ -166,7 +166,7 @@ static void extent(const AirGrid *grid, u32 axis, i32 brick, i32 low, i32 high, 
     cells[1] = last ? grid->n[axis] + (flat ? 0 : high) : (brick + 1) * AIR_BRICK;
 }
 
-/* Of x, in bricks: whether a run passes there. */
+/* Whether a run passes at x, in bricks. */
 static bool runs_at(const AirGrid *grid, u32 axis, i32 x, i32 row)
 {
     const i32 *n = grid->bricks;

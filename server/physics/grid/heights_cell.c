@@ -1,4 +1,4 @@
-/* heights_cell.c: the cells of a pool: level, depth, flow. */
+/* heights_cell.c: the cells of a pool: their level, depth and flow. */
 #include "server/physics/grid/heights_internal.h"
 
 #include "shared/base/check.h"

@@ -1,5 +1,5 @@
-/* heights_float.c: bodies in a pool: the search for them, and the vertical lines through their
- * cells, which show how much of them is in the water. */
+/* heights_float.c: bodies in a pool: finds them and samples them by vertical lines through their
+ * cells, from which their submerged part follows. */
 #include "server/physics/grid/heights_internal.h"
 #include "shared/base/check.h"
 #include "shared/base/sort.h"
@@ -11,15 +11,16 @@
 
 enum {
     THINGS_MAX = 256, /* looked at in one place */
-    LINES_MAX = 6,    /* a side, in a cell of a body of few cells */
-    AROUND_MAX = 64   /* cells beside a body that make its level */
+    LINES_MAX = 6,    /* per side, in a cell of a body that covers few cells */
+    AROUND_MAX = 64   /* cells beside a body that determine its level */
 };
 
 /* Rays begin and end this far from the water, m: above and below any body. */
 static const f32 beyond_m = 50.0f;
-/* Water this fast wakes what sleeps in it, m/s. */
+/* Water this fast wakes bodies that sleep in it, m/s. */
 static const f32 wake_m_s = 0.05f;
-/* What floats, this far from the bed (m), wakes if its lift changes by this share. */
+/* A body that floats at least this far above the bed (m) wakes if its lift changes by this
+ * fraction. */
 static const f32 clear_m = 0.02f, wake_share = 0.05f;
 
 /* ---- search ---- */
@@ -49,7 +50,7 @@ static bool keep_pair(Pool *pool, u32 collider, u32 thing, Area area)
     return true;
 }
 
-/* Halves an area until it is empty of things that may move, or one cell. */
+/* Bisects an area until it contains nothing that may move, or is one cell. */
 static void search(Pool *pool, u32 collider, Area area)
 {
     const Collider *of = &pool->colliders[collider];
@@ -94,7 +95,7 @@ static bool is_shore(const Pool *pool, Area row)
     return false;
 }
 
-/* The water around a body's cells, as far as the body is wide, and up to the shore. */
+/* The water around a body's cells, up to the body's width away, and up to the shore. */
 static Area waters_around(const Pool *pool, Area body)
 {
     Area wide = body;
@@ -121,8 +122,8 @@ static Area waters_around(const Pool *pool, Area body)
     return wide;
 }
 
-/* The plane through the surface around a body, its own cells among them (a ninth): the waves that
- * pass it lift it, and do not change what it displaces. */
+/* The plane through the surface around a body, including its own cells (a ninth): passing waves
+ * lift the body, and do not change the displaced volume. */
 static void find_around(const Pool *pool, Area cells, PoolBody *body)
 {
     Area wide = waters_around(pool, cells);
@@ -152,8 +153,8 @@ static void find_around(const Pool *pool, Area cells, PoolBody *body)
     }
 }
 
-/* m of the surface per m, along an axis: between the cells beside one; towards land or a side of
- * the grid it is level. */
+/* Slope of the surface along an axis, between the neighbours of a cell; level towards land or a
+ * side of the grid. */
 static f32 slope_at(const Pool *pool, u32 i, u32 k, u32 axis)
 {
     u32 at[2] = {i, k};
@@ -206,7 +207,7 @@ static void add_line(Pool *pool, PoolColumn column, Vec3 at)
     pool_touch(pool, column.cell);
 }
 
-/* The share of a cell by which lines of one body fill its surface. */
+/* The fraction of a cell's surface that the lines of one body cover. */
 static void find_cover(Pool *pool, u32 first, u32 end)
 {
     f32 share = pool->columns[first].area / (pool->def.cell_m * pool->def.cell_m), cover = 0.0f;
@@ -223,8 +224,8 @@ static f32 fraction(f32 x)
     return x - floorf(x);
 }
 
-/* Lines through a cell. Each row and column of lines is shifted against the one before, so that the
- * edge of a body never crosses many at a time. */
+/* Lines through a cell. Each row and column of lines is offset from the one before, so that the
+ * edge of a body never crosses many at once. */
 static void add_lines(Pool *pool, u32 cell, u32 side)
 {
     const f32 golden = 0.618034f;
@@ -247,7 +248,7 @@ static void add_lines(Pool *pool, u32 cell, u32 side)
     }
 }
 
-/* Lines through the cells of one body, more in each the fewer they are. */
+/* Lines through the cells of one body; the fewer cells, the more lines in each. */
 static void add_body(Pool *pool, u32 first, u32 end)
 {
     u32 cells = end - first;
@@ -280,8 +281,8 @@ static void add_body(Pool *pool, u32 first, u32 end)
     pool->body_count += body->end > body->first;
 }
 
-/* Water that moves wakes the body that sleeps in it; so does a level that has risen or fallen: it
- * lifts what floats more or less than when that fell asleep. */
+/* Moving water wakes a sleeping body; so does a level that has risen or fallen, because the lift of
+ * a floating body differs from that when it fell asleep. */
 static void wake_body(Pool *pool, const PoolBody *body)
 {
     const Collider *of = &pool->colliders[body->collider];

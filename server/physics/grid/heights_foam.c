@@ -1,30 +1,30 @@
-/* heights_foam.c: foam on shallow water. Fronts that break, falls, splashes and wakes make it, the
- * flow carries it, and it fades. Rows without foam cost nothing but the search for new. */
+/* heights_foam.c: foam on shallow water. Breaking fronts, falls, splashes and wakes produce it, the
+ * flow carries it, and it decays. Rows without foam only cost the search for new foam. */
 #include "server/physics/grid/heights_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A front makes foam where it is steeper than this between two cells, if it is this many times as
- * deep behind as ahead: what is lower is a train of waves. */
+/* A front produces foam where its slope between two cells exceeds this, if it is this many times as
+ * deep behind as ahead: lower ones are wave trains. */
 static const f32 steep = 0.3f, front_ratio = 1.2f;
 /* Foam per second for each unit of slope beyond that. */
 static const f32 front_rate = 4.0f;
-/* Water that falls this far over an edge, in cells, and what flows there at least, m²/s. */
+/* Minimal fall over an edge, in cells, and minimal flow there, m²/s. */
 static const f32 fall_cells = 1.0f, fall_flow = 0.005f;
 static const f32 fall_rate = 4.0f;
-/* Bodies: foam per second for m/s of rising or sinking beyond this, and per metre for m/s² that
- * they speed up water beyond that. */
+/* Bodies: foam per second and m/s of vertical velocity beyond this, and per metre and m/s² of
+ * acceleration of the water beyond that. */
 static const f32 splash_m_s = 0.3f, splash_rate = 3.0f, wake_m_s2 = 2.0f, wake_rate = 0.1f;
-/* Of the area of a parcel that falls back. */
+/* Fraction of the area of a parcel that falls back. */
 static const f32 parcel_share = 0.7f;
-/* Less than this is none: no foam is left for ever. */
+/* Smaller values are set to 0, so that no foam remains forever. */
 static const f32 least = 1.0f / 512.0f;
-/* Foam that is carried farther in a tick is carried so far, cells. */
+/* Maximal distance that foam is carried in a tick, cells. */
 static const f32 reach = 2.0f;
 
 enum {
-    ROWS_REACHED = 3 /* that `reach` and the interpolation touch */
+    ROWS_REACHED = 3 /* accessed by `reach` and the interpolation */
 };
 
 f32 pool_foam(const Pool *pool, u32 i, u32 k)
@@ -102,7 +102,7 @@ static f32 foam_at(const Pool *pool, f32 x, f32 z)
     return low + part_z * (high - low);
 }
 
-/* Cells of a row to which foam may come in a tick. */
+/* Cells of a row that foam may reach in a tick. */
 static PoolSpan reached(const Pool *pool, u32 k)
 {
     PoolSpan span = {0};

@@ -18,7 +18,7 @@ typedef struct PoolColumn {
     f32 risen;    /* m, since the start of the tick */
     f32 area;     /* m² */
     f32 under;    /* m, below the mean surface */
-    f32 cover;    /* of its cell, the share through which the body pierces the surface */
+    f32 cover;    /* fraction of its cell's surface that the body pierces */
     f32 slope[2]; /* of the surface along x and z, in its cell */
     bool pierces; /* the mean surface: `under` grows as it sinks */
     /* Of the substep. */
@@ -31,14 +31,14 @@ typedef struct PoolBody {
     u32 collider, thing;
     u32 first, end; /* columns [first, end) */
     f32 area;       /* m², of all of them */
-    /* The surface around it, with little of its own waves, m: */
+    /* The surface around it, mostly without its own waves, m: */
     f32 level, slope[2];
 } PoolBody;
 
-/* An edge of the bed, from a cell towards the one beside it. */
+/* An edge of the bed, from a cell towards its neighbour. */
 typedef struct PoolFall {
     u32 cell, side;
-    f32 owed; /* parcels that have flown over it and not left */
+    f32 owed; /* parcels that have flowed over it and have not been emitted yet */
     u32 shed; /* and that have */
 } PoolFall;
 
@@ -58,15 +58,15 @@ struct Pool {
     Shallow *shallow; /* one of the two */
     Wave *wave;
     f32 *bed;     /* [cells] m above the datum */
-    f32 *held;    /* [cells] m, of the level, that bodies displace */
-    f32 *wanted;  /* [cells] m, that they should, in this tick */
+    f32 *held;    /* [cells] m of level displaced by bodies */
+    f32 *wanted;  /* [cells] m that they should displace in this tick */
     f64 *pushed;  /* [cells][2] N s along x and z, from bodies, in this tick */
     u32 *touched; /* [touched_count ≤ cells] cells of which any of these is not 0 */
     u8 *listed;   /* [cells] in `touched` */
     u32 touched_count;
     PoolHand hands[POOL_HANDS_MAX];
     u32 hand_end;
-    f32 parcel_m, parcel_kg; /* what it sheds; 0: nothing */
+    f32 parcel_m, parcel_kg; /* kg, of the parcels that it sheds; 0: none */
     PoolFall *falls;
     u32 fall_count, fall_capacity;
     u64 drawn; /* random numbers */
@@ -82,22 +82,22 @@ struct Pool {
     u32 column_count, column_capacity;
     PoolBody *bodies;
     u32 body_count, body_capacity;
-    f64 missing; /* m⁴: moment of what is displaced, about y = 0: water that is not there */
+    f64 missing; /* m⁴: moment of the displaced volume about y = 0, which contains no water */
     f32 tick_s, gravity;
     Jobs *jobs;
     PoolStats stats;
 };
 
-/* Puts a cell on the list of those that bodies touch. */
+/* Adds a cell to the list of those that bodies touch. */
 void pool_touch(Pool *pool, u32 cell);
 /* Adds to a cell's level and velocity between ticks. */
 void pool_add(Pool *pool, u32 cell, f32 level, f32 u, f32 w);
-/* heights_press.c: N upwards on a column, and how much it grows as the column sinks, N/m. */
+/* heights_press.c: upward force on a column, N, and its increase as the column sinks, N/m. */
 f32 pool_lift(const Pool *pool, const PoolColumn *column, f32 *stiffness);
-/* And what bodies displaced and pushed, at the end of a tick. */
+/* Applies the volume and impulses of bodies at the end of a tick. */
 void pool_displace(Pool *pool);
 
-/* What of a column is in the water. */
+/* The submerged part of a column. */
 static inline void pool_column_under(PoolColumn *column, const PoolBody *around)
 {
     column->under = f32_max(f32_min(column->top, around->level) - column->low, 0.0f);
@@ -106,8 +106,8 @@ static inline void pool_column_under(PoolColumn *column, const PoolBody *around)
 
 /* heights_foam.c: a tick's foam, after the step. */
 void pool_foam_step(Pool *pool);
-/* Of a body that in a tick sank by `sunk` m in a cell and made its water faster by m/s; of a parcel
- * that fell into it. */
+/* For a body that in a tick sank by `sunk` m in a cell and accelerated its water by m/s; for a
+ * parcel that fell into it. */
 void pool_foam_of_body(Pool *pool, u32 cell, f32 sunk, f32 faster);
 void pool_foam_of_parcel(Pool *pool, u32 cell);
 void pool_foam_clear(Pool *pool);

@@ -1,18 +1,19 @@
-/* heights_press.c: buoyancy and drag of the bodies in a pool, and what the water gets: momentum,
- * and the volume that they displace. */
+/* heights_press.c: buoyancy and drag of the bodies in a pool, and their effect on the water:
+ * momentum and displaced volume. */
 #include "server/physics/grid/heights_internal.h"
 #include "shared/base/check.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Share of the critical damping of heaving and rolling that water takes up beside waves. */
+/* Damping of heaving and rolling by water in addition to waves, relative to critical damping. */
 static const f32 heave_damping = 0.1f;
-/* Drag of what is slower than this is linear, m/s. */
+/* Below this speed drag is linear, m/s. */
 static const f32 creep_m_s = 0.1f;
-/* What bodies displace follows them in steps of this: less would keep still water awake, m. */
+/* The displaced volume follows bodies in steps of this, m: smaller ones would keep still water
+ * awake. */
 static const f32 follow_m = 1e-6f;
-/* Of a cell's water, what may be taken back at a time: what is left keeps its speed. */
+/* Maximal fraction of a cell's water removed at a time: the rest keeps its speed. */
 static const f32 take_share = 0.9f;
 
 enum {
@@ -21,14 +22,14 @@ enum {
 
 /* ---- forces on a line ---- */
 
-/* Pressure is that of the level in the line's own cell, with what bodies displace in it: against
- * that the body raises the water. So lift and water have one energy, and for the waves that a body
- * makes it pays; the mass of the water that it has to move away is that of these waves. */
+/* Pressure follows from the level in the line's own cell, including the displaced volume: the level
+ * against which the body raises the water. So lift derives from the energy of the water, and a body
+ * pays for the waves that it makes; the added mass of a body is the mass in these waves. */
 f32 pool_lift(const Pool *pool, const PoolColumn *column, f32 *stiffness)
 {
     u32 i = column->cell % pool->def.size[0], k = column->cell / pool->def.size[0];
     f32 low = column->low + column->risen, top = column->top + column->risen;
-    /* And with the water that it has raised since, or let fall. */
+    /* Including the water that it has raised or lowered since. */
     f32 hump = column->pierces ? -column->risen * column->cover : 0.0f;
     f32 level = pool->def.corner.y + pool_level(pool, i, k) + hump;
     f32 weight = pool->def.density * pool->gravity * column->area;
@@ -46,8 +47,8 @@ static f32 slow_enough(const Pool *pool, const PoolColumn *column, f32 resistanc
     return water > 0.0f ? resistance / (1.0f + pool->tick_s * resistance / water) : 0.0f;
 }
 
-/* Of a body of this mass (kg): force, and resistance to its motion against the water, N and kg/s
- * along x, y, z. */
+/* For a body of this mass (kg): force, and resistance to its motion relative to the water, N and
+ * kg/s along x, y, z. */
 static void find_force(const Pool *pool, const PoolBody *around, PoolColumn *column, f32 mass,
                        Vec3 velocity, f32 h)
 {
@@ -65,7 +66,7 @@ static void find_force(const Pool *pool, const PoolBody *around, PoolColumn *col
     column->resistance = vec3(along, drag * column->area + heave + h * stiffness, along);
 }
 
-/* The water gets the opposite of an impulse on a body; its bed the vertical part. */
+/* The water gets the opposite of an impulse on a body, the bed the vertical part. */
 static void push_water(Pool *pool, const PoolColumn *column, Vec3 impulse)
 {
     pool->pushed[2 * (size_t)column->cell] -= (f64)impulse.x;
@@ -73,7 +74,7 @@ static void push_water(Pool *pool, const PoolColumn *column, Vec3 impulse)
 }
 
 /* The waves that a body makes by its own motion, the slope of the water in its cells beyond that
- * around it, resist it. What would drive it on is left out: it would be late by a tick. */
+ * around it, resist it. A driving force is omitted: it would lag by a tick. */
 static void resist_waves(Pool *pool, const PoolBody *body)
 {
     f32 weight = pool->def.density * pool->gravity, own[2] = {0}, slip[2] = {0};
@@ -97,15 +98,15 @@ static void resist_waves(Pool *pool, const PoolBody *body)
 
 /* ---- rigid bodies ---- */
 
-/* Lines of a rigid body act on one motion. All of their forces are those after the step: six linear
- * equations (I + h B W) p = h (f − B v) for the impulse and angular impulse p, with the
- * resistance B of all lines and the response W of the body. */
+/* The lines of a rigid body act on one motion. All of their forces are implicit: six linear
+ * equations (I + h B W) p = h (f − B v) for the impulse and angular impulse p, with the resistance
+ * B of all lines and the response W of the body. */
 typedef struct Press {
     f64 rows[SIX][SIX + 1]; /* right side last */
     f64 resist[SIX][SIX];   /* h B */
 } Press;
 
-/* How fast a line's place at an arm moves along an axis by three of the six velocities. */
+/* Velocity of a line at an arm along an axis, from three of the six velocities. */
 typedef struct PressRow {
     u32 of[3];
     f64 value[3];
@@ -136,7 +137,7 @@ static void add_force(Press *press, const PoolColumn *column, f64 h)
     }
 }
 
-/* Gauss with pivots: the matrix is near unity as a rule. */
+/* Gaussian elimination with pivoting: the matrix is usually near the identity. */
 static bool solve(f64 rows[SIX][SIX + 1], f64 x[SIX])
 {
     for (u32 c = 0; c < SIX; c++) {
@@ -263,7 +264,7 @@ static void press_rigid(Pool *pool, const PoolBody *body, f32 h)
     }
 }
 
-/* ---- what gives way in each place by itself ---- */
+/* ---- things whose parts move independently ---- */
 
 static void press_line(Pool *pool, const PoolBody *body, PoolColumn *column, f32 h)
 {
@@ -319,10 +320,10 @@ void pool_substep(Pool *pool, f32 h)
     }
 }
 
-/* ---- what the water gets ---- */
+/* ---- effect on the water ---- */
 
-/* Bodies have moved since their lines were drawn: what they displace belongs to where they are, or
- * water and bodies would have energies of different times. */
+/* Bodies have moved since their lines were computed: the displaced volume is that of their current
+ * poses; otherwise the energies of water and bodies would belong to different times. */
 static void follow(Pool *pool)
 {
     f32 area = pool->def.cell_m * pool->def.cell_m;
@@ -342,8 +343,8 @@ static void follow(Pool *pool)
     }
 }
 
-/* Waves have no momentum to give: a push raises them in front of it and lowers them behind, as it
- * would by the velocity that the whole depth takes up. */
+/* Waves have no momentum: a push raises them in front of it and lowers them behind, as the velocity
+ * that it would give to the whole depth would. */
 static void push_waves(Pool *pool, u32 cell)
 {
     f64 cell_m = (f64)pool->def.cell_m, mass = (f64)pool->def.density * cell_m * cell_m;
@@ -361,8 +362,8 @@ static void push_waves(Pool *pool, u32 cell)
     }
 }
 
-/* The cell that takes up momentum given to one: itself, or one beside it that is twice as deep, so
- * that no film becomes a jet. */
+/* The cell that receives the momentum applied to a cell: itself, or a neighbour that is twice as
+ * deep, so that no film becomes a jet. */
 static u32 taker_of(const Pool *pool, u32 cell)
 {
     u32 best = cell;
@@ -399,14 +400,14 @@ static void give_momentum(Pool *pool, u32 cell, const f64 momentum[2])
     shallow_set(pool->shallow, i, k, depth, u + faster[0], w + faster[1]);
 }
 
-/* Gives a cell what bodies displace and pushed; returns by how much that made it deeper, m. What is
- * taken away leaves its momentum to the water there. */
+/* Applies the displacement and impulses of bodies to a cell; returns by how much that made it
+ * deeper, m. Removed water leaves its momentum to the rest. */
 static f32 give_water(Pool *pool, u32 cell)
 {
     u32 i = cell % pool->def.size[0], k = cell / pool->def.size[0];
     f32 depth = pool_depth(pool, i, k), u, w;
     const f64 *push = &pool->pushed[2 * (size_t)cell];
-    /* What has run off cannot be taken back yet. */
+    /* Water that has run off cannot be removed again yet. */
     f32 wanted = pool->wanted[cell] - pool->held[cell];
     if (pool->wave != NULL) {
         push_waves(pool, cell);

@@ -1,5 +1,5 @@
 /* heights_shed.c: water that leaves the surface as parcels, where it falls over a step of the bed
- * or breaks at a front, and parcels that come back. */
+ * or breaks at a front, and parcels that return. */
 #include "server/physics/grid/heights_internal.h"
 
 #include "shared/base/check.h"
@@ -8,22 +8,22 @@
 
 #include <math.h>
 
-/* Parcels high is the least fall, and the least front that breaks. */
+/* Minimal height of a fall, and of a breaking front, in parcels. */
 static const f32 fall_sizes = 3.0f, break_sizes = 2.0f;
-/* Ratio of the depths on both sides from which a front breaks: lower ones are trains of waves. */
+/* Ratio of the depths on both sides above which a front breaks: lower ones are wave trains. */
 static const f32 break_ratio = 1.5f;
-/* Of the energy that a front loses, the share that throws parcels up; the rest turns to heat. */
+/* Fraction of the energy lost by a front that throws parcels up; the rest is dissipated. */
 static const f32 break_share = 0.3f;
-/* A parcel is in the water when its middle is as near to the surface, in sizes. */
+/* A parcel is in the water if its centre is this near to the surface, in sizes. */
 static const f32 catch_sizes = 0.5f;
 
 enum {
-    AHEAD_MAX = 64,      /* parcels that a fall may owe */
+    AHEAD_MAX = 64,      /* maximal number of parcels that a fall may owe */
     ABREAST_MAX = 10000, /* side by side, or one above the other */
     THROWN_MAX = 8       /* by a cell in a tick */
 };
 
-/* The cell beside one: side as HEIGHTS_SIDE; false: beyond the grid. */
+/* A cell's neighbour: side as HEIGHTS_SIDE; false: beyond the grid. */
 static bool beside(const Pool *pool, u32 cell, u32 side, u32 *found)
 {
     u32 at[2] = {cell % pool->def.size[0], cell / pool->def.size[0]};
@@ -101,7 +101,7 @@ static bool shed(Pool *pool, u32 cell, PoolParcel parcel, const PoolTaker *to)
 }
 
 /* Parcels leave side by side and one above the other, in the time in which a layer of them passes
- * the edge: none comes nearer to another than they lie at rest. */
+ * the edge: no two are closer than at rest. */
 static PoolParcel parcel_of_fall(const Pool *pool, const PoolFall *fall, u32 low, Vec3 velocity)
 {
     f32 cell = pool->def.cell_m, size = pool->parcel_m;
@@ -122,8 +122,8 @@ static PoolParcel parcel_of_fall(const Pool *pool, const PoolFall *fall, u32 low
     return (PoolParcel){at, velocity};
 }
 
-/* What flows over an edge has been given to the cell below it, by the step: it leaves again from
- * there. */
+/* The step has already moved the water that flows over an edge to the cell below, from which the
+ * parcels are taken. */
 static void shed_fall(Pool *pool, PoolFall *fall, const PoolTaker *to)
 {
     u32 low, i = column_of(pool, fall->cell), k = row_of(pool, fall->cell);
@@ -157,7 +157,7 @@ typedef struct PoolFront {
     f32 depth[2]; /* m, ahead and behind */
 } PoolFront;
 
-/* Of four cells in a row: the drop between the inner two is the steepest, and breaks. */
+/* For four cells in a row: whether the drop between the inner two is the steepest, and breaks. */
 static bool find_front(const Pool *pool, u32 cell, u32 axis, PoolFront *front)
 {
     ShallowCells cells = shallow_cells(pool->shallow);
@@ -185,8 +185,8 @@ static bool find_front(const Pool *pool, u32 cell, u32 axis, PoolFront *front)
            fabsf(drop) > fabsf(level[2] - level[3]) && depth[behind] > break_ratio * depth[ahead];
 }
 
-/* The energy that a bore loses in a tick, J: ρ g Δ³ / (4 h₁ h₂) by volume that it meets. On land a
- * front is as thin as it may be. */
+/* The energy that a bore loses in a tick, J: ρ g Δ³ / (4 h₁ h₂) times the volume that it reaches.
+ * On land a front may be very thin. */
 static f32 loss_of(const Pool *pool, const PoolFront *front)
 {
     f32 h1 = f32_max(front->depth[0], 0.25f * front->depth[1]), h2 = front->depth[1];
@@ -200,7 +200,8 @@ static f32 draw(Pool *pool)
     return random_f32(0x7761746572u, pool->drawn++);
 }
 
-/* Thrown up to half of the front's height and ahead, as far as the energy goes that it loses. */
+/* Parcels are thrown up to half of the front's height and ahead, as far as the lost energy
+ * permits. */
 static void shed_front(Pool *pool, const PoolFront *front, const PoolTaker *to)
 {
     u32 i = column_of(pool, front->high), k = row_of(pool, front->high);
@@ -215,7 +216,8 @@ static void shed_front(Pool *pool, const PoolFront *front, const PoolTaker *to)
     u32 count = (u32)f32_min(wanted, THROWN_MAX);
     for (u32 n = 0; n < count; n++) {
         f32 cell = pool->def.cell_m, drawn[4];
-        for (u32 d = 0; d < 4; d++) { /* C has no order of arguments */
+        for (u32 d = 0; d < 4; d++) { /* C does not define the order in which arguments are
+                                       * evaluated */
             drawn[d] = draw(pool);
         }
         f32 along = 0.7f * up * drawn[0];
@@ -228,7 +230,7 @@ static void shed_front(Pool *pool, const PoolFront *front, const PoolTaker *to)
         } else {
             velocity.z += along * front->way;
         }
-        /* A wave is not thrown away whole. */
+        /* A wave is not shed completely. */
         if (pool_depth(pool, i, k) < 4.0f * rise_of(pool) ||
             !shed(pool, front->high, (PoolParcel){at, velocity}, to)) {
             return;
@@ -276,7 +278,7 @@ bool pool_catch(Pool *pool, const PoolParcel *parcel)
     }
     f32 above = parcel->position.y - pool->def.corner.y, depth = pool_depth(pool, i, k);
     f32 bed = pool->bed[k * pool->def.size[0] + i], reach = catch_sizes * pool->parcel_m;
-    /* On land a little higher: it lies on what the bed is sampled from. */
+    /* Slightly higher on land: it lies on the shape from which the bed was sampled. */
     reach += depth > reach ? 0.0f : reach;
     f32 deeper = depth + rise_of(pool), u, w;
     if (above > bed + depth + reach || above < bed - pool->def.cell_m ||

@@ -55,7 +55,7 @@ static void sweep_span(void *context, const AirSpan *span, u32 index)
     u32 first = sweep->up;
     f32x8 sum = f32x8_set(0.0f);
     for (i32 z = span->z0; z < span->z1 + 1; z++) {
-        /* The second colour of slab z − 1 needs the first of slab z. */
+        /* The second colour of slab z − 1 depends on the first of slab z. */
         for (i32 y = span->y0; y < span->y1 && z < span->z1; y++) {
             (void)sweep_row(sweep, span, y, z, first);
         }

@@ -1,4 +1,5 @@
-/* shallow.c: memory, cells, and the steps of a call: how long they are, and which tiles sleep. */
+/* shallow.c: memory, cells, and the division of a call into steps: their length, and which tiles
+ * sleep. */
 #include "server/physics/grid/shallow_internal.h"
 
 #include "shared/base/check.h"
@@ -226,7 +227,7 @@ static void settle(Shallow *of, u32 tile_x, u32 tile_z)
     of->tile_speed[(size_t)tile_z * of->tiles[0] + tile_x] = 0.0f;
 }
 
-/* A tile sleeps while it and its neighbours are calm: what moves is a tile away from it. */
+/* A tile sleeps while it and its neighbours are calm: any motion is at least a tile away. */
 static void choose_awake(Shallow *of)
 {
     of->stats.tiles_awake = 0;
@@ -276,9 +277,9 @@ static f32 longest_step(const Shallow *of)
     return of->def.cell_m / f32_max(rate, 1e-9f);
 }
 
-/* Gravity at which waves on the deepest water, and the speed at which water itself, need no more
- * than SHALLOW_STEPS_MAX steps: the former is lower than the true one if necessary, everywhere
- * alike, so that a lake at rest remains so. */
+/* Gravity and speed for which the waves on the deepest water, and the water itself, need at most
+ * SHALLOW_STEPS_MAX steps. Gravity is reduced if necessary, equally everywhere, so that a lake at
+ * rest remains at rest. */
 static void limit_speeds(Shallow *of, f32 time_s, f32 gravity)
 {
     size_t tiles = (size_t)of->tiles[0] * of->tiles[1];

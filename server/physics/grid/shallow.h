@@ -4,12 +4,12 @@
  * and falls dry; a lake at rest stays at rest on any bed; volume is conserved to rounding.
  *
  * Cell (i, k) has its centre at ((i + 0.5) cell, (k + 0.5) cell) along x and z of the grid, which
- * the owner places in the world. Heights are relative to the owner's datum: one near the water
- * keeps their digits.
+ * the owner places in the world. Heights are relative to the owner's datum: a datum near the water
+ * preserves their precision.
  * Methods: Audusse et al. 2004 (hydrostatic reconstruction), van Leer 1977 and 1979 (limited
  * slopes, half step in time: MUSCL-Hancock, without splitting of the directions), Harten, Lax and
- * van Leer 1983 (flux), Kurganov & Petrova 2007 (velocity of thin water), implicit friction.
- * Units SI. A step allocates nothing. The same bits for any number of threads.
+ * van Leer 1983 (flux), Kurganov & Petrova 2007 (velocity of thin water), implicit friction. Units
+ * SI. A step allocates nothing. The same bits for any number of threads.
  * Layer: server/physics (includes shared only).
  */
 #ifndef PLENUM_SERVER_PHYSICS_GRID_SHALLOW_H
@@ -21,16 +21,16 @@
 #include "shared/base/jobs.h"
 
 enum {
-    SHALLOW_STEPS_MAX = 32, /* of one call of shallow_step; beyond, water is slower than it is */
+    SHALLOW_STEPS_MAX = 32, /* of one call of shallow_step; beyond that, water is slowed down */
 };
 
 typedef struct ShallowDef {
     u32 size[2];                            /* cells along x and z, 1..HEIGHTS_SIDE_MAX */
     f32 cell_m;                             /* side of a cell, HEIGHTS_CELL_MIN_M.. */
-    WaterBorder border[HEIGHTS_SIDE_COUNT]; /* periodic: on both of opposite sides */
+    WaterBorder border[HEIGHTS_SIDE_COUNT]; /* periodic: on both opposite sides, or neither */
     f32 friction;                           /* of the bed: c in −c |u| u / depth, 0..1 */
     f32 damping;                            /* 1/s, 0..100 */
-    bool awake;                             /* still water is computed too */
+    bool awake;                             /* still water is computed, too */
 } ShallowDef;
 
 typedef struct Shallow Shallow;
@@ -45,7 +45,7 @@ Shallow *shallow_create(const ShallowDef *def, ErrorText *error);
 void shallow_destroy(Shallow *shallow); /* NULL is fine */
 /* Dries it; the bed stays. */
 void shallow_clear(Shallow *shallow);
-/* Changes friction and damping, within their ranges; false: out of them, nothing changed. */
+/* Changes friction and damping, within their ranges; false: out of range, nothing changed. */
 bool shallow_tune(Shallow *shallow, f32 friction, f32 damping);
 
 /* Sets the bed, [size[1]][size[0]] m; depths and velocities stay. False, and nothing changes: a
@@ -73,12 +73,12 @@ void shallow_step(Shallow *shallow, f32 time_s, f32 gravity, Jobs *jobs);
 void shallow_wake(Shallow *shallow);
 
 /* Momentum that the water lost in the last shallow_step, m⁴/s along x and z (as in ShallowSums), by
- * who took it: what it has and all that was taken so far is constant, to rounding. Only of water
- * that counts it; this then never sleeps. */
+ * cause: its momentum plus all losses so far is constant, to rounding. Only for water that counts
+ * it, which then never sleeps. */
 typedef struct ShallowTaken {
-    f64 sides[HEIGHTS_SIDE_COUNT][2]; /* by pressure, and with what flows out; periodic ones none */
-    f64 bed[2];                       /* by pressure on what rises and falls */
-    f64 friction[2];                  /* of the bed, damping, and what limits take of velocities */
+    f64 sides[HEIGHTS_SIDE_COUNT][2]; /* by pressure and outflow; periodic ones none */
+    f64 bed[2];                       /* by pressure on its slopes */
+    f64 friction[2];                  /* of the bed, damping, and velocity limits */
 } ShallowTaken;
 void shallow_count(Shallow *shallow, bool counts);
 ShallowTaken shallow_taken(const Shallow *shallow);
@@ -87,7 +87,8 @@ typedef struct ShallowStats {
     u32 steps;       /* of the last shallow_step */
     u32 tiles_awake; /* of them computed in its last one, */
     u32 tiles;       /* of all */
-    f32 slowed;      /* < 1: factor on gravity, since waves would outrun SHALLOW_STEPS_MAX */
+    f32 slowed;      /* < 1: factor on gravity, where waves would need more than SHALLOW_STEPS_MAX
+                      * steps */
     f32 speed_max;   /* m/s: fastest water */
 } ShallowStats;
 ShallowStats shallow_stats(const Shallow *shallow);

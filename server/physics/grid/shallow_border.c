@@ -1,6 +1,6 @@
-/* shallow_border.c: the cells beyond the border, which make waves come back, enter opposite, or
- * leave. Beyond an absorbing border everything continues as at its last cell, so that waves see no
- * change. */
+/* shallow_border.c: the ghost cells beyond the border, which reflect waves, wrap them around, or
+ * absorb them. Beyond an absorbing border everything continues as in its last cell, so that waves
+ * see no change. */
 #include "server/physics/grid/shallow_internal.h"
 
 /* The cell that a ghost at `distance` ≥ 1 beyond the first or last of `count` cells repeats. */
@@ -21,7 +21,7 @@ static i32 source_of(WaterBorder border, i32 count, i32 distance, bool last)
     return last ? count - 1 - inward : inward;
 }
 
-/* `mirrored`: velocities across a closed border turn round. */
+/* `mirrored`: velocities across a closed border are reversed. */
 static void fill_columns(const Shallow *of, f32 *values, bool mirrored)
 {
     i32 nx = (i32)of->def.size[0], nz = (i32)of->def.size[1];

@@ -15,17 +15,17 @@ enum {
     SHALLOW_COLUMNS = 64,
     SHALLOW_REST = 32, /* calm calls of shallow_step after which a tile sleeps */
 };
-/* Thinner water is slowed down: its velocity is the quotient of two tiny numbers. */
+/* Thinner water (m) is slowed down: its velocity is the quotient of two tiny numbers. */
 #define SHALLOW_THIN_CELLS   1e-3f
 #define SHALLOW_THIN_MAX_M   1e-3f
 #define SHALLOW_CALM_M_S     5e-4f
 /* Where the bed bends by more than this part of the depth from cell to cell, values are constant
- * within cells: the half step in time would take the bed's slope for the water's, and a ripple on a
- * lake over rough ground grew without end. */
+ * within cells: the half step in time would treat the bed's slope as the water's, and a ripple on a
+ * lake over a rough bed would grow without bound. */
 #define SHALLOW_SMOOTH       0.5f
-/* Less than this does not flow (m²/s), and is no motion (m/s): a film that thins out for ever would
- * fill dry land with subnormal numbers, which processors compute slowly (a third of the time of a
- * dam break). Both sides of a face see the same, so no volume is lost. */
+/* Smaller flows (m²/s) and velocities (m/s) are set to 0: a film that thins out forever would fill
+ * dry land with subnormal numbers, which processors compute slowly (a third of the time of a dam
+ * break). Both sides of a face see the same, so no volume is lost. */
 #define SHALLOW_TRICKLE      1e-12f
 #define SHALLOW_CREEP_M_S    1e-10f
 /* Courant numbers of waves, and of the water itself (a cell loses at most a quarter of its water
@@ -49,10 +49,10 @@ typedef enum ShallowRow {
     ROW_Z_NEXT = ROW_Z + 4, /* and of this one */
     ROW_BED = ROW_Z_NEXT + 4, /* pressure of the bed along x and z, of the row before */
     ROW_BED_NEXT = ROW_BED + 2,
-    ROW_DRY = ROW_BED_NEXT + 2, /* at the first of eight cells: they and those about are dry, of the
-                                   row before */
+    ROW_DRY = ROW_BED_NEXT + 2, /* at the first of eight cells: they and their neighbours are dry,
+                                 * of the row before */
     ROW_DRY_NEXT,
-    ROW_SOUTH, /* depth of a cell at its face towards −z; only of water that counts */
+    ROW_SOUTH, /* depth of a cell at its face towards −z; only for water that counts momentum */
     ROW_COUNT
 } ShallowRow;
 
@@ -67,7 +67,7 @@ struct Shallow {
     u32 workers;
     u32 tiles[2];    /* along x and z */
     u8 *calm;        /* [tiles] calls without motion, up to SHALLOW_REST */
-    u8 *frozen;      /* [tiles] asleep: still, and alike in `now` and `next` */
+    u8 *frozen;      /* [tiles] asleep: still, and equal in `now` and `next` */
     f32 *tile_speed; /* [tiles] m/s, greatest component of a velocity, */
     f32 *tile_depth; /* and m, greatest depth, after the last step */
     f32 thin;        /* m */
@@ -85,7 +85,7 @@ void shallow_step_rows(void *context, u32 first, u32 end, u32 worker);
 void shallow_border(const Shallow *shallow);
 void shallow_border_bed(const Shallow *shallow);
 
-/* shallow_tally.c: of a call, of a row that has its new values, of one that has its faces. */
+/* shallow_tally.c: for a call, for a row with its new values, and for a row with its faces. */
 void shallow_tally_begin(Shallow *shallow);
 void shallow_tally_row(const Shallow *shallow, f32 *const *rows, i32 k, ShallowTaken *to);
 void shallow_tally_faces(const Shallow *shallow, f32 *const *rows, i32 k, ShallowTaken *to);

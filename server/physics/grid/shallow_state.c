@@ -30,8 +30,8 @@ const char *shallow_validate(const Shallow *of)
     return NULL;
 }
 
-/* After a load: the greatest speed and depth of each tile, and that no tile is known to be the same
- * in both states; one that slept is made so by its next step. */
+/* After a load: recomputes the greatest speed and depth of each tile; no tile is known to be equal
+ * in both states, which its next step restores for sleeping ones. */
 static void rebuild(Shallow *of)
 {
     size_t tiles = (size_t)of->tiles[0] * of->tiles[1];

@@ -1,7 +1,7 @@
 /* shallow_step.c: one step of a row of tiles. Each row of cells is passed over three times: limited
  * slopes and the half step in time give the values at its faces; fluxes along x; and, when the next
- * row has given the fluxes between them, the change of the row before. Runs of cells that are awake
- * are computed; nothing passes to those that sleep. */
+ * row has given the fluxes between them, the change of the row before. Only runs of awake cells are
+ * computed; nothing flows into sleeping ones. */
 #include "server/physics/grid/shallow_internal.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@ typedef struct FaceSide {
     f32x8 level, depth, across, along;
 } FaceSide;
 
-/* Through a face: volume, momentum across it for the cell before and the one after it (relative to
- * the pressure that each has there), momentum along it. */
+/* Through a face: volume, momentum across it for the cells before and after it (relative to the
+ * pressure of each there), momentum along it. */
 typedef struct WaterFlux {
     f32x8 volume, before, after, along;
 } WaterFlux;
@@ -40,8 +40,8 @@ SIMD_INLINE f32x8 half_slope(f32x8 before, f32x8 after)
     return f32x8_max(f32x8_min(mean, most), least);
 }
 
-/* Half the slope of the bed, as that of level less depth: no face lies beyond the bed of a
- * neighbour. Else the level below an edge would raise a wall on it. */
+/* Half the slope of the bed, computed as that of level minus depth: no face lies beyond the bed of
+ * a neighbour. Otherwise the level below an edge would raise a wall on it. */
 SIMD_INLINE f32x8 within(f32x8 slope, f32x8 before, f32x8 after)
 {
     f32x8 zero = f32x8_set(0.0f);
@@ -50,8 +50,8 @@ SIMD_INLINE f32x8 within(f32x8 slope, f32x8 before, f32x8 after)
     return f32x8_max(f32x8_min(slope, high), low);
 }
 
-/* Harten, Lax and van Leer's flux between hydrostatically reconstructed depths. `content` is what
- * may leave either cell: m of depth times m/s. */
+/* Harten, Lax and van Leer's flux between hydrostatically reconstructed depths. `content` limits
+ * the outflow of either cell: m of depth times m/s. */
 SIMD_INLINE WaterFlux face_flux(FaceSide a, FaceSide b, f32x8 content_a, f32x8 content_b,
                                 f32x8 gravity)
 {
@@ -96,7 +96,7 @@ SIMD_INLINE void store_flux(f32 *const rows[4], size_t at, WaterFlux flux)
     f32x8_store(rows[3] + at, flux.along);
 }
 
-/* Eight cells of a row that are dry, as are those about them: nothing passes through their faces,
+/* Eight cells of a row that are dry, as are their neighbours: nothing flows through their faces,
  * whatever the levels there. */
 static void faces_of_dry(const RowPass *pass, size_t c)
 {
@@ -200,7 +200,7 @@ SIMD_INLINE f32x8 slowing(const Shallow *of, f32x8 h, f32x8 u, f32x8 w)
     return one / (one + drag + f32x8_set(of->def.damping * of->time_s));
 }
 
-/* New values of cells [from, to) of row k, of which the fluxes are in ROW_X, ROW_Z, ROW_Z_NEXT. */
+/* New values of cells [from, to) of row k, whose fluxes are in ROW_X, ROW_Z, ROW_Z_NEXT. */
 static void change_of_row(const RowPass *pass, i32 k, size_t from, size_t to, Most *most)
 {
     const Shallow *of = pass->of;
@@ -262,7 +262,7 @@ static void swap_rows(RowPass *pass, u32 a, u32 b, u32 count)
     }
 }
 
-/* Nothing passes between a row of these tiles and tiles of another row of tiles that sleep. */
+/* Nothing flows between a row of these tiles and sleeping tiles of the adjacent row of tiles. */
 static void shut_z(const RowPass *pass, u32 first_tile, u32 end_tile, i32 tile_z)
 {
     for (u32 t = first_tile; t < end_tile; t++) {
@@ -289,7 +289,7 @@ static f32 greatest(f32x8 v)
     return most;
 }
 
-/* Cells beyond the last of a row of the grid, which whole vectors reach: they move nothing. */
+/* Cells beyond the end of a row, which whole vectors cover: they carry no flow. */
 static void empty_tail(const Shallow *of, i32 k)
 {
     size_t at = shallow_at(of, (i32)of->def.size[0], k);

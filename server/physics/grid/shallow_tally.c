@@ -1,6 +1,6 @@
-/* shallow_tally.c: who takes the momentum of shallow water. The step keeps the momentum through a
- * face relative to the pressure on either side; what these differ by is what the step of the bed
- * there takes, and what is left of the pressure within a cell, its slope. Sums are by rows of
+/* shallow_tally.c: where the momentum of shallow water goes. The step stores the momentum through a
+ * face relative to the pressure on either side; the difference of the two goes to the step of the
+ * bed there, and the remaining pressure within a cell to the bed's slope. Sums are by rows of
  * tiles, in order. */
 #include "server/physics/grid/shallow_internal.h"
 #include "shared/base/check.h"
@@ -30,8 +30,8 @@ static f64 pressure_of(const Shallow *of, f32 depth)
     return 0.5 * (f64)of->gravity * (f64)depth * (f64)depth;
 }
 
-/* Of an axis, what flows through the faces of its low and high side: momentum across relative to
- * the pressure within, and that. */
+/* For an axis, the flow through the faces of its low and high side: momentum across, relative to
+ * the pressure within, and that pressure. */
 static void tally_sides(const Shallow *of, ShallowTaken *to, u32 axis, f64 low, f64 high)
 {
     bool wraps = of->def.border[2 * axis] == WATER_PERIODIC;
@@ -70,8 +70,8 @@ void shallow_tally_faces(const Shallow *of, f32 *const *rows, i32 k, ShallowTake
 
 /* ---- rows ---- */
 
-/* What a cell lost beside what flows through its faces and the bed's pressure: friction, damping,
- * limits, rounding. */
+/* The momentum that a cell lost besides the flow through its faces and the bed's pressure:
+ * friction, damping, limits, rounding. */
 static f64 left_out(f64 before, f64 change, f64 after)
 {
     return before - change - after;
@@ -99,7 +99,7 @@ void shallow_tally_row(const Shallow *of, f32 *const *rows, i32 k, ShallowTaken 
             f64 px = (f64)rows[ROW_BED][c], pz = (f64)rows[ROW_BED + 1][c];
             x = (east - west) + ((f64)rows[ROW_Z_NEXT + 3][c] - (f64)rows[ROW_Z + 3][c]) + px;
             z = ((f64)rows[ROW_X + 3][c + 1] - (f64)rows[ROW_X + 3][c]) + (north - south) + pz;
-            /* Faces between cells give to either, and what these differ by to the bed. */
+            /* Faces between cells contribute to both cells; the difference goes to the bed. */
             bed[0] += px + (i + 1 < columns ? east : 0.0) - (i > 0 ? west : 0.0);
             bed[1] += pz + (k < last ? north : 0.0) - (k > 0 ? south : 0.0);
         }

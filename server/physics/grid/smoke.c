@@ -114,7 +114,7 @@ static f32 *take(u8 *at, u64 *used, u64 floats)
     return taken;
 }
 
-/* Lays everything out from `at` on; returns the bytes. NULL: only that. */
+/* Lays out everything from `at` on; returns the size in bytes. NULL: only computes the size. */
 static u64 lay_out(Smoke *smoke, u8 *at)
 {
     AirGrid *grid = &smoke->grid;

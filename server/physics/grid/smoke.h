@@ -4,8 +4,8 @@
  * matter. A tick is smoke_step; between ticks everything below is valid.
  *
  * Obstacles are colliders: the air within them moves with them (by fractions of cells), and they
- * lose what the air gains by that (Uhlmann 2005, "An immersed boundary method").
- * Bricks of 8 cells a side in which there is nothing are asleep: air at rest at constant pressure.
+ * lose the momentum that the air gains (Uhlmann 2005, "An immersed boundary method"). Bricks of 8
+ * cells a side that contain nothing are asleep: air at rest at constant pressure.
  * Units SI, world axes. A tick allocates nothing.
  * Layer: server/physics (includes shared only).
  */
@@ -24,7 +24,7 @@ enum {
     SMOKE_SOURCES_MAX = 64,    /* of one grid */
     SMOKE_CELLS_MAX = 1 << 22, /* of one grid; about 70 bytes each */
     SMOKE_COLLIDERS_MAX = 16,
-    SMOKE_DRAGS_MAX = 1024, /* things whose forces are reported */
+    SMOKE_DRAGS_MAX = 1024, /* maximal number of things whose forces are reported */
 };
 
 typedef struct Smoke Smoke;
@@ -43,7 +43,8 @@ typedef struct SmokeOptions {
 #include "shared/rows/smoke.def"
     bool midpoint;  /* characteristics of second order */
     bool unlimited; /* MacCormack without its limiter */
-    bool drifts;    /* smoke, heat and fuel go like velocity, not by conserved fluxes */
+    bool drifts;    /* smoke, heat and fuel are transported like velocity, not by conservative
+                     * fluxes */
 } SmokeOptions;
 
 /* The options of shared/rows/smoke_grid.def and smoke.def. In two dimensions (dims) the grid lies
@@ -98,11 +99,11 @@ typedef struct SmokeDrag {
 } SmokeDrag;
 const SmokeDrag *smoke_drags(const Smoke *smoke, u32 *count);
 
-/* What blows on surfaces and particles (contact/medium.h), before smoke_step; without ops unless
+/* The medium for surfaces and particles (contact/medium.h), before smoke_step; without ops unless
  * def.wind. */
 Medium smoke_medium(Smoke *smoke);
-/* Shares an impulse, N s, among the air within `radius`; no cell gains more than 100 m/s. Returns
- * what was given. */
+/* Distributes an impulse, N s, over the air within `radius`; no cell gains more than 100 m/s.
+ * Returns the impulse applied. */
 Vec3 smoke_push(Smoke *smoke, Vec3 place, f32 radius, Vec3 impulse);
 
 /* ---- what there is ---- */
@@ -111,10 +112,10 @@ typedef enum SmokeField {
     SMOKE_SMOKE,       /* kg/m³ */
     SMOKE_TEMPERATURE, /* K above the air around */
     SMOKE_FUEL,        /* kg/m³ */
-    SMOKE_DYE,         /* kg/m³, of the smoke that has the second colour; only if def.dyed */
+    SMOKE_DYE,         /* kg/m³ of smoke with the second colour; only if def.dyed */
     SMOKE_FIELDS
 } SmokeField;
-/* Row of cells [cells[0]] at y, z, of a field that there is. */
+/* Row of cells [cells[0]] at y, z, of an existing field. */
 const f32 *smoke_row(const Smoke *smoke, SmokeField field, u32 y, u32 z);
 /* Sets a cell, or the velocity at the low face of a cell; for scenes and tests. Wakes it. */
 void smoke_set(Smoke *smoke, SmokeField field, u32 x, u32 y, u32 z, f32 value);
@@ -127,24 +128,24 @@ f32 smoke_pressure(const Smoke *smoke, u32 x, u32 y, u32 z);
 
 typedef struct SmokeSums {
     f64 smoke, fuel;  /* kg */
-    f64 heat;         /* J above the air around, at 1005 J/(kg K) */
+    f64 heat;         /* J above the ambient air, at 1005 J/(kg K) */
     f64 kinetic;      /* J */
     f64 momentum[3];  /* kg m/s */
     f64 divergence;   /* 1/s, rms over awake cells */
-    f64 smoke_height; /* m, mean y of smoke; 0 without */
-    f64 speed;        /* m/s, greatest of a component */
+    f64 smoke_height; /* m, mean height of smoke; 0 without smoke */
+    f64 speed;        /* m/s, greatest component */
 } SmokeSums;
 SmokeSums smoke_sums(const Smoke *smoke);
 
-/* Momentum that the air lost in the last tick, N s, by who took it: what it has and all that was
- * taken so far is constant, to rounding. */
+/* Momentum that the air lost in the last tick, N s, by cause: its momentum plus all losses so far
+ * is constant, to rounding. */
 typedef struct SmokeTaken {
     f64 sides[SMOKE_SIDES][3]; /* closed sides, by pressure and friction */
-    f64 obstacles[3];          /* things that do not move by it, or sleep */
-    f64 matter[3];             /* things that have it now; surfaces and particles in the wind */
-    f64 forces[3];             /* gravity: less buoyancy, the weight of smoke; vorticity */
-    f64 sources[3];            /* less what sources and pushes gave */
-    f64 flow[3];               /* through open sides, to still air, and what transport lost */
+    f64 obstacles[3];          /* things that do not respond, or sleep */
+    f64 matter[3];             /* things that received it; surfaces and particles in the wind */
+    f64 forces[3];             /* gravity: buoyancy and the weight of smoke; vorticity */
+    f64 sources[3];            /* minus the momentum from sources and pushes */
+    f64 flow[3];               /* through open sides, to still air, and lost by transport */
 } SmokeTaken;
 SmokeTaken smoke_taken(const Smoke *smoke);
 

@@ -1,5 +1,5 @@
-/* smoke_air.c: the air of a grid as a medium that blows on surfaces and particles. Its velocity and
- * the impulses that it takes are interpolated alike. */
+/* smoke_air.c: the air of a grid as a medium for surfaces and particles. Its velocity and the
+ * impulses on it are interpolated in the same way. */
 #include "server/physics/grid/smoke_internal.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static bool cells_of(const Smoke *smoke, Vec3 place, f32 at[3])
     return inside;
 }
 
-/* c: a component, or 3: of cells. What lies beyond the sides counts for the next within. */
+/* c: a component, or 3: of cells. Places beyond the sides count as the nearest within. */
 static AirPlace place_among(const Smoke *smoke, u32 c, const f32 at[3])
 {
     const AirGrid *grid = &smoke->grid;
@@ -97,7 +97,8 @@ static f32 share(const void *of, Vec3 place)
     return mass / f32_max(mass, held);
 }
 
-/* Excludes what the air cannot take because of its speed limit or in two dimensions. */
+/* Excludes the part of an impulse that the air cannot take, because of its speed limit or in two
+ * dimensions. */
 static Vec3 impulse(void *of, Vec3 place, Vec3 impulse)
 {
     Smoke *smoke = of;

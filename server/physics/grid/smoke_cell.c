@@ -1,4 +1,4 @@
-/* smoke_cell.c: the cells of air: what is in them, waking them. */
+/* smoke_cell.c: the cells of air: their contents, and waking them. */
 #include "server/physics/grid/smoke_internal.h"
 
 #include "shared/base/check.h"

@@ -6,7 +6,7 @@ enum {
 };
 /* Viscosity × dt / spacing² up to which a step is explicit; the limit of stability is 1/6. */
 static const f32 explicit_most = 0.12f;
-/* What implicit sweeps leave of the error. */
+/* Fraction of the error that implicit sweeps leave. */
 static const f32 viscous_left = 1e-3f;
 
 /* ---- forces ---- */

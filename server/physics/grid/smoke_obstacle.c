@@ -1,7 +1,8 @@
-/* smoke_obstacle.c: coupling of air to other matter. Things are found per brick; the share of a
+/* smoke_obstacle.c: coupling of air to other matter. Things are found per brick; the fraction of a
  * cell that a thing fills is computed from the distance of the cell's centre to the surface. Faces
- * inside a thing take its velocity, weighted by that share, and the thing receives the opposite
- * impulse: one per brick, applied where the moments of its faces' impulses balance. */
+ * inside a thing take its velocity, weighted by that fraction, and the thing receives the opposite
+ * impulse: one per brick, applied at the point about which the moments of its faces' impulses
+ * balance. */
 #include "server/physics/contact/bodies.h"
 #include "server/physics/grid/smoke_internal.h"
 
@@ -11,16 +12,16 @@
 enum {
     FOUND_MAX = 64,       /* things of one query */
     SIDE = AIR_BRICK + 1, /* cells of a brick and those below it */
-    BLOCK = 3,            /* cells a side that are decided at once */
+    BLOCK = 3,            /* cells per side that are classified at once */
 };
 
-/* An acceleration by air that wakes a sleeping thing. */
+/* Acceleration by air that wakes a sleeping thing. */
 static const f32 waking_m_s2 = 0.1f;
 
 /* Of the cells of a brick, [z][y][x] from cell −1 of it; in two dimensions z = 0. */
 typedef struct Shares {
     f32 cell[SIDE][SIDE][SIDE];
-    Vec3 normal[SIDE][SIDE][SIDE]; /* of the surface next to the centre; 0: that is far */
+    Vec3 normal[SIDE][SIDE][SIDE]; /* of the surface next to the centre; 0: it is far */
 } Shares;
 
 /* ---- search ---- */
@@ -179,9 +180,10 @@ static f32 along(Vec3 v, u32 axis)
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-/* Whether the thing passes between the centres of two cells, so thin that the surfaces next to
- * these are its opposite ones: then no share of the cells says that air does not pass. All faces
- * whose cells lie on different sides of the middle of a thin wall are closed, so it has no hole. */
+/* Whether the thing passes between the centres of two cells and is so thin that the surfaces
+ * nearest to them are opposite sides: then the fractions of the cells do not show that the face is
+ * closed. All faces whose cells lie on different sides of the middle of a thin wall are closed, so
+ * it has no hole. */
 static bool parts(const Smoke *smoke, const SmokeContact *contact, const i32 at[3], u32 c,
                   const Vec3 normals[2])
 {
@@ -200,7 +202,7 @@ static bool parts(const Smoke *smoke, const SmokeContact *contact, const i32 at[
                               &normal);
 }
 
-/* A face takes the thing's velocity by `share`. */
+/* A face takes the thing's velocity, weighted by `share`. */
 static void hold_face(Smoke *smoke, SmokeContact *contact, u32 c, const i32 at[3], f32 share)
 {
     const Collider *collider = &smoke->colliders[contact->collider];
@@ -217,7 +219,7 @@ static void hold_face(Smoke *smoke, SmokeContact *contact, u32 c, const i32 at[3
     i32 face = air_at(grid, at[0], at[1], at[2]);
     const f32 *p = smoke->pressed + face;
     f32 *v = &smoke->velocity[c][face], before = *v;
-    /* That of the air as the last tick's pressure leaves it. */
+    /* The velocity of the air with the last tick's pressure. */
     f32 pushed = before - (p[0] - p[-smoke_stride(grid, c)]);
     pushed = f32_clamp(pushed, -SMOKE_SPEED_MAX, SMOKE_SPEED_MAX);
     *v = before + share * contact->coupling * (wanted - pushed);
@@ -281,7 +283,7 @@ static void hold_range(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* ---- what things receive ---- */
+/* ---- impulses on things ---- */
 
 static bool place_contact(const Smoke *smoke, const SmokeContact *contact, Vec3 at,
                           ContactPlace *place)

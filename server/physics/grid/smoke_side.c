@@ -14,18 +14,19 @@ static f32 component(Vec3 v, u32 axis)
 
 /*
  * Air beyond an open side is at rest, so inflow carries no momentum. If it had the velocity of the
- * inside instead, it would drive itself, and the energy of eddies that cross the side would grow
- * without bound (backflow instability; Bertoglio et al. 2018). Faces at the side are upwinded with
- * the still air, and positions traced back beyond the side have velocity 0.
+ * inside instead, inflow would amplify itself, and the energy of eddies that cross the side would
+ * grow without bound (backflow instability; Bertoglio et al. 2018). Faces at the side are upwinded
+ * with the still air, and positions traced back beyond the side have velocity 0.
  */
 typedef enum GhostRule {
     GHOST_LINEAR,   /* factor × the other + value */
-    GHOST_ENTERING, /* the other, slowed by still air if it points along `inward` */
-    GHOST_LEAVING,  /* the other, or 0 where that points along `inward` */
-    GHOST_ALONG     /* the other, or 0 where air enters at the side: of velocities along it */
+    GHOST_ENTERING, /* the other value, slowed by still air if it points along `inward` */
+    GHOST_LEAVING,  /* the other value, or 0 where it points along `inward` */
+    GHOST_ALONG     /* the other value, or 0 where air enters at the side: for velocities along
+                     * it */
 } GhostRule;
 
-/* One place takes its value from another. */
+/* A place that takes its value from another one. */
 typedef struct Ghost {
     i32 to, from; /* cells along the axis */
     f32 factor, value;
@@ -39,7 +40,7 @@ typedef struct Ghost {
 typedef struct Ghosts {
     u32 count;
     Ghost item[2 * AIR_GHOSTS];
-    f32 slows; /* s/m: by what entering air is slowed, tick / spacing */
+    f32 slows; /* s/m, by which entering air is slowed: tick / spacing */
 } Ghosts;
 
 static void add(Ghosts *ghosts, i32 to, i32 from, f32 factor, f32 value)
@@ -80,7 +81,7 @@ typedef struct GhostRuns {
     bool lines; /* of many places, not one */
 } GhostRuns;
 
-/* One loop for each rule, so that the compiler can make vectors of them. */
+/* One loop per rule, so that the compiler can vectorize them. */
 SIMD_INLINE void apply_rule(const Ghosts *ghosts, const Ghost *ghost, GhostRule rule,
                             const GhostRuns *of)
 {
@@ -168,7 +169,7 @@ static void periodic_axis(const AirGrid *grid, u32 axis, Ghosts *ghosts)
     }
 }
 
-/* The faces of a side, and what is beyond: the same. */
+/* The same for the faces of a side, and those beyond it. */
 static void own_side(const Smoke *smoke, u32 c, u32 side, SmokeSides how, Ghosts *ghosts)
 {
     i32 n = smoke->grid.n[c], face = side ? n : 0;

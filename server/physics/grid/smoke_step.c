@@ -175,8 +175,8 @@ static u32 next_brick(const AirGrid *grid, const i32 brick[3], u32 axis, i32 by)
     return 1 + grid->awake[(at[2] * grid->bricks[1] + at[1]) * grid->bricks[0] + at[0]];
 }
 
-/* What falls asleep is emptied: what there was is below the limits of quiet. Faces towards awake
- * bricks below stay: pressure there continues to move them. */
+/* Bricks that fall asleep are cleared: their contents are below the limits. Faces towards awake
+ * bricks below them stay: pressure there continues to move them. */
 static void empty_brick(Smoke *smoke, const i32 brick[3])
 {
     const AirGrid *grid = &smoke->grid;
@@ -192,7 +192,7 @@ static void empty_brick(Smoke *smoke, const i32 brick[3])
         from[c] += next_brick(grid, brick, c, -1) == 2;
         clear_cells(grid, smoke->velocity[c], from, end);
         u32 above = next_brick(grid, brick, c, 1);
-        if (above < 2) { /* faces above, which are nobody else's now */
+        if (above < 2) { /* upper faces, which no other brick owns now */
             from[c] =
                 above == 1 && brick[c] + 1 == grid->bricks[c] ? 0 : i32_min(end[c], grid->n[c]);
             end[c] = from[c] + 1;
@@ -202,7 +202,7 @@ static void empty_brick(Smoke *smoke, const i32 brick[3])
     }
 }
 
-/* Arrays that a step leaves behind hold zeros in sleeping bricks, as their neighbours read them. */
+/* After a step arrays are zero in sleeping bricks, as their neighbours read them. */
 static void empty_scratch(Smoke *smoke, const i32 brick[3])
 {
     const AirGrid *grid = &smoke->grid;
@@ -234,7 +234,7 @@ static void empty_changed(Smoke *smoke, const u8 *changes)
     }
 }
 
-/* May air come from beyond the next brick? */
+/* May air arrive from beyond the next brick? */
 static bool is_fast(const Smoke *smoke)
 {
     f32 speed = smoke->speed, cells = (f32)(AIR_BRICK - 2);
@@ -244,7 +244,7 @@ static bool is_fast(const Smoke *smoke)
     return speed * smoke->tick_s > cells * smoke->def.spacing;
 }
 
-/* Awake is what is busy, or near it. */
+/* Bricks that contain something, and those near them, are awake. */
 static void settle(Smoke *smoke)
 {
     const AirGrid *grid = &smoke->grid;
@@ -272,7 +272,7 @@ static void settle(Smoke *smoke)
     if (changed) {
         empty_changed(smoke, smoke->busy);
     }
-    /* What fell asleep leaves ghosts behind, and fast air comes from far away. */
+    /* Bricks that fell asleep leave stale ghosts, and fast air may arrive from far away. */
     air_grid_fill_all(&smoke->grid, fell || is_fast(smoke));
     smoke->pressure.level[0].grid = smoke->grid;
     if (changed) {
@@ -283,7 +283,7 @@ static void settle(Smoke *smoke)
 
 /* ---- tick ---- */
 
-/* The pressure kept is that of a tick of another length. */
+/* The stored pressure belongs to a tick of another length. */
 static void rescale(Smoke *smoke)
 {
     if (smoke->last_s > 0.0f && smoke->last_s != smoke->tick_s) {

@@ -1,7 +1,7 @@
-/* smoke_tally.c: where the momentum of the air goes in a tick. Only what flows with the air is a
- * difference; what sides, things, forces and sources take is counted where they take it. Sums are
- * of velocities of faces between cells, m/s, by spans, in order; faces at sides, of which half a
- * cell belongs to the air, are counted apart. */
+/* smoke_tally.c: where the momentum of the air goes in a tick. What sides, things, forces and
+ * sources take is counted where they take it; what flows with the air is the remainder. Sums are of
+ * velocities of faces between cells, m/s, by spans, in order; faces at sides, of which half a cell
+ * belongs to the air, are counted separately. */
 #include "server/physics/grid/smoke_internal.h"
 
 #include "shared/base/check.h"
@@ -37,7 +37,7 @@ static Layer layer_of(const AirGrid *grid, const AirSpan *span, u32 side)
     return layer;
 }
 
-/* Values of a row, less those `less` floats from there. */
+/* Values of a row, minus those `less` floats away. */
 SIMD_INLINE f64 sum_row(const f32 *at, i32 x, i32 end, i32 less)
 {
     f32x8 wide = f32x8_set(0.0f);
@@ -53,7 +53,7 @@ SIMD_INLINE f64 sum_row(const f32 *at, i32 x, i32 end, i32 less)
     return sum + smoke_sum_wide(wide);
 }
 
-/* Sums of a layer, less what is `less` floats from there (0: nothing). */
+/* Sums of a layer, minus the values `less` floats away (0: none). */
 static f64 sum_layer(const AirGrid *grid, const Layer *layer, const f32 *from, i32 less)
 {
     f64 sum = 0.0;
@@ -74,7 +74,7 @@ static f64 sum_layer(const AirGrid *grid, const Layer *layer, const f32 *from, i
 
 typedef struct SideFriction {
     Smoke *smoke;
-    const f32 *cells; /* of the component, with what is beyond sides */
+    const f32 *cells; /* of the component, with its ghosts beyond sides */
     u32 c;
     f32 amount;
 } SideFriction;
@@ -101,7 +101,7 @@ static void friction_span(void *context, const AirSpan *span, u32 index)
             }
             sum = sum_layer(grid, &layer, friction->cells, beyond);
         } else {
-            /* The last face within, less that at the side. */
+            /* The last face within, minus that at the side. */
             const f32 *from = friction->cells + (side % 2 ? 0 : step);
             i32 outward = side % 2 ? step : -step;
             sum = sum_layer(grid, &layer, from, outward);
@@ -149,7 +149,7 @@ static void add_tally(SmokeTally *sum, const SmokeTally *one)
     }
 }
 
-/* Side: what it took of its own component, in m/s. */
+/* For a side: what it took of its own component, in m/s. */
 static void take_side(Smoke *smoke, const SmokeTally *sum, u32 side, f64 mass)
 {
     SmokeTaken *taken = &smoke->taken;

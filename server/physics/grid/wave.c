@@ -25,7 +25,7 @@ struct Wave {
     f32 *now, *before; /* [size[1] + 2][stride] m, at two times step_s apart */
     f64 *row_sums;     /* [size[1]] m, of the levels after a step */
     f32 step_s;        /* 0: no step was taken */
-    f64 total;         /* m: what the levels of all cells should add up to; less what they do: */
+    f64 total;         /* m: the required sum of the levels of all cells, minus the actual one: */
     f64 error;
     f32 slowed;
     u32 steps;
@@ -148,7 +148,7 @@ static bool is_open(const Wave *wave)
     return open;
 }
 
-/* What a step of that length, s, leaves of a velocity. */
+/* Fraction of a velocity that a step of that length, s, leaves. */
 static f32 keep_of(const Wave *wave, f32 step_s)
 {
     return 1.0f / (1.0f + wave->def.damping * step_s);
@@ -159,7 +159,7 @@ f32 wave_add(Wave *wave, u32 i, u32 k, f32 level, f32 speed)
     CHECK(i < wave->def.size[0] && k < wave->def.size[1]);
     size_t at = at_of(wave, (i32)i, (i32)k);
     f32 depth = wave->def.depth_m, old = wave->now[at];
-    /* What waves have piled up beyond the depth is cut here, and the next step spreads it. */
+    /* Levels beyond the depth are clipped, and the next step distributes the rest. */
     f32 cut = f32_max(-depth, f32_min(old, depth));
     f32 raised = fabsf(level) <= HEIGHTS_DEPTH_MAX_M ? cut + level : cut;
     raised = f32_max(-depth, f32_min(raised, depth));
@@ -169,7 +169,7 @@ f32 wave_add(Wave *wave, u32 i, u32 k, f32 level, f32 speed)
     if (fabsf(speed) <= SPEED_MAX_M_S) {
         f32 kept = wave->before[at];
         wave->before[at] = f32_max(-depth, f32_min(kept - speed * wave->step_s, depth));
-        /* All water together neither rises nor falls: the next step takes the mean back. */
+        /* The mean level must not change: the next step removes it. */
         f64 keep = (f64)keep_of(wave, wave->step_s);
         f64 rises = keep * ((f64)kept - (f64)wave->before[at]);
         f64 cells = (f64)wave->def.size[0] * wave->def.size[1];
@@ -204,7 +204,7 @@ static void fill_border(const Wave *wave)
     }
 }
 
-/* Mur: what is beyond the side at the next time follows from its neighbour a step before. */
+/* Mur: the ghost at the next time follows from its neighbour one step earlier. */
 static void absorb(const Wave *wave, size_t inside, size_t outside, f32 mur)
 {
     const f32 *now = wave->now;
@@ -269,7 +269,7 @@ static void step_row(const Wave *wave, u32 row)
     for (u32 c = whole; c < wave->def.size[0]; c++) {
         rest += other[c];
     }
-    /* Beyond the ghost whole vectors may have written: nothing is there. */
+    /* Whole vectors may have written beyond the ghost: cleared. */
     memset(other + wave->def.size[0], 0, (stride - MARGIN - wave->def.size[0]) * sizeof(f32));
     f64 total = rest;
     for (u32 n = 0; n < SIMD_LANES; n++) {
@@ -286,7 +286,7 @@ static void step_rows(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Steps of another length: the same velocities. */
+/* Steps of a different length keep the velocities. */
 static void change_step(Wave *wave, f32 step_s)
 {
     f32 factor = wave->step_s > 0.0f ? step_s / wave->step_s : 1.0f;
@@ -297,8 +297,8 @@ static void change_step(Wave *wave, f32 step_s)
     wave->step_s = step_s;
 }
 
-/* Rounding changes the sum of the levels, and its rate, a little in each step: the next one takes
- * both back. */
+/* Rounding changes the sum of the levels, and its rate, a little in each step: the next one removes
+ * both. */
 static void keep_volume(Wave *wave)
 {
     f64 sum = 0.0;
@@ -391,7 +391,7 @@ void wave_serialize(Wave *wave, State *state)
     state_bytes(state, &wave->error, sizeof wave->error);
     f32 *arrays[] = {wave->now, wave->before};
     for (u32 n = 0; n < PL_COUNT(arrays); n++) {
-        for (u32 k = 0; k < wave->def.size[1] + 2; k++) { /* with what is beyond the sides */
+        for (u32 k = 0; k < wave->def.size[1] + 2; k++) { /* with their ghosts */
             state_bytes(state, arrays[n] + at_of(wave, -1, (i32)k - 1),
                         (wave->def.size[0] + 2) * sizeof(f32));
         }

@@ -75,7 +75,7 @@ static bool take(void *of, u32 thing)
 static void substep_begin(void *of, f32 h)
 {
     LiquidUser *user = of;
-    user->lag.left = user->liquid->in_tick ? h : 0.0f; /* what sleeps has not moved */
+    user->lag.left = user->liquid->in_tick ? h : 0.0f; /* sleeping particles have not moved */
 }
 
 static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *normal)

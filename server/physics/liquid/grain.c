@@ -158,7 +158,7 @@ static void load_surface_speeds(Liquid *liquid)
     }
 }
 
-/* Spins as far as the world allows speeds. */
+/* Angular velocities are limited like velocities. */
 static void store_surface_speeds(Liquid *liquid)
 {
     Grains *grains = liquid->contacts;

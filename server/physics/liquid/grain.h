@@ -1,10 +1,10 @@
 /*
- * grain.h: contacts of grains: balls of the spacing's diameter that push each other, rub (Coulomb)
- * and resist rolling (as the angular grains of sand do), and remember all three. Contacts are found
- * on a grid of their own, coloured so that those of one colour share no grain, solved eight at a
- * time by sequential impulses at the level of velocities (Moreau 1988; Tasora & Anitescu 2011;
- * Mazhar et al. 2015), warm-started by the impulses of the last step: so a heap at rest is a fixed
- * point of the iteration.
+ * grain.h: contacts of grains: balls of the spacing's diameter with normal impulses, Coulomb
+ * friction and rolling resistance (as the angular grains of sand have), all three stored for warm
+ * starting. Contacts are found on a grid of their own, coloured so that those of one colour share
+ * no grain, solved eight at a time by sequential impulses at the level of velocities (Moreau 1988;
+ * Tasora & Anitescu 2011; Mazhar et al. 2015), warm-started by the impulses of the last step: so a
+ * heap at rest is a fixed point of the iteration.
  * Layer: server/physics/liquid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_LIQUID_GRAIN_H
@@ -16,22 +16,23 @@
 enum {
     GRAIN_COLORS = 48,
     GRAIN_PARTNERS = 16,     /* of a grain behind it in the order of the grid */
-    GRAIN_CONTACTS = 6,      /* of a grain in the mean, each counted once: equal balls touch 12 */
+    GRAIN_CONTACTS = 6,      /* of a grain on average, each counted once: equal balls touch 12 */
     GRAIN_SWEEPS = 4,        /* of a step, */
     GRAIN_SWEEPS_HEAVY = 12, /* and with a body that is much heavier than a grain */
 };
-/* Contact is looked for this far beyond touch, in diameters; part of it may be moved before the
- * next search. */
+/* Contacts are searched this far beyond touch, in diameters; grains may move by a part of it before
+ * the next search. */
 #define GRAIN_SKIN            0.1f
-/* Size of a cell of the grid, in diameters: the farthest that a search sees. */
+/* Size of a cell of the grid, in diameters: the range of a search. */
 #define GRAIN_CELL            1.5f
-/* Rolling resistance: moment over push and radius, as part of the friction (cf. Ai et al. 2011). */
+/* Rolling resistance: moment over normal force and radius, relative to the coefficient of friction
+ * (cf. Ai et al. 2011). */
 #define GRAIN_ROLLING         0.13f
 /* Of a ball: m r² over its moment of inertia. Angular velocities are kept times the radius, as the
  * speed of the surface. */
 #define GRAIN_INVERSE_INERTIA 2.5f
 
-/* Eight contacts of one colour. Lanes without one have equal items behind the last. */
+/* Eight contacts of one colour. Unused lanes have two equal items after the last. */
 typedef struct GrainBlock {
     u32 a[SIMD_LANES], b[SIMD_LANES]; /* items */
     Vec3x8 normal;                    /* from b to a */
@@ -43,7 +44,7 @@ typedef struct GrainBlock {
     f32x8 mu, mu_static, mu_now;      /* friction: kinetic, static, that of this step */
 } GrainBlock;
 
-/* An impulse of the last step per its length, as a force. */
+/* An impulse of the last step divided by its duration: a force. */
 typedef struct GrainMemory {
     u32 slot, with; /* slots, slot < with; or a thing: GRAIN_THING */
     u16 generation, with_generation;
@@ -58,7 +59,7 @@ typedef struct GrainHeld {
     Vec3 friction, roll;
 } GrainHeld;
 
-/* Contact with a thing in this step; with one that may not move it is that of its item alone. */
+/* Contact with a thing in this step; if the thing cannot move, only its item uses it. */
 typedef struct GrainWall {
     u32 item, pair;
     Vec3 normal, speed; /* outward; m/s of a thing that cannot be moved */
@@ -70,7 +71,7 @@ typedef struct GrainWall {
 typedef struct Grains {
     u32 capacity; /* grains */
     u32 count;
-    f32 moved, h; /* m, the farthest way since the search; s, of the last step */
+    f32 moved, h; /* m, longest path since the search; s, of the last step */
     /* ---- search: grains by cells ---- */
     u32 *items, *cell_of, *sorted; /* [capacity] items; their cells; items by cell */
     f32 *x, *y, *z;                /* [capacity + pad] m, by cell */
@@ -101,13 +102,14 @@ typedef struct Grains {
 
 /* grain_search.c: the contacts of all grains at their places; warm from memory. */
 void grains_search(Liquid *liquid);
-/* grain_memory.c: what blocks and movers hold, by slots; what memory holds, into blocks. */
+/* grain_memory.c: stores the impulses of blocks and movers by slots; copies stored ones into
+ * blocks. */
 void grains_remember(Liquid *liquid);
 void grains_recall(Liquid *liquid, GrainBlock *block);
-/* Of the things, at the start of a tick; false: no memory. */
+/* Of the things, at the start of a tick; false: out of memory. */
 bool grains_recall_things(Liquid *liquid);
-/* grain_solve.c: pushes deep pairs apart and gives them last step's impulses, `scale` times; a
- * sweep of the iteration. */
+/* grain_solve.c: pushes deep pairs apart and applies last step's impulses times `scale`; a sweep of
+ * the iteration. */
 void grains_warm(Liquid *liquid, f32 scale);
 void grains_sweep(Liquid *liquid);
 /* grain_wall.c */
@@ -115,9 +117,10 @@ bool grains_find_walls(Liquid *liquid);
 void grains_warm_walls(Liquid *liquid, f32 scale);
 void grains_sweep_walls(Liquid *liquid);
 void grains_sweep_movers(Liquid *liquid);
-/* Does something rest on grains that is much heavier? Impulses grow by a grain's in a sweep. */
+/* Does something much heavier than a grain rest on grains? A sweep increases impulses by about one
+ * grain's. */
 bool grains_bear_heavy(const Liquid *liquid);
-/* At the end of a step: what things have received. */
+/* At the end of a step: applies the impulses on things. */
 void grains_hold_walls(Liquid *liquid);
 
 #endif

@@ -12,7 +12,7 @@ static u32 key_of(const LiquidPair *pair)
     return GRAIN_THING | pair->collider << 27 | (pair->thing & ((1u << 27) - 1));
 }
 
-/* Entries by slot, in their order: from scratch to memory (counting sort). */
+/* Sorts entries by slot, stably: from scratch to memory (counting sort). */
 static void sort_memory(Liquid *liquid)
 {
     Grains *grains = liquid->contacts;
@@ -131,7 +131,7 @@ bool grains_recall_things(Liquid *liquid)
     Grains *grains = liquid->contacts;
     f32 h = grains->h;
     grains->held_count = 0;
-    /* Grows with the pairs, not at a time of its own. */
+    /* Grows together with the pairs. */
     if (!memory_grow((void **)&grains->held, &grains->held_capacity, liquid->pair_capacity,
                      sizeof *grains->held)) {
         return false;
@@ -190,7 +190,7 @@ void liquid_grains_renumber(Liquid *liquid, const u32 *from, const u32 *to, u32 
     sort_memory(liquid);
 }
 
-/* Generations of what memory names, after slots have new ones. */
+/* Updates the generations in memory after slots got new ones. */
 void liquid_grains_renumbered(Liquid *liquid)
 {
     Grains *grains = liquid->contacts;

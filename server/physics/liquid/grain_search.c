@@ -92,7 +92,7 @@ static void sort_grains(Liquid *liquid, f32 per_cell)
         grains->y[q] = liquid->place[i].y;
         grains->z[q] = liquid->place[i].z;
     }
-    for (u32 c = cells; c > 0; c--) { /* each start was moved on to the next one */
+    for (u32 c = cells; c > 0; c--) { /* each start has been advanced to the next one */
         grains->cell_starts[c] = grains->cell_starts[c - 1];
     }
     grains->cell_starts[0] = 0;
@@ -110,7 +110,7 @@ SIMD_INLINE f32x8 load_any(const f32 *at)
     return v;
 }
 
-/* Do they meet within the coming step, or by a part of the skin? */
+/* May they touch within the coming step, or within a part of the skin? */
 static bool may_touch(const Liquid *liquid, u32 i, u32 j, Vec3 off, f32 far2)
 {
     const Four *v = &liquid->motion[i], *w = &liquid->motion[j];
@@ -161,7 +161,7 @@ static u32 add_row(const Liquid *liquid, u32 q, u32 row, i32 x, u32 cells, u32 f
                            : add_run(liquid, q, starts[row], starts[row + cells - inside], found);
 }
 
-/* Partners of a grain: behind it in its cell, and in the half of the cells around it. */
+/* Partners of a grain: those after it in its cell, and in half of the neighbouring cells. */
 static void find_partners(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;

@@ -6,26 +6,26 @@ enum {
     BLOCKS = 32 /* of a job */
 };
 
-/* Overlap that is left alone, in diameters; part of the rest that a step takes away, and the most,
- * in diameters and m/s. Displacement adds no velocity, so that no overlap can explode. */
+/* Overlap that is ignored, in diameters; the fraction of the rest that a step corrects, and its
+ * limits, in diameters and m/s. Displacement adds no velocity, so that no overlap can explode. */
 static const f32 slop = 0.005f;
 static const f32 apart_part = 0.2f;
 static const f32 apart_most = 0.05f;
-/* Overlap from which contacts push, too: what is squeezed lifts its load again. */
+/* Overlap above which contacts also push: compressed grains lift their load again. */
 static const f32 deep_from = 0.05f;
 static const f32 deep_part = 0.1f;
 static const f32 deep_m_s = 0.3f;
-/* Over-relaxation where a push falls and where it grows. What few sweeps leave to the next steps
- * acts as a spring: with 1 and 1 a block of 16 layers that falls by five diameters regains 44 % of
- * the energy of its fall, with these 9 %. */
+/* Over-relaxation where a normal impulse decreases and where it grows. The residual that few sweeps
+ * leave to the next steps acts as a spring: with 1 and 1 a block of 16 layers that falls by five
+ * diameters regains 44 % of the energy of its fall, with these 9 %. */
 static const f32 relief = 1.9f;
 static const f32 growth = 1.5f;
-/* A contact open this far (diameters) forgets its impulse. */
+/* A contact open this far (diameters) drops its impulse. */
 static const f32 forget_gap = 0.02f;
-/* Friction of at least this part of its bound slides. */
+/* A contact whose friction is at least this fraction of its bound slides. */
 static const f32 slides_from = 0.999f;
 
-/* Directions for grains in one place, one for each lane. */
+/* Directions for grains at the same position, one for each lane. */
 static const Vec3x8 anywhere = {
     {0.577f, -0.577f, 0.577f, -0.577f, 0.577f, -0.577f, 0.577f, -0.577f},
     {0.577f, 0.577f, -0.577f, -0.577f, 0.577f, 0.577f, -0.577f, -0.577f},
@@ -87,7 +87,8 @@ SIMD_INLINE Vec3x8 minus(Vec3x8 a, Vec3x8 b)
     return (Vec3x8){a.x - b.x, a.y - b.y, a.z - b.z};
 }
 
-/* Gives both sides the impulses of the contact; friction rotates both the same way. */
+/* Applies the impulses of the contact to both sides; friction rotates both in the same
+ * direction. */
 SIMD_INLINE void give(Liquid *liquid, const GrainBlock *block, GrainSide *a, GrainSide *b,
                       f32x8 push, Vec3x8 friction, Vec3x8 roll)
 {
@@ -152,14 +153,14 @@ SIMD_INLINE void warm_block(Liquid *liquid, GrainBlock *block, f32 scale)
     give(liquid, block, &v, &w, block->push, block->friction, block->roll);
 }
 
-/* As much of a vector as its bound allows. */
+/* A vector clamped to its bound. */
 SIMD_INLINE Vec3x8 bounded(Vec3x8 v, f32x8 most)
 {
     f32x8 size = f32x8_sqrt(vec3x8_dot(v, v));
     return vec3x8_scale(v, f32x8_min(most / f32x8_max(size, f32x8_set(1e-30f)), f32x8_set(1.0f)));
 }
 
-/* Approach beyond the gap is stopped, and slip and rolling as far as friction goes. */
+/* Stops approach beyond the gap, and slip and rolling as far as friction permits. */
 SIMD_INLINE void solve_block(Liquid *liquid, GrainBlock *block)
 {
     f32x8 zero = f32x8_set(0.0f);

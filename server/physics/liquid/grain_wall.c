@@ -1,14 +1,14 @@
-/* grain_wall.c: grains against other matter: what cannot move by each grain alone, in parallel;
- * what may move in order, with the opposite impulse on it. */
+/* grain_wall.c: grains against other matter: immovable things grain by grain, in parallel; movable
+ * ones in order, with the opposite impulse on them. */
 #include "server/physics/liquid/grain.h"
 #include "server/physics/liquid/near8.h"
 #include "shared/base/memory.h"
 
 enum {
-    ITERATIONS = 2 /* of friction and rolling in a sweep */
+    ITERATIONS = 2 /* iterations of friction and rolling in a sweep */
 };
 
-/* Contact is solved from this far beyond touch, in diameters, and what is met within the step. */
+/* Contacts are solved up to this gap, in diameters, and those reached within the step. */
 static const f32 reach_part = 0.1f;
 /* A body is heavy if its inverse mass is less than this part of a grain's. */
 static const f32 light_part = 0.001f;
@@ -72,7 +72,7 @@ bool grains_find_walls(Liquid *liquid)
     return true;
 }
 
-/* What a sweep adds to the impulses of a contact, N s. */
+/* Changes of the impulses of a contact by a sweep, N s. */
 typedef struct Change {
     Vec3 impulse, friction, roll;
 } Change;
@@ -83,7 +83,7 @@ static Vec3 bounded(Vec3 v, f32 most)
     return size > most ? vec3_scale(v, most / size) : v;
 }
 
-/* What the contact lacks of stopping approach, slip and rolling. `light`: 1/kg of both. */
+/* Remaining approach, slip and rolling of the contact. `light`: 1/kg of both. */
 static Change lacking(GrainWall *wall, Vec3 against, Vec3 surface_speed, f32 light)
 {
     f32 along = vec3_dot(against, wall->normal);
@@ -91,7 +91,8 @@ static Change lacking(GrainWall *wall, Vec3 against, Vec3 surface_speed, f32 lig
     f32 inverse_inertia = GRAIN_INVERSE_INERTIA * wall->light;
     Vec3 slip = vec3_add_scaled(against, -along, wall->normal), friction = wall->friction,
          roll = wall->roll;
-    /* One after the other: both change the rotation, so together they would overshoot. */
+    /* One after the other: both change the rotation, so that solved together they would
+     * overshoot. */
     for (u32 k = 0; k < ITERATIONS; k++) {
         Vec3 before = roll;
         roll = bounded(vec3_add_scaled(roll, -1.0f / inverse_inertia, surface_speed),
@@ -147,9 +148,9 @@ void grains_sweep_walls(Liquid *liquid)
     contact_solve_list(&list, liquid->jobs);
 }
 
-/* ---- things that move ---- */
+/* ---- movable things ---- */
 
-/* Where the grain touches: so that both have the same moment about any point. */
+/* At the point of contact, so that both impulses have the same moment about any point. */
 static bool meet(const Liquid *liquid, const GrainWall *wall, ContactPlace *place)
 {
     const LiquidPair *pair = &liquid->pairs[wall->pair];
@@ -236,7 +237,7 @@ void grains_hold_walls(Liquid *liquid)
     hold(grains, grains->movers, grains->mover_count);
 }
 
-/* The thing's velocity changes by each impulse, so it is asked again. */
+/* Each impulse changes the thing's velocity, so it is queried again. */
 void grains_sweep_movers(Liquid *liquid)
 {
     Grains *grains = liquid->contacts;

@@ -1,7 +1,7 @@
 /*
  * grid.h: the grid of items. It repeats: a cell's number is its coordinates modulo powers of two,
  * chosen from the extent of the liquid, so that rows of cells are contiguous and memory does not
- * depend on positions. Distances decide, so aliases only cost time.
+ * depend on positions. Distances are checked, so aliases only cost time.
  * Layer: server/physics/liquid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_LIQUID_GRID_H

@@ -1,9 +1,9 @@
 /* hand.c: hands that stir and scoop, and pushes. */
 #include "server/physics/liquid/liquid_internal.h"
 
-/* A hand follows its target at most this fast: faster ones leave the liquid behind. */
+/* A hand follows its target at most this fast; beyond that it leaves the liquid behind. */
 static const f32 hand_m_s_max = 8.0f;
-/* Rate at which what it holds takes on its velocity, and the strongest acceleration. */
+/* Rate at which held liquid takes on the hand's velocity, and its maximal acceleration. */
 static const f32 hold_rate_per_s = 60.0f;
 static const f32 hold_m_s2_max = 150.0f;
 
@@ -42,7 +42,7 @@ bool liquid_hand_holds(const Liquid *liquid, u32 hand)
     return hand < LIQUID_HANDS_MAX && liquid->hands[hand].live == 1;
 }
 
-/* What it holds: in full at its centre, nothing at its rim. */
+/* Strength of the hold: full at the centre, none at the rim. */
 static void drag_items(Liquid *liquid, const LiquidHand *hand, Vec3 velocity, f32 h)
 {
     f32 rate = hold_rate_per_s * h / (1.0f + hold_rate_per_s * h), most = hold_m_s2_max * h;

@@ -10,7 +10,7 @@
 
 /* Support radius, in spacings. */
 #define KERNEL_REACH    2.0f
-/* Neighbours are searched this much farther, spacings, where they move little in a step. */
+/* If they move little in a step, neighbours are searched this much farther, in spacings. */
 #define NEIGHBOUR_SLACK 0.06f
 /* W = K (1 − s)⁶ of the square of the distance, s = (r / reach)²: no root and no division. The
  * slope is steepest at 0.60 spacings, and the transform is positive up to the wave number of the
@@ -39,14 +39,13 @@ SIMD_INLINE f32x8 kernel_over(f32x8 rest, f32 scale)
     return (scale * rest) * (two * two);
 }
 
-/* A wall adds B(s) to the density of an item at distance s (spacings) and pushes it by the
- * gradient of just that. Half a spacing from a plane B makes good what the layers behind it
- * would add, and its slope what they would push with at the item's own pressure, so that the
- * pressure beside a wall is that of the inside. The integral of W over the half-space has the
- * first but half of the second: items settle where it is steep, nearer and at several times the
- * pressure. */
+/* A wall adds B(s) to the density of an item at distance s (spacings) and pushes it by the gradient
+ * of the same function. Half a spacing from a plane B replaces the density of the layers behind it,
+ * and its slope their push at the item's own pressure, so that the pressure beside a wall equals
+ * that inside. The integral of W over the half-space has the right density but half of the push:
+ * items would settle where it is steep, nearer and at several times the pressure. */
 #define WALL_REACH 0.8667f /* 0.5 + 4 · 0.11 / 1.2 */
-#define WALL_FIND  1.0f    /* to which things are looked for */
+#define WALL_FIND  1.0f    /* up to which things are searched */
 static const f32 wall_rest = 0.11f, wall_per = 1.0f / (WALL_REACH - 0.5f);
 
 static inline f32 kernel_wall(f32 s)

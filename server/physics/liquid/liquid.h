@@ -3,9 +3,9 @@
  * friction for grains, in contact with all other matter. A tick is
  *   liquid_stir, liquid_begin, for each substep of the world liquid_substep, liquid_rest,
  *   liquid_finish
- * with the colliders of the kinds before it in stir and begin; liquid_collider is what later kinds
- * meet. Between ticks everything below is valid; in a tick positions and velocities are those of
- * its start until liquid_finish.
+ * with the colliders of the kinds before it in stir and begin; liquid_collider is the collider for
+ * later kinds. Between ticks everything below is valid; in a tick positions and velocities are
+ * those of its start until liquid_finish.
  * Units SI, world axes. A tick allocates nothing after the first few (contacts may grow).
  * Methods: Ihmsen et al. 2014, "Implicit incompressible SPH"; Bender & Koschier 2015 (warm-started
  * divergence); Solenthaler & Pajarola 2008 (several densities); Macklin et al. 2019, "Small steps".
@@ -115,8 +115,8 @@ void liquid_stir(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_
 void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_s, Jobs *jobs);
 /* h: s; gravity: m/s². */
 void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity);
-/* After the substeps, before bodies finish: pools at rest for LIQUID_REST_S offer to sleep with
- * what floats in them. */
+/* After the substeps, before bodies finish: pools at rest for LIQUID_REST_S offer to sleep together
+ * with the bodies that float in them. */
 void liquid_rest(Liquid *liquid);
 /* Publishes positions and velocities; after bodies have decided what sleeps. */
 void liquid_finish(Liquid *liquid);
@@ -131,7 +131,7 @@ void liquid_wake(Liquid *liquid);
 
 /* ---- hands ---- */
 
-/* A hand drags what is within its radius along by damped springs of bounded strength. */
+/* A hand drags the particles within its radius by damped springs of bounded strength. */
 /* `hand` < LIQUID_HANDS_MAX is the caller's number, `radius` m (kept within 2 spacings .. 100
  * spacings). False: the number is too large, or a value is not finite. */
 bool liquid_hand_grab(Liquid *liquid, u32 hand, Vec3 place, f32 radius);
@@ -139,10 +139,10 @@ bool liquid_hand_grab(Liquid *liquid, u32 hand, Vec3 place, f32 radius);
 void liquid_hand_drag(Liquid *liquid, u32 hand, Vec3 target);
 void liquid_hand_release(Liquid *liquid, u32 hand);
 bool liquid_hand_holds(const Liquid *liquid, u32 hand);
-/* Shares an impulse (N s) among the particles within `radius` of a place, by mass; no particle
- * gains more than LIQUID_PUSH_M_S. Returns the impulse given. */
+/* Distributes an impulse (N s) over the particles within `radius` of a point, by mass; no particle
+ * gains more than LIQUID_PUSH_M_S. Returns the impulse applied. */
 Vec3 liquid_push(Liquid *liquid, Vec3 place, f32 radius, Vec3 impulse);
-/* The live particle nearest to a place within `radius`, −1: none. Linear in the slots. */
+/* The live particle nearest to a point within `radius`, −1: none. Linear in the slots. */
 i32 liquid_nearest(const Liquid *liquid, Vec3 place, f32 radius);
 
 /* ---- measurements ---- */

@@ -3,8 +3,8 @@
  * the items 8 s .. 8 s + 7, and row k of its list holds the k-th neighbour of each. Sums of an item
  * stay in its lane, in the order of its list. Lists are filled up with the dummy behind the last
  * item, which is too far for the kernel; lanes behind the last item compute finite nonsense. A row
- * is a cache line: after `predict` it holds the kernel's slope, so that the passes behind it only
- * gather and add.
+ * is a cache line: after `predict` it holds the kernel's slope, so that later passes only gather
+ * and add.
  * Layer: server/physics/liquid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_LIQUID_NEAR8_H
@@ -103,8 +103,8 @@ SIMD_INLINE Near8 near_again(const Four *places, const f32x8 at[4], const NearRo
                    .over = f32x8_load(row->over)};
 }
 
-/* The list of the slice at item `first`, and its end: lists follow each other closely, so that the
- * machine foresees them. */
+/* The list of the slice at item `first`, and its end: lists are contiguous, so that the hardware
+ * prefetches them. */
 static inline NearRow *near_first(const Liquid *liquid, u32 first)
 {
     return &liquid->near[liquid->near_start[first / SIMD_LANES]];

@@ -73,7 +73,7 @@ static void serialize_hands(Liquid *liquid, State *state)
     }
 }
 
-/* After a failed load the slots hold anything. */
+/* After a failed load the contents of slots are arbitrary. */
 static void forget(Liquid *liquid)
 {
     memset(liquid->generations, 0, liquid->slots * sizeof *liquid->generations);

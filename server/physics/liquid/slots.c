@@ -113,7 +113,7 @@ void liquid_sort_slots(Liquid *liquid)
 {
     for (u32 p = 0; p < liquid->def.phase_count; p++) {
         u32 count = 0;
-        u32 *live = liquid->near[0].item; /* scratch between ticks: room for more than the slots */
+        u32 *live = liquid->near[0].item; /* scratch between ticks: larger than the slots */
         for (u32 s = liquid->first[p]; s < liquid->first[p + 1]; s++) {
             if (liquid->generations[s] != 0) {
                 liquid->cell_of[s] = curve_place(liquid, s);

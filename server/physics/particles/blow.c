@@ -1,6 +1,6 @@
 /* blow.c: drag by media (contact/medium.h). Relative to a medium at rest and under a constant pull
  * a a particle has v' = a − k v: within a tick of t its drag is (1 − exp(−k t)) (u + a / k − v) − a
- * t, exactly, which is spread evenly over the tick; the medium loses just that. */
+ * t, exactly, which is spread evenly over the tick; the medium loses exactly that. */
 #include "server/physics/particles/particles_internal.h"
 
 #include "shared/math/trig.h"
@@ -13,7 +13,7 @@ static f32 drag_of(const Particles *p, const ParticleSystem *system)
     return system->def.drag * p->tuning.drag;
 }
 
-/* s of the tick that a particle lives. */
+/* s, the part of the tick in which a particle lives. */
 static f32 time_of(const Particles *p, u32 slot)
 {
     return f32_max(p->tick_s + f32_min(p->ages[slot], 0.0f), 0.0f);

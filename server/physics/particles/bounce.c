@@ -1,7 +1,7 @@
-/* bounce.c: impacts of particles. They are moved freely first; then each that is near something
- * is followed along the way from where its step began: to the time of contact, away from there with
- * the velocity after the impact, and so on for the rest of the step. The way is the parabola that
- * the integrator's end point and velocities define, so a bounce in a uniform field is exact. */
+/* bounce.c: impacts of particles. They are moved freely first; then each particle near something is
+ * followed along its path from the start of its step: to the time of contact, from there with the
+ * velocity after the impact, and so on for the rest of the step. The path is the parabola that the
+ * integrator's end point and velocities define, so a bounce in a uniform field is exact. */
 #include "server/physics/particles/particles_internal.h"
 
 enum {
@@ -13,7 +13,7 @@ enum {
 
 /* Accuracy of the place of contact. */
 static const f32 place_m = PARTICLE_PLACE_M;
-/* Step in which a collider is asked about a contact that takes place now. */
+/* Duration of the step passed to a collider for a contact that happens now. */
 static const f32 now_s = 1e-6f;
 
 typedef struct BouncePass {
@@ -21,7 +21,7 @@ typedef struct BouncePass {
     f32 h; /* s, of the step */
 } BouncePass;
 
-/* A particle on its way: x(t) = position + t velocity + t² bend, v(t) = velocity + t pull. */
+/* A particle on its path: x(t) = position + t velocity + t² bend, v(t) = velocity + t pull. */
 typedef struct Flight {
     Vec3 position, velocity, bend, pull;
     f32 left, elapsed; /* s, of the step */
@@ -37,7 +37,7 @@ typedef struct FirstContact {
     f32 gap;                /* m, negative: inside */
 } FirstContact;
 
-/* ---- flocks keep off ---- */
+/* ---- obstacle avoidance of flocks ---- */
 
 static void avoid_bunches(void *context, u32 first, u32 end, u32 worker)
 {
@@ -80,7 +80,7 @@ void particles_avoid(Particles *p)
 
 /* ---- time of contact ---- */
 
-/* m/s at which a thing moves at a place; things that rest may have moving surfaces all the same. */
+/* m/s, velocity of a thing at a point; things at rest may have moving surfaces. */
 static Vec3 motion_of(const Collider *other, const NearThing *thing, Vec3 place)
 {
     return thing->moves ? other->ops->velocity(other->of, thing->thing, place) : vec3_zero();
@@ -93,9 +93,9 @@ static Vec3 place_at(const Flight *f, f32 t, Vec3 moving)
     return vec3_add_scaled(x, -(f->elapsed + t), moving);
 }
 
-/* m, negative inside, and on the far side of what `side` points away from: where the particle has
- * passed through something thin, the way out has turned. A zero
- * `side` becomes the way out here. */
+/* m, negative inside, and on the side opposite to `side`: if the particle has passed through
+ * something thin, the outward normal has reversed. A zero `side` is set to the outward normal
+ * here. */
 static f32 gap_at(const Flight *f, const Collider *other, const NearThing *thing, f32 t,
                   Vec3 moving, Vec3 *side)
 {
@@ -109,10 +109,10 @@ static f32 gap_at(const Flight *f, const Collider *other, const NearThing *thing
     return (vec3_dot(normal, *side) < 0.0f ? -fabsf(apart) : apart) - f->radius;
 }
 
-/* Only what moves farther than its radius within h s can pass through something thin. */
+/* Only a particle that moves farther than its radius within h s can pass through something thin. */
 static ContactParticle particle_at(const Flight *f, Vec3 position, Vec3 velocity, f32 h)
 {
-    /* Massless particles meet all the same. */
+    /* Massless particles collide as well. */
     return (ContactParticle){.position = position,
                              .velocity = velocity,
                              .inverse_mass = f->inverse_mass > 0.0f ? f->inverse_mass : 1.0f,
@@ -148,9 +148,9 @@ static f32 contact_time(const Flight *f, const Collider *other, const NearThing 
     return low;
 }
 
-/* Follows a fast particle, by no more than its distance from the thing at a time, so that it cannot
- * get past a corner, a rim or the valley of a mesh that it has just left. False: more steps than
- * are taken; else the contact is noted if there is one. */
+/* Follows a fast particle in steps of at most its distance from the thing, so that it cannot pass a
+ * corner, a rim or the valley of a mesh that it has just left. False: too many steps; otherwise the
+ * contact is recorded, if there is one. */
 static bool trace(const Flight *f, const Collider *other, const NearThing *thing, Vec3 moving,
                   FirstContact *first)
 {
@@ -188,7 +188,7 @@ static void meet_thing(const Particles *p, const Flight *f, const NearThing *thi
     if (particle.swept && trace(f, other, thing, moving, first)) {
         return;
     }
-    particle.radius -= place_m; /* what rests on it or slides along it does not enter it */
+    particle.radius -= place_m; /* particles that rest on it or slide along it do not enter it */
     if (!other->ops->meet(other->of, thing->thing, &particle, f->left, &place)) {
         return;
     }
@@ -205,8 +205,8 @@ static void meet_thing(const Particles *p, const Flight *f, const NearThing *thi
 
 /* ---- impact ---- */
 
-/* Changes the velocity along a direction by `speed`; the thing takes the opposite impulse. Returns
- * its size (N s; m/s of massless particles). */
+/* Changes the velocity along a direction by `speed`; the thing receives the opposite impulse.
+ * Returns its size (N s; m/s of massless particles). */
 static f32 exchange(const Collider *other, const ContactPlace *place, Flight *f, Vec3 direction,
                     f32 speed)
 {
@@ -224,7 +224,7 @@ static f32 exchange(const Collider *other, const ContactPlace *place, Flight *f,
     return impulse;
 }
 
-/* Coulomb's friction of a normal impulse: it stops the slip, or is μ times as large. */
+/* Coulomb's friction of a normal impulse: it stops the slip, or is μ times the normal impulse. */
 static void rub(const Collider *other, const ContactPlace *place, Flight *f, Vec3 against,
                 f32 impulse)
 {
@@ -241,9 +241,9 @@ static void rub(const Collider *other, const ContactPlace *place, Flight *f, Vec
     exchange(other, place, f, direction, f32_min(speed, most));
 }
 
-/* What is slower than its forces make it in a step rests: no bounce. What they would give it in the
- * rest of the step is taken up at once, so that the thing carries its weight, and it continues
- * straight. */
+/* A particle slower than the speed that its forces add in a step rests: no bounce. The velocity
+ * that they would add in the rest of the step is removed at once, so that the thing carries its
+ * weight, and it continues on a straight line. */
 static bool come_to_rest(const Collider *other, const ContactPlace *place, Flight *f)
 {
     Vec3 normal = place->normal, end = vec3_add_scaled(f->velocity, f->left, f->pull);
@@ -275,7 +275,7 @@ static bool strike(const Collider *other, const ContactPlace *place, Flight *f, 
     return true;
 }
 
-/* Moves the two apart by `out` m, as their masses demand. */
+/* Moves the two apart by `out` m, in proportion to their inverse masses. */
 static void leave(const Collider *other, ContactPlace *place, Flight *f, f32 out)
 {
     f32 w = f->inverse_mass, w_thing = 0.0f;
@@ -291,7 +291,7 @@ static void leave(const Collider *other, ContactPlace *place, Flight *f, f32 out
     }
 }
 
-/* Moves to the contact, and changes the velocity there. False: it leaves the thing already. */
+/* Moves to the contact, and changes the velocity there. False: it is already leaving the thing. */
 static bool bounce_off(const Particles *p, Flight *f, const FirstContact *impact, f32 h)
 {
     const NearThing *thing = impact->thing;
@@ -367,7 +367,7 @@ typedef struct Touching {
     const NearThing *things[PARTICLES_ASKED][TOUCHED_MAX];
 } Touching;
 
-/* Is the particle still on the way that was clear when last looked? */
+/* Is the particle still on the part of its path that was found clear? */
 static bool is_clear(const Particles *p, const NearBunch *bunch, NearParticle *near, f32 h,
                      f32 *way)
 {
@@ -405,8 +405,8 @@ static void look_around(const Particles *p, const NearBunch *bunch, Touching *of
     }
 }
 
-/* What rested when the tick began, on something that does not move, keeps resting while its
- * forces press it on and friction holds it: it needs no search. */
+/* A particle that rested on an immovable thing when the tick began keeps resting while its forces
+ * press it on and friction holds it: it needs no search. */
 static bool goes_on_resting(Particles *p, NearParticle *near)
 {
     u32 slot = near->slot;
@@ -454,7 +454,7 @@ static void bounce_bunch(Particles *p, const NearBunch *bunch, f32 h)
     }
 }
 
-/* Particles are in one bunch each, and what rests is unaffected: independent. */
+/* Each particle is in one bunch, and immovable things are unaffected: independent. */
 static void bounce_resting(void *context, u32 first, u32 end, u32 worker)
 {
     const BouncePass *pass = context;

@@ -40,7 +40,7 @@ typedef struct EmitterDef {
 /* What survives a tick. All zero at first. */
 typedef struct EmitterState {
     f64 time_s; /* since the world began */
-    f64 owed;   /* particles due, [0, 1): what a rate leaves over from tick to tick */
+    f64 owed;   /* particles due, [0, 1): the fraction that a rate carries over from tick to tick */
     u64 given;  /* particles so far: the number of the next one */
 } EmitterState;
 
@@ -69,7 +69,8 @@ typedef struct Emitter {
 EmitterDef emitter_default(void);
 /* Checks a definition: 0, or ERROR_RANGE with a text that names the member. */
 int emitter_check(const EmitterDef *def, ErrorText *error);
-/* The shape's geometry is borrowed. 0, ERROR_RANGE or ERROR_MEMORY; then nothing is to finish. */
+/* The shape's geometry is borrowed. 0, ERROR_RANGE or ERROR_MEMORY; then emitter_finish is not
+ * needed. */
 int emitter_init(Emitter *emitter, const EmitterDef *def, ErrorText *error);
 void emitter_finish(Emitter *emitter);
 

@@ -1,5 +1,5 @@
-/* flock.c: see flock.h. The boids of one cell share one search; each then looks at what was found,
- * eight at a time. */
+/* flock.c: see flock.h. The boids of one cell share one search; each then tests the result, eight
+ * at a time. */
 #include "server/physics/particles/flock.h"
 
 #include "shared/base/check.h"
@@ -136,7 +136,7 @@ static Vec3 steer(const Company *all, Vec3 position, Vec3 velocity, const FlockR
     pull = vec3_add_scaled(pull, rules->homing, vec3_sub(rules->home, position));
     Vec3 away = vec3_sub(position, rules->predator);
     f32 apart = vec3_length(away);
-    if (apart < rules->flee_distance && apart > 1e-6f) { /* as hard as it can, when near */
+    if (apart < rules->flee_distance && apart > 1e-6f) { /* with full acceleration, when near */
         f32 fear = 2.0f * rules->agility * (1.0f - apart / rules->flee_distance);
         pull = vec3_add_scaled(pull, fear / apart, away);
     }

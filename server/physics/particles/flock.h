@@ -1,6 +1,7 @@
 /*
- * flock.h: accelerations of boids (Reynolds 1987, "Flocks, herds and schools"): those in sight are
- * kept apart, followed and approached; what hunts them is fled; speeds stay near a cruising speed.
+ * flock.h: accelerations of boids (Reynolds 1987, "Flocks, herds and schools"): separation,
+ * alignment and cohesion with those in sight; they flee a given body; speeds stay near a cruising
+ * speed.
  * Units SI.
  * Layer: server/physics/particles.
  */
@@ -34,7 +35,7 @@ typedef struct Flock {
     u32 capacity;
 } Flock;
 
-/* Room for `capacity` boids; false: out of memory. */
+/* Reserves memory for `capacity` boids; false: out of memory. */
 bool flock_reserve(Flock *flock, u32 capacity);
 /* Writes pulls (m/s²) for positions and velocities [count] of the scratch memory, which the
  * caller has filled. jobs may be NULL. */

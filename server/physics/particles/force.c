@@ -6,7 +6,7 @@
 
 static const f32 two_pi = 6.2831853f;
 
-/* Largest acceleration of an attractor: closer particles are no better resolved. */
+/* Largest acceleration of an attractor: the motion of closer particles is not resolved. */
 static const f32 pull_max_m_s2 = 1e6f;
 
 Vec3 particles_pull(const ParticleSystem *system, Vec3 position)

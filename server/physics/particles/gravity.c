@@ -9,7 +9,7 @@
 
 enum {
     LEAF = 8,   /* particles of a leaf */
-    GROUP = 32, /* most particles that walk the tree together */
+    GROUP = 32, /* maximal number of particles that traverse the tree together */
     GROUP_WIDE = GROUP / SIMD_LANES,
     AXIS_BITS = 16,
     DIGIT_BITS = 12,
@@ -203,7 +203,7 @@ static void build_node(Gravity *g, u32 first, u32 count, u32 level, bool grouped
 static void build_children(Gravity *g, u32 first, u32 count, u32 level, bool grouped)
 {
     u32 end = first + count;
-    if (level == AXIS_BITS) { /* one place: halves, so that no leaf is large */
+    if (level == AXIS_BITS) { /* all at one place: split in halves, so that no leaf is large */
         build_node(g, first, count / 2, level, grouped);
         build_node(g, first + count / 2, count - count / 2, level, grouped);
         return;
@@ -218,8 +218,8 @@ static void build_children(Gravity *g, u32 first, u32 count, u32 level, bool gro
     }
 }
 
-/* Depth first. `level` bits of each axis are common to its particles; at most AXIS_BITS calls
- * deep, and a few where many share a place. */
+/* Depth first. `level` bits of each axis are common to its particles; at most AXIS_BITS calls deep,
+ * and a few more where many share a place. */
 static void build_node(Gravity *g, u32 first, u32 count, u32 level, bool grouped)
 {
     while (count > LEAF && level < AXIS_BITS) { /* skips levels with one child */
@@ -380,7 +380,7 @@ static void sum_directly(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Σ m a = 0: what rounding and cells leave is shared by all. */
+/* Σ m a = 0: the remainder from rounding and cells is distributed over all. */
 static Vec3 mean_pull(const Gravity *g)
 {
     f64 sum[3] = {0}, mass = 0.0;

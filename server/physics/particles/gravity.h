@@ -1,9 +1,9 @@
 /*
  * gravity.h: accelerations of particles that attract each other: by direct summation for few, by
  * the tree code of Barnes and Hut (1986) with quadrupole moments for many. Groups of neighbours
- * share one walk of the tree (Barnes 1990), eight particles at a time. A cell of the radius b about
- * its centre of mass acts as one where b < opening × distance (Salmon, Warren 1994). The sum of
- * all forces is made exactly zero, so total momentum is conserved.
+ * share one traversal of the tree (Barnes 1990), eight particles at a time. A cell of the radius b
+ * about its centre of mass acts as one where b < opening × distance (Salmon, Warren 1994). The sum
+ * of all forces is made exactly zero, so total momentum is conserved.
  * Layer: server/physics/particles.
  */
 #ifndef PLENUM_SERVER_PHYSICS_PARTICLES_GRAVITY_H
@@ -13,7 +13,7 @@
 #include "shared/math/vec.h"
 
 enum {
-    GRAVITY_DIRECT_MAX = 1000 /* particles that are summed directly */
+    GRAVITY_DIRECT_MAX = 1000 /* up to so many particles are summed directly */
 };
 
 typedef struct GravityOptions {

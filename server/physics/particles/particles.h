@@ -82,11 +82,11 @@ void particles_set_wind(Particles *particles, Vec3 wind);       /* m/s */
 void particles_set_bounds(Particles *particles, Bounds bounds);
 void particles_tune(Particles *particles, const ParticleTuning *tuning);
 ParticleTuning particles_tuning_default(void);
-/* What a flock flees in the coming tick; far away: nothing. */
+/* The position that a flock flees in the coming tick; far away: nothing. */
 void particles_set_predator(Particles *particles, u32 system, Vec3 position);
 
-/* The media of the tick, before particles_begin: where one is, it is the air that drags. Borrowed
- * until the next call. */
+/* The media of the tick, before particles_begin: inside a medium, its air drags. Borrowed until the
+ * next call. */
 void particles_set_media(Particles *particles, const Medium *media, u32 count);
 /* Wakes sleeping things that particles will hit in the coming tick of tick_s. */
 void particles_stir(Particles *particles, const Collider *colliders, u32 count, f32 tick_s);
@@ -107,7 +107,7 @@ static inline u32 particles_slots_of(u32 count)
 u32 particles_first(const Particles *particles, u32 system);
 u32 particles_range(const Particles *particles, u32 system);
 u32 particles_alive(const Particles *particles, u32 system);
-/* All its particles rest: it costs next to nothing, and wakes when touched. */
+/* Whether all its particles rest: it then costs next to nothing, and wakes when touched. */
 bool particles_asleep(const Particles *particles, u32 system);
 bool particles_is_alive(const Particles *particles, u32 slot);
 /* 0: the slot is free. */
@@ -123,7 +123,7 @@ void particles_move(Particles *particles, u32 slot, Vec3 position, Vec3 velocity
 /* Changes the velocity of a live particle by an impulse per its mass (m/s). */
 void particles_push(Particles *particles, u32 slot, Vec3 speed);
 
-/* Index, or −1: no room or the slot is free. */
+/* Index, or −1: no capacity, or the slot is free. */
 i32 particles_grab_add(Particles *particles, const ParticleGrab *grab);
 ParticleGrab *particles_grab(Particles *particles, u32 grab);
 void particles_grab_remove(Particles *particles, u32 grab);

@@ -22,11 +22,11 @@ enum {
 /* Accuracy of the place of contact. */
 #define PARTICLE_PLACE_M 1e-5f
 
-/* What survives a tick of a system, besides its slots. */
+/* State of a system that survives a tick, besides its slots. */
 typedef struct SystemState {
     EmitterState emitter;
     f64 swarm_s; /* since the last iteration of a swarm */
-    u64 company; /* of a sleeping system: hash of its forces and of what is about it */
+    u64 company; /* of a sleeping system: hash of its forces and surroundings */
     u32 cursor;  /* slot after the last one filled, from `first` */
     u32 alive;
     f32 rest_s; /* since all its particles are still */
@@ -87,7 +87,7 @@ typedef struct NearBlock {
 /* A particle of a bunch and where its substep began. */
 typedef struct NearParticle {
     u32 slot;
-    f32 clear_m; /* way it may still take before it could touch anything */
+    f32 clear_m; /* path length that it may still travel before it could touch anything */
     bool rests;  /* on one thing that does not move, along: */
     Vec3 normal;
     Vec3 position, velocity;
@@ -137,7 +137,7 @@ struct Particles {
     u32 *near_slots;  /* [near_capacity] of what shares a cell with something, */
     f32 *near_speeds; /* m/s; their places are in live_places */
     u32 near_count, near_capacity;
-    ParticleContacts sleepers; /* search for what is to wake */
+    ParticleContacts sleepers; /* search for things to wake */
     Vec3 *live_velocities;     /* [live_count] */
     /* ---- mutual ---- */
     Gravity gravity_tree;
@@ -147,7 +147,7 @@ struct Particles {
     u32 mutual_count, mutual_capacity;
     Vec3 *extra;  /* [capacity] m/s², of what depends on other particles, at the start */
     Vec3 *middle; /* and at the middle of a step */
-    Vec3 *gusts;  /* [capacity] m/s² in this tick, of systems that are blown */
+    Vec3 *gusts;  /* [capacity] m/s² in this tick, of systems in a medium */
     u8 *blown;    /* [capacity] in a medium */
     Medium media[MEDIA_MAX];
     u32 medium_count;

@@ -1,7 +1,7 @@
 /* search.c: which particles may touch what in the coming tick. A grid of cells is laid over the
  * particles of a system, in blocks of up to 4 × 4 × 4. Blocks are compared with all things, cells
- * with what is near their block, and particles with what is near their cell; so what is far from
- * everything costs a place in a block, and no more. */
+ * with the things near their block, and particles with the things near their cell; so a particle
+ * far from everything only costs its entry in a block. */
 #include "server/physics/particles/particles_internal.h"
 
 #include "shared/base/memory.h"
@@ -13,7 +13,7 @@ enum {
     SIDE_BITS = 2,    /* log2 of the cells along a block */
     CELL_BITS = 3 * SIDE_BITS,
     CELLS = 1 << CELL_BITS, /* of a block, at most */
-    TOGETHER_MAX = 64,      /* things of a block that its cells ask at once */
+    TOGETHER_MAX = 64,      /* things of a block that its cells test at once */
 };
 
 /* Speed that forces may add in a tick. */
@@ -43,7 +43,7 @@ typedef struct NearBall {
 
 /* ---- cells ---- */
 
-/* m, of the living. Free slots are at zero, so without any there is nothing to tell apart. */
+/* m, of the live particles. Free slots are at zero; if there are none, no distinction is needed. */
 static Bounds bounds_of(const Particles *p, const ParticleSystem *system)
 {
     u32 i = system->first, end = system->first + system->high;
@@ -90,8 +90,8 @@ static bool lay_blocks(BinGrid *grid, Vec3 size, f32 side, u32 alive)
     return blocks * cells <= alive / 2 + 512; /* for which there is room */
 }
 
-/* Lays a grid over the living particles, of a size such that a cell holds a handful where they fill
- * their bounds. */
+/* Lays a grid over the living particles, of a size such that a cell holds a few if they fill their
+ * bounds. */
 static void lay_grid(const Particles *p, const ParticleSystem *system, BinGrid *grid)
 {
     u32 alive = system->state.alive;
@@ -118,7 +118,7 @@ SIMD_INLINE AxisPlace place_along(const BinGrid *grid, u32 axis, f32x8 x, f32 lo
     return (AxisPlace){block, cell - (block << grid->shift[axis])};
 }
 
-/* Tells for eight slots the block and its cell, as one number, and the squares of speeds. */
+/* For eight slots: the block and its cell, as one number, and the squared speeds. */
 SIMD_INLINE void locate(const Particles *p, const BinGrid *grid, u32 first, f32 speeds2[SIMD_LANES])
 {
     Vec3x8 x = vec3x8_load(&p->positions[first]), v = vec3x8_load(&p->velocities[first]);
@@ -211,8 +211,8 @@ static bool is_within(const Particles *p, const NearThing *thing, const NearBall
     return other->ops->distance(other->of, thing->thing, ball->centre, reach, &normal) <= reach;
 }
 
-/* Lists the things of all colliders that are within reach. False: there are more than are taken at
- * once, or there is no memory. */
+/* Lists the things of all colliders that are within reach. False: more than are handled at once, or
+ * out of memory. */
 static bool find_things(Particles *p, const ParticlesDef *def, const NearBall *ball)
 {
     u32 found[THINGS_MAX];
@@ -238,8 +238,8 @@ static bool find_things(Particles *p, const ParticlesDef *def, const NearBall *b
     return all;
 }
 
-/* Searches for the things of each block: most of a cloud is near nothing, and cells of the same
- * block are near the same things. Returns the number of bins that they need. */
+/* Searches for the things of each block: most of a cloud is far from everything, and cells of the
+ * same block are near the same things. Returns the number of bins that they need. */
 static u32 search_blocks(Particles *p, const ParticlesDef *def, const BinGrid *grid)
 {
     u32 bins = 0;
@@ -295,14 +295,14 @@ static void add_thing(Particles *p, NearBunch *bunch, const NearThing *thing, Ve
     f32 speed = speed_of(p, thing, centre);
     bool moves = other->ops->take(other->of, thing->thing);
     bunch->moves = bunch->moves || moves;
-    if (moves) { /* it may gain speed within the tick */
+    if (moves) { /* its speed may increase within the tick */
         bunch->fastest_m_s = f32_max(bunch->fastest_m_s, 1.25f * speed + margin_m_s);
     }
     p->things[p->thing_count++] = (NearThing){thing->collider, thing->thing, moves};
     bunch->thing_count++;
 }
 
-/* Particles of a cell that may touch something become a bunch. */
+/* The particles of a cell that may touch something form a bunch. */
 static bool end_bunch(Particles *p, const NearBunch *bunch, Bin *bin)
 {
     if (bunch->thing_count == 0) {
@@ -331,7 +331,7 @@ static bool add_crowded(Particles *p, const ParticlesDef *def, const BinGrid *gr
         }
         NearBall ball = ball_of_cell(p, def, grid, block, cell);
         if (of->crowded) {
-            (void)find_things(p, def, &ball); /* as many as are taken at once */
+            (void)find_things(p, def, &ball); /* as many as are handled at once */
             first = before;
             count = p->found_count - before;
         }
@@ -399,14 +399,14 @@ static bool add_block(Particles *p, const ParticlesDef *def, const BinGrid *grid
 
 /* ---- particles ---- */
 
-/* m, by which contacts are out where a particle rests. */
+/* m, tolerance of contacts where a particle rests. */
 static f32 rest_gap(Vec3 position)
 {
     return PARTICLE_PLACE_M + 1e-6f * vec3_length(position);
 }
 
-/* Measures the way that is clear for some particles of a bunch from `first` on; what meets
- * something in this tick is added to `near`. Returns its number. */
+/* Measures the clear path of some particles of a bunch from `first` on; those that may touch
+ * something in this tick are added to `near`. Returns its number. */
 static u32 measure_some(const Particles *p, const NearBunch *bunch, u32 first, u32 count,
                         NearParticle *near)
 {
@@ -495,7 +495,7 @@ static void find_near_system(Particles *p, const ParticleSystem *system)
         return;
     }
     u32 count = fill_bins(p, system, bins);
-    bool searched = true; /* out of memory: the rest meets nothing in this tick */
+    bool searched = true; /* out of memory: the rest has no contacts in this tick */
     for (u32 k = 0; k < grid.block_count && searched; k++) {
         const NearBlock *block = &p->blocks[k];
         if (block->near) {
@@ -531,7 +531,7 @@ void particles_find_near(Particles *p)
     }
 }
 
-/* ---- what sleeps and will be hit ---- */
+/* ---- sleeping things that will be hit ---- */
 
 static bool gather_massive(Particles *p)
 {

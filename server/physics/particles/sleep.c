@@ -1,7 +1,7 @@
-/* sleep.c: a system whose particles all rest is not simulated: nothing of it is searched, moved or
- * aged (but for lifetimes), until it emits, is grabbed or pushed, its forces change, or what is
- * about it changes: which things that do not move are in its bounds, and where. Things that move
- * wake it when they come near a particle. */
+/* sleep.c: a system whose particles all rest is not simulated: it is not searched or moved (only
+ * lifetimes continue) until it emits, is grabbed or pushed, its forces change, or its surroundings
+ * change: the set and poses of the immovable things in its bounds. Moving things wake it when they
+ * come near a particle. */
 #include "server/physics/particles/particles_internal.h"
 #include "shared/base/check.h"
 
@@ -9,16 +9,16 @@
 #include "shared/base/limits.h"
 
 enum {
-    COMPANY_MAX = 256 /* things about a system; one with more stays awake */
+    COMPANY_MAX = 256 /* things around a system; one with more stays awake */
 };
 
 /* Rest of all particles after which a system sleeps, s. */
 static const f32 rest_s = 0.5f;
-/* What is nearer than this, besides its way in a tick, wakes, m. */
+/* A moving thing wakes it within this distance plus its motion in a tick, m. */
 static const f32 near_m = 0.05f;
 static const f32 still_m_s = 1e-3f;
 
-/* Could it ever sleep? What is driven by others cannot. */
+/* Could it ever sleep? A system driven by other particles cannot. */
 static bool may_sleep(const Particles *p, const ParticleSystem *system)
 {
     bool held = false;
@@ -75,8 +75,8 @@ static bool comes_near(Particles *p, const ParticleSystem *system, const Collide
     return false;
 }
 
-/* Hashes what presses a system, and what is about it and does not move. False: something that moves
- * comes near, or there is too much to tell. */
+/* Hashes the forces on a system, and the immovable things around it. False: a moving thing is near,
+ * or there are too many things. */
 static bool look_about(Particles *p, ParticleSystem *system, u64 *hash)
 {
     u32 found[COMPANY_MAX];

@@ -1,7 +1,7 @@
 /*
  * swarm.h: particle swarm optimization (Kennedy, Eberhart 1995; constriction weights of Clerc,
- * Kennedy 2002) in two dimensions: each particle is drawn to the best place that it has found and
- * to the best of all. Pure function of definition, seed and iteration.
+ * Kennedy 2002) in two dimensions: each particle is attracted by the best position that it has
+ * found and by the best one of all. Pure function of definition, seed and iteration.
  * Layer: server/physics/particles.
  */
 #ifndef PLENUM_SERVER_PHYSICS_PARTICLES_SWARM_H
@@ -23,7 +23,7 @@ typedef struct Swarm {
     u32 count;
     SwarmPlace *places, *before; /* [count] now, and an iteration ago */
     SwarmPlace *velocities;      /* [count] per iteration */
-    SwarmPlace *best;            /* [count] best place of each, */
+    SwarmPlace *best;            /* [count] best position of each, */
     f32 *best_values;            /* and its value */
     SwarmPlace leader;           /* the best place of all */
     f32 leader_value;

@@ -387,7 +387,7 @@ void collide_pairs(Rigid *rigid)
         return;
     }
     jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, narrow_range, rigid);
-    /* Woken bodies may touch bodies that were added asleep and not tested yet. */
+    /* Woken bodies may touch bodies that were added asleep and have not been tested yet. */
     while (island_wake(rigid)) {
         jobs_run(rigid->jobs, rigid->pair_count, PAIR_GRAIN, narrow_range, rigid);
     }

@@ -1,4 +1,4 @@
-/* collider.c: rigid bodies as what other matter touches. */
+/* collider.c: rigid bodies as a collider for other kinds of matter. */
 #include "server/physics/rigid/collider.h"
 
 #include "server/physics/contact/distance.h"
@@ -89,7 +89,7 @@ static bool still(const void *of, u32 thing)
     return rigid_motion(((const RigidCollider *)of)->rigid, thing) == BODY_STATIC;
 }
 
-/* m/s of the actual motion of what has this velocity there. */
+/* m/s: the actual motion there of a body with this velocity. */
 static Vec3 moving_at(const RigidCollider *bodies, u32 mover, Vec3 arm, Vec3 velocity)
 {
     if (mover == RIGID_MOVER_NONE) {
@@ -139,7 +139,8 @@ static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32
     Vec3 from = particle->position;
     place->thing = thing;
     place->mover = rigid_mover_at(bodies, thing);
-    /* The body's impulses act at the particle, so both have the same moment about any point. */
+    /* The impulse on the body acts at the particle, so that both impulses have the same moment
+     * about any point. */
     place->arm = vec3_sub(from, rigid_centre(rigid, thing));
     place->velocity = rigid_velocity_at(rigid, thing, place->arm);
     place->moving = moving_at(bodies, place->mover, place->arm, place->velocity);
@@ -164,10 +165,10 @@ static void impulse(void *of, const ContactPlace *place, Vec3 impulse)
     rigid_impulse(bodies->rigid, place->thing, place->arm, impulse);
 }
 
-/* Moves the body of a pair that is pushed apart, from the place at its arm: impulse_m is the
- * body's share, mass times distance (kg m). Moving the two apart at different velocities would
- * change their angular momentum; the body's angular velocity takes the difference. Without a mover,
- * and of what cannot move, nothing. */
+/* Moves the body of a pair that is pushed apart, at its arm: impulse_m is the body's share, mass
+ * times distance (kg m). Moving the two apart while they have different velocities would change
+ * their angular momentum; the body's angular velocity takes up the difference. Does nothing without
+ * a mover, or for a body that cannot move. */
 static void push(void *of, ContactPlace *place, Vec3 impulse_m, const ContactParticle *particle)
 {
     RigidCollider *bodies = of;

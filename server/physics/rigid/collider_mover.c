@@ -1,25 +1,25 @@
 /*
- * collider_mover.c: rigid bodies that others may touch take the steps of the others. Their own
- * substep has moved them all the way already; here they go back to where it began, and with each
- * step of the others on by their part of the way. What an impulse changes of their velocity
- * moves them from that step on, as it moves a particle: so the two meet at one time, and what a
- * contact or an attachment solves for is what then happens. Gravity pulls a body in each step too:
- * all of it at the start of a substep, given back by the end, would leave what rests on soft matter
- * rising by half of that.
+ * collider_mover.c: rigid bodies that other matter may touch follow the steps of its solver. Their
+ * own substep has already moved them by the whole substep; here they return to its start and
+ * advance by a part with each of those steps. A change of their velocity by an impulse moves them
+ * from that step on, as it moves a particle: so the two meet at the same time, and the motion is
+ * the one that the contact or attachment was solved for. Gravity also acts in each step: if all of
+ * it acted at the start of a substep, bodies at rest on soft matter would rise by half of it.
  */
 #include "server/physics/rigid/collider.h"
 #include "shared/base/memory.h"
 
 #include <string.h>
 
-/* A body is free in a substep if nothing but gravity changed its velocity by more than this part of
- * what gravity did. */
+/* A body is free in a substep if everything but gravity changed its velocity by at most this
+ * fraction of gravity's change. */
 static const f32 free_part = 0.2f;
-/* It is held if its velocity changed by less than this many times what gravity does; beyond that it
+/* It is held if its velocity changed by less than this many times gravity's change; above that it
  * was hit. */
 static const f32 held_part = 4.0f;
 
-/* The turn of a unit quaternion as quat_integrate makes it: 2 tan(angle / 2) about the axis. */
+/* The rotation of a unit quaternion in the form that quat_integrate takes: 2 tan(angle / 2) about
+ * the axis. */
 static Vec3 rotation_between(Quat from, Quat to)
 {
     Quat d = quat_mul(to, quat_conjugate(from));
@@ -27,7 +27,7 @@ static Vec3 rotation_between(Quat from, Quat to)
     return vec3_scale(vec3(d.x, d.y, d.z), 2.0f / w);
 }
 
-/* Room for all bodies, so that ticks seldom ask for memory. */
+/* Capacity for all bodies, so that ticks rarely allocate. */
 void rigid_movers_clear(RigidCollider *bodies)
 {
     for (u32 i = 0; i < bodies->mover_count; i++) {
@@ -63,7 +63,7 @@ u32 rigid_mover(RigidCollider *bodies, u32 slot)
     return bodies->mover_of[slot] - 1;
 }
 
-/* Where it is when `left` seconds of its way are left. */
+/* Its pose when `left` seconds of the substep remain. */
 static void place(const RigidMover *mover, Rigid *rigid)
 {
     RigidPose pose = mover->to;
@@ -79,9 +79,9 @@ static void place(const RigidMover *mover, Rigid *rigid)
     rigid_set_pose(rigid, mover->slot, pose);
 }
 
-/* What gravity and its own contacts did in a substep to a body that these hold in part is given to
- * it step by step as well: a plate that leans on a floor and on something soft would start each
- * substep falling and end it rising. */
+/* For a body that its own contacts support in part, the change by gravity and these contacts in a
+ * substep is also applied step by step: otherwise a plate that leans on a floor and on something
+ * soft would start each substep falling and end it rising. */
 static void spread_hold(const RigidCollider *bodies, RigidMover *mover)
 {
     Rigid *rigid = bodies->rigid;
@@ -109,7 +109,7 @@ static void spread_hold(const RigidCollider *bodies, RigidMover *mover)
     mover->reported_rotation = rotated;
 }
 
-/* What gravity did to a free body in its substep, to be given to it step by step instead. */
+/* The change by gravity in the substep of a free body, to be applied step by step instead. */
 static void spread_fall(const RigidCollider *bodies, RigidMover *mover)
 {
     Rigid *rigid = bodies->rigid;
@@ -189,7 +189,7 @@ void rigid_movers_step(RigidCollider *bodies, f32 h)
     }
 }
 
-/* Who met the body before in this substep begins the next one where it has been put since. */
+/* A solver that met the body earlier in this substep begins the next one at its current pose. */
 static void notify_earlier(RigidCollider *earlier, u32 slot)
 {
     for (; earlier != NULL; earlier = earlier->earlier) {
@@ -203,7 +203,7 @@ static void notify_earlier(RigidCollider *earlier, u32 slot)
     }
 }
 
-/* At the end of the way, whose last bits are not left to sums. */
+/* At the end of the substep the pose is set exactly, without the rounding of the sum. */
 void rigid_movers_end(RigidCollider *bodies)
 {
     Rigid *rigid = bodies->rigid;

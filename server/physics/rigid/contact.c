@@ -12,7 +12,7 @@ void contact_overlap_event(Rigid *rigid, u32 a, u32 b, bool began)
     }
 }
 
-/* A body that left a sensor so fast that the two are no pair any more has left it, too. */
+/* A body that left a sensor so fast that they are no longer a pair has also left it. */
 void contact_lost(Rigid *rigid, u32 index)
 {
     const Contact *c = &rigid->contacts[index];

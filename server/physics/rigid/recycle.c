@@ -228,7 +228,7 @@ u32 recycle_collide(Rigid *rigid, const Pair *pair, f32 margin, u32 capacity, Ma
     Quat rotation = quat_mul(couple.orientation, quat_conjugate(kept->orientation));
     if (!now->kept || margin > kept->margin + margin_slack_m ||
         !is_still(&couple, kept, rotation)) {
-        /* A non-finite speed must not give a non-finite margin, since it is saved. */
+        /* A non-finite velocity must not give a non-finite margin, because the margin is saved. */
         f32 bounded = f32_min(margin, WORLD_EXTENT_MAX_M);
         *kept = (RecycledPose){.a = pair->a,
                                .b = pair->b,

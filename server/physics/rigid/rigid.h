@@ -162,7 +162,7 @@ void rigid_wake_all(Rigid *rigid);
 /* Resets the sleep timer of an awake body. */
 void rigid_keep_awake(Rigid *rigid, u32 slot);
 
-/* ---- others that rest with bodies and sleep with them: soft bodies, liquids ---- */
+/* ---- other matter that sleeps together with bodies: soft bodies, liquids ---- */
 
 /* See IslandMembers in contact/bodies.h. Call before rigid_finish, for this tick; borrowed until it
  * returns. */
@@ -170,8 +170,8 @@ void rigid_set_island_members(Rigid *rigid, const IslandMembers *members);
 void rigid_link_body(Rigid *rigid, u32 member, u32 slot);
 void rigid_carry_body(Rigid *rigid, u32 member, u32 slot);
 void rigid_link_members(Rigid *rigid, u32 member, u32 other);
-/* What is neither contact nor joint holds the body up in this tick: it may fall asleep. Call before
- * rigid_finish. */
+/* Something other than a contact or joint supports the body in this tick, so it may fall asleep.
+ * Call before rigid_finish. */
 void rigid_hold_up(Rigid *rigid, u32 slot);
 /* Whether it is awake and dynamic, or a moving kinematic body. */
 bool rigid_stirs(const Rigid *rigid, u32 slot);

@@ -131,7 +131,7 @@ static void validate_leaves(const Rigid *rigid)
     CHECK(leaves == rigid->moving.leaf_count + rigid->fixed.leaf_count);
 }
 
-/* ---- pairs and what they have ---- */
+/* ---- pairs, their contacts and kept poses ---- */
 
 static void validate_contact(const Rigid *rigid, u32 index)
 {
@@ -264,7 +264,7 @@ static void validate_colors(Rigid *rigid)
     CHECK(at == rigid->row_count);
 }
 
-/* ---- hands and what is told ---- */
+/* ---- grabs and reported events ---- */
 
 static void validate_grabs(const Rigid *rigid)
 {

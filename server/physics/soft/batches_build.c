@@ -312,7 +312,7 @@ static bool write_chains(BatchBuilder *builder, u32 count, bool apart)
     return apart || add_run(batches, run);
 }
 
-/* Writes the chains across several groups of a body. */
+/* Writes the chains that cross several groups of a body. */
 static bool write_lines(BatchBuilder *builder, u32 set)
 {
     ConstraintBatches *batches = builder->batches;

@@ -256,7 +256,7 @@ int batches_cut(Soft *soft)
     return ERROR_OK;
 }
 
-/* ---- where a constraint belongs ---- */
+/* ---- assigning constraints to pieces ---- */
 
 /* The first and last group whose particles it writes; false if it writes none. */
 static bool groups_of(const Soft *soft, const SoftConstraint *c, u32 *first, u32 *last)

@@ -79,7 +79,7 @@ SIMD_INLINE f32x8 positive(f32x8 value)
     return f32x8_and((value > 0.0f) & (value < STATE_VALUE_MAX), value);
 }
 
-/* ---- tension that is given ---- */
+/* ---- applied tension ---- */
 
 /* Intermediate values that the elimination of a point passes to the previous one. */
 typedef struct Ease {

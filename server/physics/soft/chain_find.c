@@ -28,7 +28,7 @@ typedef struct Finder {
     u32 *start;  /* [points + 1] in ends */
     u32 *ends;   /* [2 count] edges at each point: 2 edge + which end */
     u32 *joined; /* [2 count] the end paired with each end, or SOFT_NONE */
-    u32 *seen;   /* [points] stamp of the last walk there */
+    u32 *seen;   /* [points] stamp of the last traversal there */
     u32 stamp;
     u64 *colors; /* [points] colours taken */
     u8 *done;    /* [count] */

@@ -13,8 +13,8 @@ enum {
     PINCH_PASSES = 3, /* extra */
 };
 
-/* A pull wakes a sleeping body if it would accelerate it by this much beyond the pull at the
- * time it fell asleep, which it was in balance with. */
+/* A pull wakes a sleeping body if it exceeds the pull when it fell asleep, with which it was in
+ * balance, by this acceleration. */
 static const f32 pull_wake_m_s2 = 2.0f;
 /* Weight of this step's pull in the running mean. */
 static const f32 pull_part = 0.05f;
@@ -73,7 +73,7 @@ static bool list_pins(Soft *soft)
     return soft->pinned != NULL;
 }
 
-/* Reserves room for a cloth among many bodies, so that ticks seldom allocate. */
+/* Reserves memory for a cloth among many bodies, so that ticks rarely allocate. */
 int soft_contact_create(Soft *soft)
 {
     for (u32 b = 0; b < soft->body_count; b++) {
@@ -110,7 +110,7 @@ static void find_things(const Soft *soft, const SoftBody *body, Bounds bounds, G
     }
 }
 
-/* Bodies are few and large: their bounds tell. Other things may be many and small. */
+/* Bodies are few and large: testing their bounds is enough. Other things may be many and small. */
 static bool may_meet(const Soft *soft, u32 i, OtherThing thing)
 {
     const Collider *collider = soft_collider_of(soft, thing.other);
@@ -285,7 +285,7 @@ static void solve_contacts(Soft *soft, f32 h)
 }
 
 /* Two bodies that pinch a particle each undo half of the other's correction: solved once, they
- * would push it back and forth for ever. */
+ * would push it back and forth forever. */
 static void solve_pinched(Soft *soft, f32 h)
 {
     ContactPass pass = {soft, h};
@@ -353,7 +353,7 @@ static void measure_attachments(Soft *soft)
     }
 }
 
-/* Returns the others to the start of the substep; which pairs may touch in it? */
+/* Returns the others to the start of the substep, and finds the pairs that may touch in it. */
 void soft_contact_substep(Soft *soft, f32 h)
 {
     for (u32 o = 0; o < soft->other_count; o++) {

@@ -1,4 +1,4 @@
-/* contact_other.c: the colliders that soft bodies meet in a tick. */
+/* contact_other.c: the colliders that soft bodies may touch in a tick. */
 #include "server/physics/soft/soft_internal.h"
 
 #include <stdlib.h>

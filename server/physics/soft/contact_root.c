@@ -1,6 +1,6 @@
 /*
- * contact_root.c: where particles keep less distance from other matter than their thickness: those
- * that grow out of a pin inside, and those that two bodies hold from both sides.
+ * contact_root.c: particles that keep less distance from other matter than their thickness: those
+ * near a pin inside it, and those pinched between two bodies.
  */
 #include "server/physics/soft/soft_internal.h"
 
@@ -31,7 +31,7 @@ static const SoftAttachment *attachment_to(const Soft *soft, const SoftBody *bod
     return held->body.slot == thing.thing && soft_holds(soft, held) ? held : NULL;
 }
 
-/* Of a pin of the body: where the thing holds it, or where it is. */
+/* Position of a pin of the body: its anchor on the thing, or where it is. */
 static Vec3 pin_place(const Soft *soft, const SoftBody *body, u32 pin, OtherThing thing)
 {
     const SoftAttachment *held = attachment_to(soft, body, pin, thing);
@@ -80,7 +80,7 @@ static bool is_held_near(const Soft *soft, OtherThing thing, u32 particle, f32 a
     return false;
 }
 
-/* Its anchor alone places it: contact would only work against that. */
+/* Only its anchor determines its position: contact would work against it. */
 static bool is_attached(const Soft *soft, OtherThing thing, u32 particle)
 {
     const SoftBody *body = &soft->bodies[soft->matter[particle].body];
@@ -125,10 +125,10 @@ bool soft_contact_is_rooted(const Soft *soft, OtherThing thing, u32 root, u32 pa
 
 /* ---- pinched particles ---- */
 
-/* A pinched particle has no room for its thickness: pushed out of both bodies, it would be
- * driven along the wedge between them for ever, against whatever pulls it back. It keeps half of
- * the gap; if the gap is little less than twice the thickness, the particle itself may be
- * holding the two apart. */
+/* There is no space for a pinched particle's thickness: pushed out of both bodies, it would be
+ * driven along the wedge between them forever, against whatever pulls it back. It keeps half of the
+ * gap; if the gap is little less than twice the thickness, the particle itself may be holding the
+ * two apart. */
 static f32 clearance_between(f32 gap, f32 radius)
 {
     f32 half = 0.5f * f32_max(gap, 0.0f), past = gap - 1.5f * radius;

@@ -19,7 +19,7 @@ struct CoupledMass {
     f32 weight; /* 1/kg, of particle and body together */
     Vec3 speed; /* m/s, that moves the particle to its anchor */
     f32 own_weight;
-    Vec3 own_velocity; /* m/s, without the constraints */
+    Vec3 own_velocity; /* m/s, before the constraints */
 };
 
 Vec3 soft_contact_hold_speed(const Soft *soft, const SoftAttachment *held, Vec3 position, f32 h)

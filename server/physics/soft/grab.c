@@ -38,8 +38,8 @@ static bool is_valid(const SoftGrab *grab)
            vec3_length(grab->force) <= 1.01f * grab->force_max;
 }
 
-/* Applies the grab forces of the last step before the constraints: solved only after them, a
- * grab would feel one particle and not the load on it. */
+/* Applies the grab forces of the last step before the constraints: a grab solved only after them
+ * would respond to one particle and not to the load on it. */
 void grabs_warm(Soft *soft, u32 group, f32 h)
 {
     for (u32 i = 0; i < soft->grab_end; i++) {
@@ -74,7 +74,7 @@ void grab_solve(Soft *soft, SoftGrab *grab, f32 h)
     Vec3 force = vec3_add_scaled(lambda, -1.0f / ((1.0f + gamma) * w + alpha), wrong);
     force = vec3_scale(force, 1.0f / (h * h));
     f32 size = vec3_length(force);
-    if (!(size < INFINITY)) { /* a point as fast as no hand holds it */
+    if (!(size < INFINITY)) { /* its velocity without the grab */
         force = vec3_zero();
     } else if (size > grab->force_max) {
         force = vec3_scale(force, grab->force_max / size);

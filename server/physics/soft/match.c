@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* Directions with less than this part of the largest moment are degenerate. */
+/* Directions with less than this fraction of the largest moment are degenerate. */
 static const f64 flatness = 1e-5;
 
 /* ---- at rest ---- */

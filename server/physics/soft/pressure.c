@@ -97,7 +97,7 @@ f64 pressure_volume(const Soft *soft, const SoftBody *body, SoftVolume way)
     return volume_of(&s, way);
 }
 
-/* ---- what the gas does ---- */
+/* ---- the force of the gas ---- */
 
 /* ∇V by particle: a third of the area vectors of its triangles, whose sum over a closed surface
  * is 0; of a ring half the normal of the chord between its neighbours. */

@@ -1,11 +1,12 @@
 /*
  * skin.c: closed surfaces of springs with a gas inside, for the solver of whole bodies (stiff.c).
- * One pass over the edges, even chain by chain, fails for a skin where the gas moves a light point
- * by more than a cell in a step: each edge sees only its neighbours, and stretches by any factor.
- * An edge of length l and rest length r pulls by (l − r) / α; its stiffness is 1 / α along it and
- * that of its tension, (1 − r / l) / α, across. The gas pushes by p ∇V; its stiffness is −dp/dV ∇V
- * ∇Vᵀ − p ∇²V, whose blocks are those of the edges: with c and d the third points of the triangles
- * at an edge from a to b, ∇V at a changes by δb × (c − d) / 6 and at b by δa × (d − c) / 6.
+ * One pass over the edges, even chain by chain, fails for a skin in which the gas moves a light
+ * point by more than a cell in a step: each edge sees only its neighbours, and the stretch is
+ * unbounded. An edge of length l and rest length r pulls by (l − r) / α; its stiffness is 1 / α
+ * along it and that of its tension, (1 − r / l) / α, across. The gas pushes by p ∇V; its stiffness
+ * is −dp/dV ∇V ∇Vᵀ − p ∇²V, whose blocks are those of the edges: with c and d the third points of
+ * the triangles at an edge from a to b, ∇V at a changes by δb × (c − d) / 6 and at b by δa × (d −
+ * c) / 6.
  */
 #include "server/physics/soft/stiff.h"
 
@@ -93,7 +94,7 @@ u64 skin_memory(const Skin *skin)
                               (u64)skin->face_count * sizeof *skin->faces;
 }
 
-/* Assigns a place to each item: 8 batch + lane, so that those of a batch share no point of the
+/* Assigns a position to each item: 8 × batch + lane, so that those of a batch share no point of the
  * body; returns the number of batches. */
 static u32 place_items(const u32 *points, u32 each, u32 count, u64 *taken, u32 point_count,
                        u32 *places)

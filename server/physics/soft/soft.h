@@ -1,8 +1,8 @@
 /*
  * soft.h: the particle store for everything soft: cloth, rope, balloons, jelly, plants, stick
- * figures. A body is a SoftMesh with constraints; bodies collide with whatever offers a collider,
- * with each other and with themselves. A tick is soft_begin, then soft_substep after each substep
- * of the others.
+ * figures. A body is a SoftMesh with constraints; bodies collide with all matter that offers a
+ * collider, with each other and with themselves. A tick is soft_begin, then soft_substep after each
+ * substep of the others.
  * Method: XPBD (Macklin, Müller, Chentanez 2016) with small steps, one iteration per step (Macklin
  * et al. 2019), solved on velocities; others selectable per body, for comparison side by side.
  * Units SI, world axes. No allocation in a tick unless a table must grow.
@@ -112,15 +112,15 @@ i32 soft_grab_add(Soft *soft, const SoftGrab *grab);
 void soft_grab_remove(Soft *soft, u32 grab);
 SoftGrab *soft_grab(Soft *soft, u32 grab);
 
-/* What the bodies meet in a tick: at most SOFT_COLLIDERS_MAX colliders; their data must outlive
- * it. */
+/* The colliders that the bodies may touch in a tick, at most SOFT_COLLIDERS_MAX; their data must
+ * outlive it. */
 typedef struct SoftOthers {
     const Collider *colliders; /* [count] */
     u32 count;
 } SoftOthers;
 
-/* The media of the tick, before soft_stir: where one is, it is the wind. Borrowed until the next
- * call. */
+/* The media of the tick, before soft_stir: inside a medium its velocity is the wind. Borrowed until
+ * the next call. */
 void soft_set_media(Soft *soft, const Medium *media, u32 count);
 /* Starts a tick: computes wind forces and finds candidate contacts. jobs may be NULL and must
  * outlive the tick. */
@@ -128,10 +128,9 @@ void soft_begin(Soft *soft, SoftOthers others, Jobs *jobs, f32 tick_s);
 /* Predicts, solves, exchanges impulses with the others. h in s. */
 void soft_substep(Soft *soft, f32 h);
 
-/* ---- sleep: what rests costs nothing ----
- * Islands are those of the first collider that offers bodies. soft_stir before the others' begin;
- * after the substeps soft_rest, the end of the others' tick, soft_sleep. Who calls none of them has
- * bodies that never sleep. */
+/* ---- sleep: bodies at rest cost nothing ---- Islands are those of the first collider that offers
+ * bodies. soft_stir before the others' begin; after the substeps soft_rest, the end of the others'
+ * tick, soft_sleep. Who calls none of them has bodies that never sleep. */
 
 /* Wakes bodies that something moving touches or holds. */
 void soft_stir(Soft *soft, SoftOthers others, f32 tick_s);
@@ -148,11 +147,11 @@ void soft_wake_all(Soft *soft);
 
 /* Takes a body out of the world; grabs on it must have been removed, and it must have no pins. */
 void soft_take_away(Soft *soft, u32 body);
-/* Puts an absent body there as it was built, awake: its mesh's origin at position (m), turned from
+/* Puts an absent body there as it was built, awake: its mesh's origin at position (m), rotated from
  * the mesh's frame by orientation (unit); velocity in m/s, besides the angular velocity of its
  * definition. */
 void soft_place(Soft *soft, u32 body, Vec3 position, Quat orientation, Vec3 velocity);
-/* Wakes bodies that may touch what lies within the bounds, m: call before its removal. */
+/* Wakes bodies that may touch something within the bounds, m: call before its removal. */
 void soft_wake_within(Soft *soft, Bounds bounds);
 bool soft_is_absent(const Soft *soft, u32 body);
 

@@ -28,7 +28,8 @@ static const f32 iterations_each = 4.0f;
 static const f32 scale_least = 1e-6f;
 /* Tolerances: part of the initial squared residual; and (m/s)² that are negligible. */
 static const f64 residual_part = 1e-5, skin_part = 1e-4, residual_speed = 1e-14;
-/* Lower limit of μ / (λ + μ): material that keeps its volume to 1 : 1000 of its shape. */
+/* Lower limit of μ / (λ + μ): resistance to a change of volume at most 1000 times that to a change
+ * of shape. */
 static const f32 ratio_least = 1e-3f;
 
 /* Eight tetrahedra without a common point; unused lanes have no volume. */
@@ -446,7 +447,7 @@ typedef struct StiffSolve {
     const Vec3 *gradient;
 } StiffSolve;
 
-/* Masses, positions and the residual of v*; false if nothing of the body can move. */
+/* Masses, positions and the residual of v*; false if no part of the body can move. */
 static bool begin(const Soft *soft, const SoftBody *body, StiffPoint *points, f32 h, f32 stiffer,
                   Vec3 *asked)
 {

@@ -1,4 +1,4 @@
-/* store.c: accessors of the store; calls nothing. */
+/* store.c: accessors of the store; calls no other file. */
 #include "server/physics/soft/soft_internal.h"
 
 u32 soft_particles(const Soft *soft)

@@ -99,7 +99,7 @@ static void validate_parts(const Soft *soft)
     }
 }
 
-/* ---- what holds and touches them ---- */
+/* ---- pins, grabs and contacts ---- */
 
 static void validate_holds(const Soft *soft)
 {
@@ -149,7 +149,7 @@ static void validate_contacts(const Soft *soft)
     }
 }
 
-/* ---- sleep, and what acts on whole bodies ---- */
+/* ---- sleep, and constraints on whole bodies ---- */
 
 static void validate_rests(const Soft *soft)
 {

@@ -1,5 +1,6 @@
-/* wind.c: aerodynamic drag on the triangles of surfaces. Where a medium is, its drag is that of its
- * velocity at the start of the tick, constant within it, and the medium loses just that. */
+/* wind.c: aerodynamic drag on the triangles of surfaces. Inside a medium, drag follows from the
+ * medium's velocity at the start of the tick, is constant within the tick, and the medium loses
+ * exactly that momentum. */
 #include "server/physics/soft/soft_internal.h"
 
 enum {
@@ -61,7 +62,7 @@ static void wind_loop(void *context, u32 first, u32 end, u32 worker)
 
 /* ---- media ---- */
 
-/* Above this, m/s, a medium wakes what sleeps in it. */
+/* Above this speed, m/s, a medium wakes bodies that sleep in it. */
 static const f32 stirring = 0.3f;
 
 bool wind_stirs(const Soft *soft, u32 b)
@@ -80,7 +81,7 @@ bool wind_stirs(const Soft *soft, u32 b)
     return false;
 }
 
-/* Share of the air's velocity that drag would give a point within the tick. */
+/* Fraction of the air's velocity that drag would give a point within the tick. */
 static f32 pull_of(const Soft *soft, u32 point)
 {
     const Symmetric3 *drag = &soft->drag[point];

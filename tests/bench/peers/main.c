@@ -31,7 +31,7 @@ typedef struct Peers {
     u32 runs, threads, steps;
     bool no_ode, quality;
     f64 medians[ENGINES][RUNS_MAX]; /* ms a step */
-    f64 lows[ENGINES][RUNS_MAX];    /* the 10th percentile: what a busy machine disturbs least */
+    f64 lows[ENGINES][RUNS_MAX];    /* the 10th percentile, which other load disturbs least */
     f64 samples[ENGINES][STEPS_MAX];
 } Peers;
 

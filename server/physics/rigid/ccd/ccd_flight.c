@@ -463,7 +463,7 @@ static void mates_find(Rigid *rigid)
     }
 }
 
-/* Bodies that met take their mates along. */
+/* Bodies that met take along the bodies joined to them. */
 static void join_mates(Merge *merge)
 {
     Rigid *rigid = merge->rigid;

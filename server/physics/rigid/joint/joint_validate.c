@@ -59,7 +59,7 @@ static void validate_table(const Rigid *rigid)
     CHECK(store->break_count <= store->capacity);
 }
 
-/* ---- what is laid out ---- */
+/* ---- the row layout ---- */
 
 /* marks: 0, or one more than the last colour in which the body was moved. */
 static void validate_sides(const Rigid *rigid, u32 joint, u32 color, u32 *marks)

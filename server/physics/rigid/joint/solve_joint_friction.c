@@ -1,9 +1,8 @@
 /*
  * solve_joint_friction.c: dry friction about a point, all three axes at once. Coulomb's law: the
- * moment has at most a given size and points against the motion that remains, not against the one
- * before, which differ where the bodies turn more easily about one axis than about another. Of all
- * moments of that size it is the one that leaves the least energy: a minimum in a ball, as a trust
- * region has it.
+ * moment has at most a given size and opposes the remaining motion, not the motion before; the two
+ * differ if the bodies rotate more easily about one axis than about another. Of all moments of that
+ * size it is the one that leaves the least energy: a minimum in a ball, as in trust region methods.
  * Method: Newton's iteration on the reciprocal of the length (Moré and Sorensen, "Computing a trust
  * region step", 1983).
  */
@@ -12,9 +11,10 @@
 enum {
     NEWTON_STEPS = 6 /* two suffice where one substep hardly changes the speed, the usual case */
 };
-/* Of the mean response: bodies that cannot turn about some axis still have an inverse. */
+/* Fraction of the mean response: bodies that cannot rotate about some axis still have an
+ * inverse. */
 #define LEAST_RESPONSE 1e-6f
-/* Of the size: where the direction is settled. */
+/* Fraction of the size at which the direction has converged. */
 #define NEAR           1.001f
 
 Vec3 friction_moment(const Symmetric3 *k, Vec3 speed, f32 most)
@@ -23,7 +23,7 @@ Vec3 friction_moment(const Symmetric3 *k, Vec3 speed, f32 most)
     if (!(scale > 0.0f) || !(length > 0.0f)) {
         return vec3_zero();
     }
-    /* The moment times the scale, so that neither heavy nor light bodies lose digits. */
+    /* The moment times the scale, so that precision does not depend on the bodies' masses. */
     f32 radius = most * scale;
     /* −(K + λ)⁻¹ v, with the smallest λ ≥ 0 for which that is within the radius: never above this
      * bound, since no response exceeds their sum. From there Newton's steps never pass it. */
@@ -40,7 +40,7 @@ Vec3 friction_moment(const Symmetric3 *k, Vec3 speed, f32 most)
         moment = vec3_scale(symmetric_mul(&inverse, speed), -share);
         f32 size = vec3_length(moment);
         if (!(size > NEAR * radius)) {
-            break; /* the last step's error is of second order: what is left is a matter of scale */
+            break; /* the last step's error is of second order: rescaling removes the rest */
         }
         f32 slope = share * vec3_dot(moment, symmetric_mul(&inverse, moment));
         lambda += (size / radius - 1.0f) * size * size / slope;
@@ -51,8 +51,8 @@ Vec3 friction_moment(const Symmetric3 *k, Vec3 speed, f32 most)
 
 /* ---- one joint ---- */
 
-/* The impulse at the point that keeps its velocity when the moment acts: else the point would open,
- * and its correction would give the energy back. */
+/* The impulse at the point that keeps its velocity when the moment acts: otherwise the point would
+ * open, and its correction would return the energy. */
 static Vec3 share_of(const DryRow *row, Vec3 moment)
 {
     Vec3 sum = vec3_scale(row->share[0], moment.x);
@@ -82,8 +82,8 @@ static void find_response(DryRow *row, const Sides *s)
                                  k.yz + vec3_dot(moved[1], row->share[2])};
 }
 
-/* What a moment about an axis of a universal joint comes with: the joint's locked direction, the
- * normal of both axes, carries what would turn about it. */
+/* The moment that accompanies one about an axis of a universal joint: the joint's locked direction,
+ * the normal of both axes, balances rotation about it. */
 static Vec3 bearing_axis(const Symmetric3 *response, Vec3 axis, Vec3 normal)
 {
     Vec3 turn = symmetric_mul(response, normal);
@@ -91,7 +91,7 @@ static Vec3 bearing_axis(const Symmetric3 *response, Vec3 axis, Vec3 normal)
     return own > 0.0f ? vec3_add_scaled(axis, -vec3_dot(axis, turn) / own, normal) : axis;
 }
 
-/* Computes all that depends on the pose. */
+/* Computes all pose-dependent data. */
 static void dry_follow(const Rigid *rigid, DryRow *row, const Sides *sides)
 {
     Quat qa = orientation_of(rigid, row->a), qb = orientation_of(rigid, row->b);

@@ -87,7 +87,7 @@ void joint_hinge_lane(const Rigid *rigid, HingeWide *row, u32 lane, u32 slot, f3
     lane_loads(row, lane, joint, h);
 }
 
-/* ---- what follows from the poses ---- */
+/* ---- pose-dependent data ---- */
 
 /* Sets up a row about the axis; returns the change of b's angular velocity relative to a per
  * unit impulse. */

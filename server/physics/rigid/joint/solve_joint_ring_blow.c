@@ -3,7 +3,7 @@
  * time: the wall of a welded box that hits the ground is stopped, while the other walls move on
  * until the next step, farther than a ball is thick. So where contacts have disturbed the joints of
  * a ring, those are solved again, and then all contacts of its bodies together with them: each
- * responds with the mass of the whole ring, from its factor ((M + Jᵀ G⁻¹ J)⁻¹, see
+ * contact sees the mass of the whole ring, from its factor ((M + Jᵀ G⁻¹ J)⁻¹, see
  * solve_joint_ring.c), so that neither opens the other. Other bodies respond individually. All
  * rings in impacts are solved together, in the order of the rows of contacts.
  * Method: projected Gauss-Seidel on contacts of articulated bodies (Mirtich, "Impulse-based dynamic
@@ -74,7 +74,7 @@ void ring_blow_destroy(RingBlow *blow)
     free(blow);
 }
 
-/* ---- who is in a blow, and what touches it ---- */
+/* ---- rings in impacts, and their contacts ---- */
 
 static const u32 *bodies_of(const JointStore *store, const BlowRing *ring, u32 *count)
 {
@@ -210,7 +210,7 @@ static bool number_bodies(Rigid *rigid)
     return capacity;
 }
 
-/* ---- how rings answer ---- */
+/* ---- responses of rings ---- */
 
 static Trees trees_at(Rigid *rigid, const BlowRing *ring)
 {
@@ -303,7 +303,7 @@ static void move_row(const HeavySweep *sweep, const HeavyContact *contact, u32 r
     }
 }
 
-/* Takes back move_row where nothing else has moved. */
+/* Undoes move_row if nothing else has moved. */
 static void still_rings(const RingBlow *blow, const HeavyContact *contact)
 {
     for (u32 side = 0; side < 2; side++) {

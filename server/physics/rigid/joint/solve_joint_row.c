@@ -144,7 +144,7 @@ static void solve_motor(const JointRow *row, JointLoad *impulse, Sides *sides, c
 }
 
 typedef struct RowLimit {
-    f32 capacity; /* the room left: ≥ 0 or, two-sided, = 0 */
+    f32 capacity; /* remaining distance to the limit: ≥ 0 or, two-sided, = 0 */
     f32 sign;     /* −1 for an upper limit */
     bool two_sided;
     f32 push_max; /* rad/s or m/s */
@@ -378,8 +378,8 @@ static void solve_cross(JointRow *row, Sides *sides, const JointPose *pose, cons
     }
 }
 
-/* Cone-twist: the axis that increases the angle between the x axes; and the room up to the swing.
- */
+/* Cone-twist: the axis that increases the angle between the x axes, and the remaining angle up to
+ * the swing limit. */
 static Vec3 swing_axis(const JointPose *pose)
 {
     Vec3 normal = vec3_cross(axis_x(pose->frame_a), axis_x(pose->frame_b));
@@ -390,7 +390,8 @@ static f32 swing_room(const JointRow *row, const JointPose *pose)
 {
     Vec3 a = axis_x(pose->frame_a), b = axis_x(pose->frame_b);
     f32 sine = vec3_length(vec3_cross(a, b)), cosine = vec3_dot(a, b);
-    /* sin and cos of the room: no arc is needed where it is small, which is where it matters. */
+    /* sine and cosine of the remaining angle: where it is small, which is where it matters, the
+     * sine is the angle. */
     f32 capacity = row->sin_swing * cosine - row->cos_swing * sine;
     f32 other = row->cos_swing * cosine + row->sin_swing * sine;
     return other > 0.0f ? capacity : (capacity < 0.0f ? -1.0f : 1.0f);
@@ -442,7 +443,7 @@ static void solve_drive(JointRow *row, Sides *sides, const JointPose *pose, bool
     const Softness *s = &rigid_softness;
     if (row->soft.bias_rate > 0.0f) {
         if (!use_bias) {
-            return; /* its spring has had its say in this substep */
+            return; /* its spring has already acted in this substep */
         }
         s = &row->soft;
     }
@@ -490,7 +491,8 @@ static Symmetric3 block_mass(const JointRow *row, const Sides *sides, const Join
     return symmetric_inverse(&k);
 }
 
-/* The block first; then the free motion and the locked angles, which leave the block's speed. */
+/* The block first; then the free motion and the locked angles, which do not change the block's
+ * velocity. */
 static void row_solve(JointRow *row, Sides *sides, const JointPose *pose, const Softness *soft,
                       f32 h)
 {
@@ -534,7 +536,7 @@ static void row_solve(JointRow *row, Sides *sides, const JointPose *pose, const 
     }
 }
 
-/* All that the joint gives b: a force at the anchor and a moment, as impulses. */
+/* The total effect of the joint on b: a force at the anchor and a moment, as impulses. */
 static void row_impulse(const JointRow *row, const Sides *sides, const JointPose *pose, Vec3 *force,
                         Vec3 *moment)
 {
@@ -631,8 +633,8 @@ static void prepare_free_motion(const Rigid *rigid, JointRow *row, const JointDe
     if (!free_axis(row, &sides, &row->pose, &block, &axis, &value)) {
         return;
     }
-    /* Of the two bodies as the joint lets them move, so that a spring has the frequency asked for.
-     */
+    /* Effective mass of the two bodies as constrained by the joint, so that a spring has the
+     * requested frequency. */
     row->mass = axis.response > 0.0f ? 1.0f / axis.response : 0.0f;
     SpringStep spring = spring_step(def->frequency, def->damping, h);
     row->stiffness = row->mass * spring.stiffness / (h * h);
@@ -677,7 +679,7 @@ void joint_row_prepare(const Rigid *rigid, JointRow *row, u32 slot, f32 h)
         row->soft = softness(def->frequency, def->damping, h);
     }
     prepare_free_motion(rigid, row, def, h);
-    /* What is no longer asked for gives nothing. */
+    /* Impulses of parts that are no longer used are zero. */
     JointLoad *load = &row->impulse;
     load->spring = row->flags & JOINT_SPRUNG && row->stiffness > 0.0f ? load->spring : 0.0f;
     load->motor = row->flags & JOINT_DRIVE ? load->motor : 0.0f;

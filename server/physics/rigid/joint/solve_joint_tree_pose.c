@@ -21,7 +21,7 @@ SIMD_INLINE Vec3x8 unit_or(Vec3x8 v, Vec3x8 other)
                     f32x8_select(some, v.z * s, other.z)};
 }
 
-/* ---- where rows stand ---- */
+/* ---- current poses of rows ---- */
 
 /* How far b's x axis is from a's. If they are more than a right angle apart, the error is 1 about
  * the axis that rotates them back. */
@@ -192,7 +192,7 @@ void tree_row_start(const Trees *t, u32 place)
     tree_row_follow(t, place);
 }
 
-/* ---- where a step will take them ---- */
+/* ---- poses after a step ---- */
 
 /* Axes of a hinge: ½ h σ x × ω, σ the rate of its angle. Of a universal joint half of the second
  * derivative of x · y. */

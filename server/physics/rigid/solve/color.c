@@ -199,7 +199,7 @@ void color_contacts(Rigid *rigid)
         for (u32 k = color * CLASSES; k < (color + 1) * CLASSES; k++) {
             count += starts[k + 1];
         }
-        /* What rotates has rows of its own. */
+        /* Fast-rotating bodies have rows of their own. */
         u32 turning = starts[color * CLASSES + 1];
         rows += color == OVERFLOW ? count
                                   : (turning + SIMD_LANES - 1) / SIMD_LANES +

@@ -1,12 +1,12 @@
 /*
  * solve_heavy.c: solves all contacts of a cluster at once. A row (a point along the normal,
- * friction along two tangents, twist) answers the velocity s to be removed with the impulse −w s;
- * so the change Δ of all velocities is the solution of (M + Σ Jᵀ w J) Δ = −Σ Jᵀ w s, six equations
- * per body, solved by block LDLᵀ in f64: masses differ by thousands, and stiffness by far more.
- * Points that would pull are released, friction beyond its cone slides, and the rest is solved
- * again, a few times; if that does not converge, the last change is shortened to stay within all
- * limits and to reduce the residual, then rows are swept, which never adds energy. The sweeps over
- * all contacts handle the remainder.
+ * friction along two tangents, twist) responds to the velocity s to be removed with the impulse −w
+ * s; so the change Δ of all velocities is the solution of (M + Σ Jᵀ w J) Δ = −Σ Jᵀ w s, six
+ * equations per body, solved by block LDLᵀ in f64: masses differ by thousands, and stiffness by far
+ * more. Points that would pull are released, friction beyond its cone slides, and the rest is
+ * solved again, a few times; if that does not converge, the last change is shortened to stay within
+ * all limits and to reduce the residual, then rows are swept, which never adds energy. The sweeps
+ * over all contacts handle the remainder.
  */
 #include "server/physics/rigid/body_wide.h"
 #include "server/physics/rigid/solve/heavy.h"
@@ -138,7 +138,7 @@ void heavy_begin(Rigid *rigid, HeavyCluster *cluster)
     cluster->factored[HEAVY_PUSH] = cluster->factored[HEAVY_RELAX] = false;
 }
 
-/* ---- what a pass asks for ---- */
+/* ---- requests of a pass ---- */
 
 /* For velocities, for shifts and rotations since the tick began, or similar. */
 static f64 row_speed(const f64 speeds[2][HEAVY_AXES], Vec3 a, Vec3 rotation_a, Vec3 b,
@@ -457,7 +457,7 @@ static void push_row(HeavyBody *bodies, const HeavyContact *contact, u32 r, f64 
     }
 }
 
-/* Rows that are not solved for have their change already. */
+/* Rows that are not part of the solve already have their change. */
 static void solve_once(const HeavyStore *store, HeavyCluster *cluster, HeavyPass pass)
 {
     HeavyBody *bodies = &store->bodies[cluster->body];

@@ -51,7 +51,7 @@ static void fill_points(Rigid *rigid, ContactWide *row, u32 lane, PrepareLanes *
     gap = c->flags & CONTACT_BEGAN ? gap : f32_max(gap, 0.0f);
     centre = vec3_scale(centre, share);
     Vec3 arm = vec3_sub(centre, rigid->bodies[c->a].position);
-    /* Points lie midway, but on touch friction acts at the surface of each. */
+    /* Points lie midway between the surfaces, but at touch friction acts on the surface of each. */
     lane_set_vec3(&row->arm_a, lane, vec3_add_scaled(arm, -0.5f * gap, manifold->normal));
     lane_set_vec3(&row->arm_b, lane,
                   vec3_add_scaled(vec3_sub(arm, manifold->apart), 0.5f * gap, manifold->normal));

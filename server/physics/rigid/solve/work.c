@@ -1,7 +1,7 @@
 /*
  * work.c: the work that moving bodies and moving surfaces do on the bodies that touch them. A
- * contact with impulse J whose place is moved at the velocity v does J · v. Summed over a substep,
- * when its impulses are known; measured only on demand, and no state.
+ * contact with impulse J at a point that moves at the velocity v does the work J · v. Summed over a
+ * substep, when its impulses are known; measured only on demand, and no state.
  */
 #include "server/physics/rigid/body_wide.h"
 
@@ -16,8 +16,8 @@ f64 rigid_work(const Rigid *rigid)
     return rigid->work;
 }
 
-/* The velocity that a body's own solve cannot change: of what is not dynamic, and of a moving
- * surface. */
+/* The velocity that the solver cannot change: that of a body that is not dynamic, and that of a
+ * moving surface. */
 typedef struct Driven {
     Vec3 velocity, angular_velocity, surface; /* m/s, rad/s, m/s */
 } Driven;

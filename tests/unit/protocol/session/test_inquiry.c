@@ -1,4 +1,4 @@
-/* test_inquiry.c: what strangers are told: both ways, texts, and how often. */
+/* test_inquiry.c: public queries: both ways, texts, and rate limits. */
 #include "protocol/session/inquiry.h"
 #include "shared/math/random.h"
 
@@ -61,7 +61,7 @@ static void test_malformed(void **state)
     notice.port = 0;
     inquiry_answer(&notice, question, answer);
     assert_false(inquiry_read(answer, sizeof answer, &nonce, &got));
-    /* Texts without an end, and with what terminals obey. */
+    /* Texts without an end, and with terminal control characters. */
     notice.port = 1;
     inquiry_answer(&notice, question, answer);
     memset(answer + 64, 0x1B, NAME_BYTES_MAX);
@@ -94,7 +94,7 @@ static void test_texts(void **state)
     }
 }
 
-/* One site takes its share; others still get theirs, until all together ask too often. */
+/* One site uses its share; others still get theirs, until the total rate is too high. */
 static void test_limits(void **state)
 {
     PL_UNUSED(state);

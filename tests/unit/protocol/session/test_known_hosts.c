@@ -1,6 +1,6 @@
 /*
- * test_known_hosts.c: whom a client takes for the server: the key of its address, the one it had
- * before, the first time any; never another one afterwards.
+ * test_known_hosts.c: which server a client accepts: the key of its address, the one it had before,
+ * the first time any; never another one afterwards.
  */
 #include "protocol/session/known_hosts.h"
 #include "shared/base/log.h"
@@ -87,7 +87,7 @@ static void test_pins(void **context)
     assert_true(known_hosts_accept(&known, place->ada.public_key));
     assert_false(known_hosts_pin(&known, place->eve.public_key)); /* of a token, say */
     assert_true(known_hosts_pin(&known, place->ada.public_key));
-    assert_int_not_equal(access(place->path, F_OK), 0); /* what is pinned is not remembered */
+    assert_int_not_equal(access(place->path, F_OK), 0); /* pinned keys are not stored */
     key[10] = 'g';
     snprintf(where, sizeof where, "example.org#%s", key);
     assert_int_equal(known_hosts_init(&known, where, NULL, &error), ERROR_USAGE);

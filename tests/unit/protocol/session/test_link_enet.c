@@ -275,8 +275,8 @@ static void test_no_server(void **state)
     client->ops->destroy(client);
 }
 
-/* A server that is held up drops who it took for silent while its client is already connected: the
- * client begins again, until the server has sent something. */
+/* A stalled server drops a peer that seemed silent while its client is already connected: the
+ * client restarts, until the server has sent something. */
 static void test_forgotten(void **state)
 {
     PL_UNUSED(state);
@@ -307,7 +307,7 @@ static void test_forgotten(void **state)
     assert_true(told);
     assert_int_equal(connected, 2);
     assert_int_equal(served, 1);
-    /* From then on silence is the matter of whoever uses the link. */
+    /* From then on the user of the link handles silence. */
     for (u32 i = 0; i < 100; i++) {
         assert_false(ends.client->ops->poll(ends.client, now_ms() + forward + 6000, &event));
         clock_sleep_until_ns(clock_now_ns() + 1000000);

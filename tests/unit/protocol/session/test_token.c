@@ -63,7 +63,7 @@ static void test_token(void **state)
     }
     assert_true(token_peek(data, sizeof data, &got));
     assert_memory_equal(got.server, server.public_key, sizeof got.server);
-    /* For whoever has it, at any server that trusts the key. */
+    /* Usable by anyone, at any server that trusts the key. */
     token = (Token){.id = 3, .expiry_unix_s = 1000, .role = ROLE_VIEWER};
     assert_int_equal(token_sign(&token, secret, data), 0);
     assert_int_equal(token_verify(data, sizeof data,

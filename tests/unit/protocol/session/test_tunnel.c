@@ -1,7 +1,7 @@
 /*
- * test_tunnel.c: the key exchange and the sealed datagrams: a man in the middle gets no tunnel, who
- * listens reads nothing, copies and forgeries are dropped, a new port is asked before it is used,
- * and handshakes that lead to nothing never take the place of clients that are in.
+ * test_tunnel.c: the key exchange and the sealed datagrams: a man in the middle gets no tunnel,
+ * eavesdroppers read nothing, copies and forgeries are dropped, a new port is verified before it is
+ * used, and unused handshakes never displace joined clients.
  */
 #include "protocol/session/enet_commands.h"
 #include "protocol/session/tunnel.h"
@@ -45,7 +45,7 @@ static int teardown(void **context)
     return 0;
 }
 
-/* Asks for a cookie and writes what opens a tunnel. */
+/* Requests a cookie and writes the message that opens a tunnel. */
 static void open_write(TunnelServer *server, HandshakeClient *client, ProbeAddress from, u64 now_ms,
                        u8 open[HANDSHAKE_OPEN_BYTES])
 {
@@ -166,7 +166,7 @@ static void test_man_in_the_middle(void **context)
     HandshakeClient own;
     handshake_client_init(&own, client.nonce);
     assert_int_equal(handshake_finish(&own, reply, bytes, &handshake), ERROR_CRYPTO);
-    /* A key of small order gives a secret that all know. */
+    /* A key of small order gives a publicly known secret. */
     memset(open + 24, 0, SEAL_KEY_BYTES);
     assert_int_equal(handshake_answer(&mallory.identity, 7, open, sizeof open, &handshake, forged),
                      ERROR_CRYPTO);
@@ -307,7 +307,7 @@ static void test_one_site(void **context)
     for (u32 i = 0; i < PL_COUNT(good); i++) {
         assert_int_equal(say(server, &good[i], "hello", 1300, &at), 5);
     }
-    /* Where all are in there is no room. */
+    /* If all have joined there is no capacity. */
     for (u32 i = 0; i < CAPACITY; i++) {
         server->tunnels[i].kept = true;
     }

@@ -207,7 +207,7 @@ static void test_log(void **state)
         audit_write(&audit, &entry, 1700000000123ull, 1000);
         (void)lines_of(path, line, sizeof line);
         assert_non_null(strstr(line, json ? "\"skipped\":9501" : "skipped=9501"));
-        /* One of strangers leaves room for what operators do. */
+        /* A flood by strangers leaves capacity for the lines of operators. */
         AuditLine stranger = entry;
         stranger.crowd = true;
         for (u32 i = 0; i < 10000; i++) {

@@ -1,7 +1,7 @@
 /*
  * test_frame_merge.c: frames that carry the events of frames that were not seen, through any number
- * of merges: the list of entities, what users hold and what broke are as if all had been seen, and
- * what is carried stays bounded.
+ * of merges: the list of entities, grabs and broken joints are as if all had been seen, and the
+ * carried events stay bounded.
  */
 #include "server/host/frame_merge.h"
 #include "shared/base/check.h"
@@ -47,7 +47,7 @@ static void apply(Held *held, const Frame *frame)
     }
 }
 
-/* Some ticks of a world: things come and go, hands take and let go, much is heard. */
+/* Some ticks of a world: spawns and removals, grabs and releases, many impacts. */
 static Frame *tick_make(FieldSet *fields, const Held *held, u64 tick, bool resets)
 {
     Frame *frame = frame_create(fields, tick, 6);

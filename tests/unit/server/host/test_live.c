@@ -1,4 +1,5 @@
-/* test_live.c: both ends of what goes beside the stream of a published world, in virtual time. */
+/* test_live.c: both ends of the messages beside the stream of a published world, in virtual
+ * time. */
 #include "server/host/live_hub.h"
 #include "server/host/live_leaf.h"
 
@@ -57,7 +58,7 @@ static u32 due(LiveLeaf *leaf, u64 now_ms, MessageKind *kind)
     return count;
 }
 
-/* A late answer, to a list that is no longer that of now, gives nobody an id of another. */
+/* A late answer, to an outdated list, assigns no user another's id. */
 static void test_late_answer(void **state)
 {
     PL_UNUSED(state);
@@ -77,7 +78,7 @@ static void test_late_answer(void **state)
     assert_int_equal(answer(&leaf, 12, 702, 3300), 0);
     assert_int_equal(company_given(&leaf.company, 12), 702);
     assert_int_equal(company_own_user(&leaf.company, 702), 12);
-    /* Named again each five seconds; another publisher knows nobody. */
+    /* Sent again every five seconds; another publisher knows none of them. */
     assert_int_equal(due(&leaf, 7000, &kind), 0);
     assert_int_equal(due(&leaf, 8200, &kind), 1);
     live_leaf_follow(&leaf, RUN + 1);
@@ -87,7 +88,7 @@ static void test_late_answer(void **state)
     live_leaf_finish(&leaf);
 }
 
-/* Who has no users says nothing, but says once that the last one left. */
+/* A follower without users sends nothing, except once that the last one left. */
 static void test_nobody(void **state)
 {
     PL_UNUSED(state);
@@ -143,7 +144,7 @@ static LivePayload chat(u64 run, u64 follower, const char *text)
 }
 
 /* Chat in order, rosters before presences, of those the newest at ten a second; nothing that is
- * older than ten seconds; and of what comes, nothing for another run and no more than fits. */
+ * older than ten seconds; and of received messages, none for another run and no more than fit. */
 static void test_hub(void **state)
 {
     PL_UNUSED(state);

@@ -320,7 +320,7 @@ static void slow_host_loses_no_event(void **state)
     Source *source = start(&options);
     u64 deadline = clock_now_ns() + WAIT_NS;
     u32 spawned = 0;
-    /* The host gives inputs for a while but takes nothing. */
+    /* The host sends inputs for a while but takes no frames. */
     while (!status_of(source).finished && clock_now_ns() < deadline) {
         Input input = {.kind = INPUT_SPAWN, .user = 1, .sequence = spawned + 1};
         spawned += spawned < 50 ? source->ops->input(source, &input, 1) : 0;
@@ -394,7 +394,7 @@ static DebugPicture *next_picture(Source *source)
     }
 }
 
-/* The inside is looked at only while somebody wants to see it, even when the world stands still. */
+/* Debug pictures are made only while a client subscribes, even when the world is paused. */
 static void the_inside_is_for_those_who_ask(void **state)
 {
     (void)state;
@@ -486,7 +486,7 @@ static void queue_is_bounded(void **state)
     }
     assert_true(taken > INPUTS_UNACKED_MAX &&
                 taken < INPUTS_PER_TICK_MAX / 4); /* its share, no more */
-    /* Others flood as well: there is room for whoever comes next, and for all releases. */
+    /* Others flood as well: there is capacity for the next user, and for all releases. */
     u32 last = 0;
     for (u32 user = 3; user < 203; user++) {
         last = 0;

@@ -1,6 +1,6 @@
 /*
- * test_lobby.c: the list of a lobby: who gets on it, who leaves it, what is refused, pages. The
- * test plays servers: it signs announcements and answers questions.
+ * test_lobby.c: the list of a lobby: how worlds are added and removed, refused announcements,
+ * pages. The test plays servers: it signs announcements and answers questions.
  */
 #include "server/lobby/lobby.h"
 #include "shared/base/file.h"

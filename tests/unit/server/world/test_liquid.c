@@ -1,4 +1,4 @@
-/* test_liquid.c: liquids and grains in a world: what fills, enters and leaves it, hands, probes,
+/* test_liquid.c: liquids and grains in a world: fills, sources and drains, hands, probes,
  * parameters, reset, saving. How they move is tested beside their solver. */
 #include "protocol/field/quantize.h"
 #include "server/author/scene_load.h"
@@ -260,7 +260,7 @@ static void hands_stir_and_push(void **state)
     ticks(&r, 30);
     assert_true(probe(&r, "s") > 0.05);
     assert_int_equal(code_of(&r, input_of(&r, INPUT_RELEASE, NULL)), 0);
-    /* What is free cannot be held, what is not there neither, and nobody removes a sea. */
+    /* Free slots and removed particles cannot be grabbed, and liquids cannot be removed. */
     grab = input_of(&r, INPUT_GRAB, "w");
     grab.element = 1199;
     assert_int_equal(code_of(&r, grab), ERROR_LIMIT);
@@ -389,8 +389,8 @@ static void a_hand_at_100_m_s_does_no_harm(void **state)
     finish(&r);
 }
 
-/* A piston with the section of the tank takes a quarter of the room that the water needs, and goes
- * back: the walls cannot hold what nothing can compress, but it comes to rest. */
+/* A piston with the section of the tank takes a quarter of the volume that the water needs, and
+ * goes back: the walls cannot hold what nothing can compress, but it comes to rest. */
 static void a_squeezed_tank_recovers(void **state)
 {
     (void)state;

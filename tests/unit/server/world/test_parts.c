@@ -41,7 +41,7 @@ static void test_a_limit_in_degrees(void **state)
     stage_destroy(f);
 }
 
-/* What late joiners and recordings are told about the joints. */
+/* The state of joints in fields, for late joiners and recordings. */
 static void check_whole(const Stage *f, f32 first, f32 second)
 {
     Frame *frame = world_frame(f->world);
@@ -268,7 +268,7 @@ static void test_images_of_all_parts(void **state)
     stage_destroy(g);
 }
 
-/* What clients and recordings are told about the sleep of soft bodies. */
+/* The sleep of soft bodies in fields, for clients and recordings. */
 static f32 first_soft_awake(const Stage *f)
 {
     u32 last = f->frame->fields->count - 1;

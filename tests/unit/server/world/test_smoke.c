@@ -214,7 +214,7 @@ static void absurd_input_stays_bounded(void **state)
     }
 }
 
-/* Without sides, what bodies lose the air gains. */
+/* Without sides, the air gains the momentum that bodies lose. */
 static void momentum_is_exchanged(void **state)
 {
     PL_UNUSED(state);
@@ -234,8 +234,8 @@ static void momentum_is_exchanged(void **state)
     finish(&r);
 }
 
-/* From an inlet to an open side what the probes say adds up on each axis, in newtons at
- * any rate: what the air loses is what the sides take and what flows out. */
+/* From an inlet to an open side what the probes say adds up on each axis, in newtons at any rate:
+ * the loss of the air equals the momentum taken by the sides and the outflow. */
 static void probes_weigh_the_sides(void **state)
 {
     PL_UNUSED(state);

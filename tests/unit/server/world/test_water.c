@@ -418,7 +418,7 @@ static void bad_waters_are_refused_by_place(void **state)
     }
 }
 
-/* Walls hold g h²/2 of each metre, the bed the weight of the water and of what floats. */
+/* Walls hold g h²/2 of each metre, the bed the weight of the water and of floating bodies. */
 static void probes_weigh_walls_and_bed(void **state)
 {
     PL_UNUSED(state);

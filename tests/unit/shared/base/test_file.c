@@ -78,7 +78,7 @@ static void reads_whole_files(void **state)
     }
 }
 
-/* Each must be refused at once: opening a FIFO without a writer would block for ever. */
+/* Each must be refused at once: opening a FIFO without a writer would block forever. */
 static void refuses_other_than_regular_files(void **state)
 {
     Folder *folder = *state;

@@ -1,4 +1,4 @@
-/* test_log.c: what log lines look like in each format, whatever the text. */
+/* test_log.c: the form of log lines in each format, for any text. */
 #include "shared/base/log.h"
 
 #include <fcntl.h>

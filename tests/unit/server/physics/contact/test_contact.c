@@ -325,7 +325,7 @@ static void momentum_goes_both_ways(void **state)
     }
 }
 
-/* Asked at once, distances and normals are what they are one by one, bit for bit. */
+/* Computed at once, distances and normals equal those computed one by one, bit for bit. */
 static void many_points_are_measured_as_one(void **state)
 {
     PL_UNUSED(state);

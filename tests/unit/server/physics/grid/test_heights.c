@@ -217,7 +217,7 @@ static u32 subnormals(const f32 *values, u32 stride)
     return count;
 }
 
-/* A film that thins out for ever fills dry land with numbers that a processor computes a hundred
+/* A film that thins out forever fills dry land with numbers that a processor computes a hundred
  * times as slowly. None is left, and no water lost, on hills of different height and grain. */
 static void films_end(void **state)
 {

@@ -1,4 +1,4 @@
-/* test_shallow_taken.c: who takes the momentum of shallow water: walls and a sloping, stepped or
+/* test_shallow_taken.c: where the momentum of shallow water goes: walls and a sloping, stepped or
  * rough bed by hydrostatic pressure, rough beds by friction, a weir; that nothing is left out,
  * whatever terrain and borders. */
 #include "server/physics/grid/shallow.h"

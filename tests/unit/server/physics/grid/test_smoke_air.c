@@ -1,5 +1,6 @@
-/* test_smoke_air.c: air on a grid as the wind of cloth and particles: what they take the air loses,
- * they come to rest in the air, not beyond, and fall as fast as their drag lets them. */
+/* test_smoke_air.c: air on a grid as the wind of cloth and particles: the air loses the momentum
+ * that they gain, they come to rest in the air without overshoot, and fall at their terminal
+ * speed. */
 #include "server/physics/grid/smoke.h"
 #include "server/physics/particles/particles.h"
 #include "shared/math/random.h"

@@ -1,4 +1,4 @@
-/* test_smoke_taken.c: who takes the momentum of air: walls that slide, ceilings above warm air,
+/* test_smoke_taken.c: where the momentum of air goes: walls that slide, ceilings above warm air,
  * walls that a fan blows at, open sides; that nothing is left out, whatever sides and options. */
 #include "server/physics/grid/smoke.h"
 
@@ -106,7 +106,7 @@ static void ceilings_take_lift(void **state)
     smoke_destroy(smoke);
 }
 
-/* A fan in a closed room: in the mean the walls take what it gives, not the steps of transport. */
+/* A fan in a closed room: on average the walls take its momentum, not the steps of transport. */
 static void walls_take_what_fans_give(void **state)
 {
     PL_UNUSED(state);

@@ -1,4 +1,5 @@
-/* test_liquid_sleep.c: pools fall asleep and wake by themselves, with what floats in them. */
+/* test_liquid_sleep.c: pools fall asleep and wake by themselves, with the bodies that float in
+ * them. */
 #include "tests/support/liquid_kit.h"
 
 #include <setjmp.h>

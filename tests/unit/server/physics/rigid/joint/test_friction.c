@@ -52,7 +52,7 @@ static void test_coulomb(void **state)
     assert_true(slides > 1000 && stops > 1000);
 }
 
-/* What cannot turn needs no moment, and numbers stay finite. */
+/* Bodies that cannot rotate need no moment, and numbers stay finite. */
 static void test_nothing_turns(void **state)
 {
     (void)state;

@@ -57,6 +57,7 @@ struct Jobs {
     void *context;
     const JobsPhase *phases;
     u32 first_phase; /* of the caller's: phases[0] is this one */
+    bool back;       /* portions begin with their last range */
     bool runs;
     u32 helpers; /* most that one loop could use since the pool was last held */
 
@@ -184,8 +185,9 @@ static u32 run_portion(Jobs *jobs, u32 chain, u32 phase, u32 portion, u32 worker
     u32 ran = 0;
     for (u32 left = claim(jobs, chain, phase, portion); left != 0;
          left = claim(jobs, chain, phase, portion)) {
+        u32 first = portion_begin(jobs, jobs->phases[phase].ranges, portion);
         u32 end = portion_begin(jobs, jobs->phases[phase].ranges, portion + 1);
-        run_range(jobs, phase, end - left, worker);
+        run_range(jobs, phase, jobs->back ? first + left - 1 : end - left, worker);
         /* Includes joined phases. */
         u32 count = atomic_load_explicit(&jobs->phase_count, memory_order_relaxed);
         for (u32 i = phase + 1; i < count && jobs->phases[i].ranges == 0; i++) {
@@ -308,26 +310,34 @@ static void publish(Jobs *jobs, const JobsPhase *phases, u32 first_phase, u32 ph
     wait_for_done(jobs, chain, before + ranges);
 }
 
-void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context)
+static void run(Jobs *jobs, JobsPhase phase, JobsLoop *loop, void *context, bool back)
 {
-    grain = u32_max(grain, 1);
-    if (count == 0) {
-        return;
-    }
-    u32 ranges = count / grain + (count % grain != 0);
-    if (jobs == NULL || jobs->threads == 1 || ranges == 1) {
-        for (u32 r = 0; r < ranges; r++) {
-            loop(context, r * grain, r + 1 == ranges ? count : (r + 1) * grain, 0);
+    phase.grain = u32_max(phase.grain, 1);
+    phase.ranges = phase.count / phase.grain + (phase.count % phase.grain != 0);
+    if (jobs == NULL || jobs->threads == 1 || phase.ranges <= 1) {
+        for (u32 k = 0; k < phase.ranges; k++) {
+            u32 first = (back ? phase.ranges - 1 - k : k) * phase.grain;
+            loop(context, first, first + u32_min(phase.count - first, phase.grain), 0);
         }
         return;
     }
     CHECK(!jobs->runs); /* not nested */
     jobs->runs = true;
-    JobsPhase phase = {count, grain, ranges};
+    jobs->back = back;
     jobs->loop = loop;
     jobs->context = context;
     publish(jobs, &phase, 0, 1);
     jobs->runs = false;
+}
+
+void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context)
+{
+    run(jobs, (JobsPhase){count, grain, 0}, loop, context, false);
+}
+
+void jobs_run_back(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context)
+{
+    run(jobs, (JobsPhase){count, grain, 0}, loop, context, true);
 }
 
 void jobs_run_phases(Jobs *jobs, JobsPhase *phases, u32 phase_count, JobsPhaseLoop *loop,
@@ -358,6 +368,7 @@ void jobs_run_phases(Jobs *jobs, JobsPhase *phases, u32 phase_count, JobsPhaseLo
     }
     CHECK(!jobs->runs); /* not nested */
     jobs->runs = true;
+    jobs->back = false;
     jobs->loop = NULL;
     jobs->phase_loop = loop;
     jobs->context = context;

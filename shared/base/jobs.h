@@ -33,6 +33,9 @@ u32 jobs_threads(const Jobs *jobs);
  * the thread that owns the pool may call it, and not from inside a loop. The ranges are the same
  * for every number of threads; a single range, or jobs == NULL, runs inline. */
 void jobs_run(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context);
+/* The same from the last range on, of each worker's share of them: after a loop over the same large
+ * data, whose end is what the caches still have. */
+void jobs_run_back(Jobs *jobs, u32 count, u32 grain, JobsLoop *loop, void *context);
 /* Like jobs_run for each of the phases in order: no part of a phase starts before the previous
  * one is complete. Cheaper than separate calls: workers continue without the caller, and
  * consecutive short phases stay on one thread. */

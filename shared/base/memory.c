@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 u64 memory_resident_bytes(void)
@@ -15,6 +17,20 @@ u64 memory_resident_bytes(void)
     bool good = fscanf(file, "%llu %llu", &size, &resident) == 2;
     fclose(file);
     return good ? (u64)resident * (u64)sysconf(_SC_PAGESIZE) : 0;
+}
+
+void *memory_arrays(size_t bytes)
+{
+    const size_t line = 64, huge = 2 << 20;
+    size_t align = bytes >= huge ? huge : line;
+    void *memory = aligned_alloc(align, (bytes + align - 1) / align * align);
+    if (memory == NULL) {
+        return NULL;
+    }
+    /* Whole ones only: the last takes the room of its bytes. If this fails, pages are small. */
+    (void)madvise(memory, bytes / huge * huge, MADV_HUGEPAGE);
+    memset(memory, 0, bytes);
+    return memory;
 }
 
 bool memory_grow(void **items, u32 *capacity, u32 needed, size_t size)

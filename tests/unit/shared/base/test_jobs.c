@@ -59,9 +59,37 @@ static void each_item_once(void **state)
                     assert_int_equal(seen.visits[i], i < counts[c]);
                 }
                 assert_memory_equal(seen.range_end, alone.range_end, sizeof seen.range_end);
+                jobs_run_back(jobs, counts[c], grains[g], visit, &seen);
+                for (u32 i = 0; i < ITEMS_MAX; i++) {
+                    assert_int_equal(seen.visits[i], 2 * (i < counts[c]));
+                }
+                assert_memory_equal(seen.range_end, alone.range_end, sizeof seen.range_end);
             }
         }
         jobs_destroy(jobs);
+    }
+}
+
+typedef struct Order {
+    u32 firsts[8], count;
+} Order;
+
+static void note(void *context, u32 first, u32 end, u32 worker)
+{
+    Order *order = context;
+    PL_UNUSED(end);
+    PL_UNUSED(worker);
+    order->firsts[order->count++] = first;
+}
+
+static void back_begins_with_the_last(void **state)
+{
+    (void)state;
+    Order order = {.count = 0};
+    jobs_run_back(NULL, 50, 16, note, &order);
+    assert_int_equal(order.count, 4);
+    for (u32 k = 0; k < 4; k++) {
+        assert_int_equal(order.firsts[k], 48 - 16 * k);
     }
 }
 
@@ -264,13 +292,10 @@ static void bad_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_item_once),
-        cmocka_unit_test(loops_in_a_row),
-        cmocka_unit_test(phases_in_order),
-        cmocka_unit_test(long_chains),
-        cmocka_unit_test(a_blocked_worker_holds_up_one_range),
-        cmocka_unit_test(held_for_ticks),
-        cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(each_item_once), cmocka_unit_test(back_begins_with_the_last),
+        cmocka_unit_test(loops_in_a_row), cmocka_unit_test(phases_in_order),
+        cmocka_unit_test(long_chains),    cmocka_unit_test(a_blocked_worker_holds_up_one_range),
+        cmocka_unit_test(held_for_ticks), cmocka_unit_test(bad_arguments),
     };
     return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@ enum {
     AROUND = 27, /* a cell and those around it */
     SELF = 13,
     BINS = 8,       /* cells that an item touches */
+    CELLS = 512,    /* of a parallel range */
     ROUNDS_MAX = 32 /* of conjugate gradients */
 };
 
@@ -270,7 +271,7 @@ void liquid_coarse_build(Liquid *liquid)
     }
     CHECK(liquid->coarse_count > 0 && liquid->coarse_count <= liquid->coarse_capacity);
     jobs_run(liquid->jobs, liquid->coarse_count, 8, mark_cells, liquid);
-    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, bin_items, liquid);
+    liquid_pass(liquid, bin_items, liquid);
     jobs_run(liquid->jobs, liquid->coarse_count, 4, build_rows, liquid);
 }
 
@@ -302,6 +303,19 @@ static f32 apply_row(const f32 *direction, const Coarse *cell)
     return sum;
 }
 
+static void apply(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    const f32 *direction = liquid->coarse_direction;
+    f64 energy = 0.0;
+    PL_UNUSED(worker);
+    for (u32 c = first; c < end; c++) {
+        liquid->coarse[c].image = apply_row(direction, &liquid->coarse[c]);
+        energy += (f64)liquid->coarse[c].image * (f64)direction[c];
+    }
+    liquid->partials[first / CELLS] = energy;
+}
+
 /* Conjugate gradients, scaled by the diagonal. */
 static void solve(Liquid *liquid)
 {
@@ -321,9 +335,9 @@ static void solve(Liquid *liquid)
     for (u32 round = 0; round < ROUNDS_MAX && size > residual_part * residual_part * start;
          round++) {
         f64 energy = 0.0, next = 0.0;
-        for (u32 c = 0; c < n; c++) {
-            cells[c].image = apply_row(direction, &cells[c]);
-            energy += (f64)cells[c].image * (f64)direction[c];
+        jobs_run(liquid->jobs, n, CELLS, apply, liquid);
+        for (u32 r = 0; r * CELLS < n; r++) {
+            energy += liquid->partials[r];
         }
         if (!(energy > 0.0)) {
             break;
@@ -350,11 +364,11 @@ void liquid_coarse_solve(Liquid *liquid)
     solve(liquid);
 }
 
-f32 liquid_coarse_pressure(const Liquid *liquid, u32 i)
+void liquid_coarse_pressures(const Liquid *liquid, u32 first, u32 count, f32 *out)
 {
-    if (liquid->coarse_count == 0 || !(liquid->active[i] > 0.0f)) {
-        return 0.0f;
+    for (u32 k = 0; k < count && liquid->coarse_count != 0; k++) {
+        u32 c = liquid->coarse_of[first + k];
+        CHECK_ITEM(first + k, c < liquid->coarse_count);
+        out[k] = liquid->active[first + k] > 0.0f ? liquid->coarse[c].solution : 0.0f;
     }
-    CHECK_ITEM(i, liquid->coarse_of[i] < liquid->coarse_count);
-    return liquid->coarse[liquid->coarse_of[i]].solution;
 }

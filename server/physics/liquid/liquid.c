@@ -147,7 +147,7 @@ static bool reserve(Liquid *liquid)
                        liquid_cells_most(slots), sizeof *liquid->cell_starts) &&
            liquid_coarse_reserve(liquid) &&
            memory_grow((void **)&liquid->search_starts, &liquid->search_capacity,
-                       liquid_cells_most(slots) + 1, sizeof *liquid->search_starts) &&
+                       liquid_cells_most(slots), sizeof *liquid->search_starts) &&
            liquid_boundary_reserve(liquid, (slots + small) / 4) && liquid_sleep_reserve(liquid);
 }
 
@@ -198,13 +198,12 @@ Liquid *liquid_create(const LiquidDef *def, ErrorText *error)
     }
     liquid->slots = liquid->first[def->phase_count];
     u64 bytes = lay_out(NULL, NULL, liquid->slots);
-    liquid->memory = aligned_alloc(ALIGN, bytes);
+    liquid->memory = memory_arrays(bytes);
     if (liquid->memory == NULL) {
         error_set(error, ERROR_MEMORY, "out of memory for %u particles", liquid->slots);
         free(liquid);
         return NULL;
     }
-    memset(liquid->memory, 0, bytes);
     lay_out(liquid, liquid->memory, liquid->slots);
     if (!reserve(liquid) || !liquid_grains_create(liquid)) {
         error_set(error, ERROR_MEMORY, "out of memory for %u particles", liquid->slots);

@@ -199,6 +199,7 @@ struct Liquid {
     IslandMembers company;
     /* ---- step ---- */
     Jobs *jobs;
+    bool back;           /* the last pass over the lists began with the last items */
     f32 tick_s, span, h; /* s: of the tick, the substep, the step */
     bool thick;          /* too thick for explicit viscosity in this step */
     Vec3 gravity;
@@ -209,6 +210,18 @@ struct Liquid {
     u32 rounds; /* of the last solution */
     f32 density_error, density_error_max;
 };
+
+/* A pass over the lists of neighbours, in the other direction than the one before: the lists of
+ * 100 000 items are more than a cache holds, but their latter half may still be there. */
+static inline void liquid_pass(Liquid *liquid, JobsLoop *loop, void *context)
+{
+    liquid->back = !liquid->back;
+    if (liquid->back) {
+        jobs_run_back(liquid->jobs, liquid->items, LIQUID_GRAIN, loop, context);
+    } else {
+        jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, loop, context);
+    }
+}
 
 /* liquid.c */
 void liquid_factors(Liquid *liquid);
@@ -242,6 +255,8 @@ void liquid_hands_step(Liquid *liquid, f32 h);
 /* boundary.c: finds the pairs of a tick; in each step their half-spaces. */
 /* Room for so many blocks of items near things. */
 bool liquid_boundary_reserve(Liquid *liquid, u32 finds);
+/* And for the points of soft bodies, before any of them is in the liquid. */
+bool liquid_boundary_meet(Liquid *liquid, const Collider *colliders, u32 count);
 void liquid_boundary_begin(Liquid *liquid);
 void liquid_boundary_step(Liquid *liquid);
 /* Of an item: half-spaces of its things with weights; returns the density they add. */
@@ -253,25 +268,32 @@ void liquid_boundary_speeds(Liquid *liquid);
 void liquid_boundary_load(Liquid *liquid);
 void liquid_boundary_contact(Liquid *liquid, u32 first, u32 end);
 void liquid_boundary_contact_movers(Liquid *liquid);
-/* solve.c: the pressures that stop `residual` of active items; pushes: all of it, place.w: what is
+/* solve.c: the pressures that stop `residual` of active items, of which `partials` has the sums of
+ * sizes; pushes: all of it, place.w: what is
  * new. */
 void liquid_solve(Liquid *liquid);
 /* viscous.c: velocities by the viscosity of thick liquids, and drag of movers. */
 void liquid_viscous(Liquid *liquid);
 /* coarse.c: pressures of cells: their operator, once a tick; their solution for `residual`; what it
- * adds to an item, N s m. */
+ * adds to items, N s m. */
 bool liquid_coarse_reserve(Liquid *liquid);
 void liquid_coarse_build(Liquid *liquid);
 void liquid_coarse_solve(Liquid *liquid);
-f32 liquid_coarse_pressure(const Liquid *liquid, u32 i);
+void liquid_coarse_pressures(const Liquid *liquid, u32 first, u32 count, f32 *out);
 /* pass.c: a step of h s. */
 void liquid_step(Liquid *liquid, f32 h);
 /* sort.c: items of this tick in the order of cells. */
 void liquid_sort(Liquid *liquid);
-/* Items of the largest table of cells. */
+/* Numbers 0 .. items − 1 by `cell_of`: in `starts` [cells + 2] where those of each cell begin, and
+ * behind the last where they end; in `to` what `from` has for each (NULL: the number itself). */
+void liquid_sort_by_cell(const Liquid *liquid, u32 *starts, const u32 *from, u32 *to);
+/* Items of the largest table of cells, with that for work. */
 u32 liquid_cells_most(u32 particles);
-/* near.c: the neighbours of the items, searched again where they have moved. */
-void liquid_neighbours(Liquid *liquid);
+/* near.c: whether neighbours have to be searched in this step; then those of the items of a range;
+ * and, after all ranges, whether lists were full, and have got shorter so that they are mutual. */
+bool liquid_neighbours_begin(Liquid *liquid);
+void liquid_neighbours_find(Liquid *liquid, u32 first, u32 end);
+bool liquid_neighbours_end(Liquid *liquid);
 void liquid_publish(Liquid *liquid);
 void liquid_sort_slots(Liquid *liquid);
 

@@ -184,15 +184,13 @@ static u32 write_slice(Liquid *liquid, u32 first, u32 lanes, u32 start, u32 list
     return rows;
 }
 
-static void find_neighbours(void *context, u32 first, u32 end, u32 worker)
+void liquid_neighbours_find(Liquid *liquid, u32 first, u32 end)
 {
-    Liquid *liquid = context;
     f32 reach = liquid->search_reach;
     Candidates all;
     _Alignas(32) u32 lists[SIMD_LANES][LIST];
     u32 group = first, start = first / SIMD_LANES * LIQUID_NEIGHBOURS_MAX;
     fill_lanes(all.lanes);
-    PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
         u32 lane = i % SIMD_LANES;
         group = i == group ? find_group(liquid, i, end, &all) : group;
@@ -268,34 +266,22 @@ static bool order_again(Liquid *liquid)
                      sizeof *liquid->search_starts)) {
         return false;
     }
-    u32 *starts = liquid->search_starts + 1;
-    memset(liquid->search_starts, 0, (cells + 2) * sizeof *starts);
     jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, find_cells_again, liquid);
-    for (u32 i = 0; i < liquid->items; i++) {
-        starts[liquid->cell_of[i]]++;
-    }
-    for (u32 c = 0, sum = 0; c <= cells; c++) {
-        u32 count = starts[c];
-        starts[c] = sum;
-        sum += count;
-    }
-    for (u32 i = 0; i < liquid->items; i++) { /* moves each start on to the next one */
-        liquid->order[starts[liquid->cell_of[i]]++] = i;
-    }
+    liquid_sort_by_cell(liquid, liquid->search_starts, NULL, liquid->order);
     for (u32 i = liquid->items; i < liquid->items + LIQUID_PAD; i++) {
         liquid->order[i] = liquid->items;
     }
     return true;
 }
 
-void liquid_neighbours(Liquid *liquid)
+bool liquid_neighbours_begin(Liquid *liquid)
 {
     f32 d = liquid->def.spacing, step = liquid->fastest * liquid->h;
     if (!liquid->search_stale && 2.0f * liquid->moved <= liquid->search_slack) {
-        return;
+        return false;
     }
     if (liquid->moved_since && !order_again(liquid)) {
-        return;
+        return false;
     }
     /* Fast liquid is searched in every step, and needs no slack. */
     liquid->search_slack = 4.0f * step < NEIGHBOUR_SLACK * d ? NEIGHBOUR_SLACK * d : 0.0f;
@@ -303,9 +289,15 @@ void liquid_neighbours(Liquid *liquid)
     CHECK(liquid->search_reach <= 1.001f * liquid_cell_size(liquid));
     liquid->moved = 0.0f;
     liquid->search_stale = false;
-    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, find_neighbours, liquid);
-    if (memchr(liquid->crowded, 1, liquid->items) != NULL) {
+    return true;
+}
+
+bool liquid_neighbours_end(Liquid *liquid)
+{
+    bool crowded = memchr(liquid->crowded, 1, liquid->items) != NULL;
+    if (crowded) {
         make_mutual(liquid);
         jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, fill_slices, liquid);
     }
+    return crowded;
 }

@@ -14,6 +14,9 @@
  */
 #include "server/physics/liquid/near8.h"
 
+#include <math.h>
+#include <string.h>
+
 /* Part of a small excess of density that a step's velocities take away (more than the slowest wave
  * gains in a step would overshoot, and what velocities take away they keep as energy), what counts
  * as small, and the same of a deficit beyond: liquid may close up to its density at rest. */
@@ -45,6 +48,16 @@ static const f32 wall_most = 1.3f;
 static const f32 surface_slope = 0.4f;
 /* ---- walls ---- */
 
+/* Pressure of an item as the impulse of this step, and its viscosity as the step can take it. */
+static void prepare(Liquid *liquid, u32 i)
+{
+    const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
+    f32 d = liquid->def.spacing, h = liquid->h, unit = 1.0f / (phase->lightness * d * h);
+    liquid->pushes[i] = liquid->pressure[i] * (h * d * d * d) * phase->part;
+    liquid->place[i].w = liquid->pushes[i];
+    liquid->motion[i].w = f32_max(phase->viscosity, viscosity_least * phase->damping * unit);
+}
+
 /* What the half-spaces of an item's things add to its constraint: their slope, and their density as
  * the fourth number. */
 static void find_walls(void *context, u32 first, u32 end, u32 worker)
@@ -52,6 +65,7 @@ static void find_walls(void *context, u32 first, u32 end, u32 worker)
     Liquid *liquid = context;
     PL_UNUSED(worker);
     for (u32 i = first; i < end; i++) {
+        prepare(liquid, i);
         Four wall = {0.0f, 0.0f, 0.0f, 0.0f};
         if (liquid->pair_first[i] != liquid->pair_first[i + 1]) {
             wall.w = liquid_boundary_item(liquid, i);
@@ -191,6 +205,9 @@ SIMD_INLINE void predict_slice(Liquid *liquid, u32 first, Kernel kernel, bool mi
     load_fours(liquid->full + first, wall);
     traits_of(liquid, first, mixed, own);
     load_fours(liquid->motion + first, v);
+    if (!cohesive) { /* in which case `answer` has the traits */
+        store_fours(liquid->answer + first, v[0], v[1], v[2], v[3]);
+    }
     f32x8 per_mass = lightness_of(liquid, first, mixed);
     Vec3x8 walls = {wall[0], wall[1], wall[2]}, full = vec3x8_add(density.slope, walls);
     f32x8 inertia = density.others + 2.0f * own[1] * kernel.scale;
@@ -228,6 +245,45 @@ static void predict(void *context, u32 first, u32 end, u32 worker)
         for (u32 i = first; i < end; i += SIMD_LANES) {
             predict_slice(liquid, i, kernel, false, false);
         }
+    }
+}
+
+static void find_neighbours(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    liquid_neighbours_find(context, first, end);
+}
+
+/* While the lists of a range are in the cache. */
+static void find_and_predict(void *context, u32 first, u32 end, u32 worker)
+{
+    liquid_neighbours_find(context, first, end);
+    predict(context, first, end, worker);
+}
+
+/* Velocities as they were before `predict`. */
+static void restore(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    PL_UNUSED(worker);
+    memcpy(&liquid->motion[first], &liquid->answer[first], (end - first) * sizeof(Four));
+}
+
+static void find_density(Liquid *liquid, bool search)
+{
+    if (liquid->cohesive) {
+        if (search) {
+            liquid_pass(liquid, find_neighbours, liquid);
+            (void)liquid_neighbours_end(liquid);
+        }
+        liquid_pass(liquid, find_surface, liquid);
+        search = false;
+    }
+    liquid_pass(liquid, search ? find_and_predict : predict, liquid);
+    if (search && liquid_neighbours_end(liquid)) {
+        jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, restore, liquid);
+        jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, find_walls, liquid);
+        liquid_pass(liquid, predict, liquid);
     }
 }
 
@@ -328,7 +384,8 @@ SIMD_INLINE f32x8 wanted_of(f32x8 rates, f32x8 excess, f32 h)
     return rates + (settling_part * near_rest + closing) / h;
 }
 
-SIMD_INLINE void project_slice(Liquid *liquid, u32 first, u32 end, bool mixed)
+/* Returns what pressures have to stop. */
+SIMD_INLINE f32x8 project_slice(Liquid *liquid, u32 first, u32 end, bool mixed)
 {
     f32 d = liquid->def.spacing, h = liquid->h;
     u32 lanes = lanes_of(first, end);
@@ -357,6 +414,7 @@ SIMD_INLINE void project_slice(Liquid *liquid, u32 first, u32 end, bool mixed)
     f32x8 residual = f32x8_and(active, wanted);
     f32x8_store(liquid->active + first, f32x8_and(active, f32x8_set(1.0f)));
     f32x8_store(liquid->residual + first, residual);
+    return residual;
 }
 
 /* What the excess of an item asks of positions, for the next pass to gather; what its things yield
@@ -375,16 +433,16 @@ static void loosen(void *context, u32 first, u32 end, u32 worker)
 static void project(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
+    f64 sum = 0.0;
     PL_UNUSED(worker);
-    if (liquid->mixed) {
-        for (u32 i = first; i < end; i += SIMD_LANES) {
-            project_slice(liquid, i, end, true);
-        }
-    } else {
-        for (u32 i = first; i < end; i += SIMD_LANES) {
-            project_slice(liquid, i, end, false);
+    for (u32 i = first; i < end; i += SIMD_LANES) {
+        f32x8 residual = liquid->mixed ? project_slice(liquid, i, end, true)
+                                       : project_slice(liquid, i, end, false);
+        for (u32 l = 0; l < lanes_of(i, end); l++) {
+            sum += fabs((f64)residual[l]);
         }
     }
+    liquid->partials[first / LIQUID_GRAIN] = sum;
 }
 
 /* ---- 3 ---- */
@@ -446,6 +504,9 @@ static void move(void *context, u32 first, u32 end, u32 worker)
     f32 h = liquid->h, d = liquid->def.spacing, error = 0.0f, worst = 0.0f;
     f32 way = 0.0f, fastest = 0.0f;
     PL_UNUSED(worker);
+    if (liquid->mover_count == 0) { /* else it has been done */
+        liquid_boundary_contact(liquid, first, end);
+    }
     for (u32 i = first; i < end; i++) {
         Four *x = &liquid->place[i], *v = &liquid->motion[i];
         Vec3 u = vec3(or_zero(v->x), or_zero(v->y), or_zero(v->z));
@@ -471,21 +532,6 @@ static void move(void *context, u32 first, u32 end, u32 worker)
     sums[3] = sqrtf(fastest);
 }
 
-/* Pressures as impulses of this step, and viscosities as it can take them. */
-static void prepare(void *context, u32 first, u32 end, u32 worker)
-{
-    Liquid *liquid = context;
-    f32 d = liquid->def.spacing, h = liquid->h;
-    PL_UNUSED(worker);
-    for (u32 i = first; i < end; i++) {
-        const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
-        f32 unit = 1.0f / (phase->lightness * d * h);
-        liquid->pushes[i] = liquid->pressure[i] * (h * d * d * d) * phase->part;
-        liquid->place[i].w = liquid->pushes[i];
-        liquid->motion[i].w = f32_max(phase->viscosity, viscosity_least * phase->damping * unit);
-    }
-}
-
 /* Is a phase too thick for an explicit step? */
 static bool is_thick(const Liquid *liquid)
 {
@@ -503,15 +549,11 @@ static void flow(Liquid *liquid, f32 h)
     u32 n = liquid->items;
     liquid->h = h;
     liquid->thick = is_thick(liquid);
-    liquid_neighbours(liquid);
-    jobs_run(liquid->jobs, n, LIQUID_GRAIN, prepare, liquid);
+    bool search = liquid_neighbours_begin(liquid);
     liquid_boundary_step(liquid);
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, find_walls, liquid);
     liquid_boundary_load(liquid);
-    if (liquid->cohesive) {
-        jobs_run(liquid->jobs, n, LIQUID_GRAIN, find_surface, liquid);
-    }
-    jobs_run(liquid->jobs, n, LIQUID_GRAIN, predict, liquid);
+    find_density(liquid, search);
     liquid_boundary_press(liquid, true);
     liquid_boundary_speeds(liquid);
     liquid_hands_step(liquid, h);
@@ -519,9 +561,9 @@ static void flow(Liquid *liquid, f32 h)
         liquid_viscous(liquid);
     }
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, loosen, liquid);
-    jobs_run(liquid->jobs, n, LIQUID_GRAIN, project, liquid);
+    liquid_pass(liquid, project, liquid);
     liquid_solve(liquid);
-    jobs_run(liquid->jobs, n, LIQUID_GRAIN, correct, liquid);
+    liquid_pass(liquid, correct, liquid);
     liquid_boundary_press(liquid, false);
 }
 
@@ -534,8 +576,10 @@ void liquid_step(Liquid *liquid, f32 h)
         liquid_grains_fall(liquid, h);
     }
     liquid_grains_step(liquid, h);
-    jobs_run(liquid->jobs, n, LIQUID_GRAIN, collide, liquid);
-    liquid_boundary_contact_movers(liquid);
+    if (liquid->mover_count != 0) {
+        jobs_run(liquid->jobs, n, LIQUID_GRAIN, collide, liquid);
+        liquid_boundary_contact_movers(liquid);
+    }
     jobs_run(liquid->jobs, n, LIQUID_GRAIN, move, liquid);
     f32 way = 0.0f;
     liquid->fastest = 0.0f;

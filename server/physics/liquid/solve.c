@@ -143,28 +143,22 @@ static f64 total(const Liquid *liquid)
     return sum;
 }
 
-static void measure(void *context, u32 first, u32 end, u32 worker)
-{
-    Liquid *liquid = context;
-    f64 sum = 0.0;
-    PL_UNUSED(worker);
-    for (u32 i = first; i < end; i++) {
-        sum += fabs((f64)liquid->residual[i]);
-    }
-    liquid->partials[first / LIQUID_GRAIN] = sum;
-}
-
 /* The preconditioned residual, in `image`. */
 static void condition(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
     f64 sum = 0.0;
     PL_UNUSED(worker);
-    for (u32 i = first; i < end; i++) {
-        f32 r = liquid->residual[i];
-        f32 z = r / (liquid->inertia[i] + liquid->full[i].w) + liquid_coarse_pressure(liquid, i);
-        liquid->image[i] = z;
-        sum += (f64)z * (f64)r;
+    for (u32 i = first; i < end; i += SIMD_LANES) {
+        f32x8 full[4], r = f32x8_load(liquid->residual + i);
+        _Alignas(32) f32 coarse[SIMD_LANES] = {0};
+        load_fours(liquid->full + i, full);
+        liquid_coarse_pressures(liquid, i, lanes_of(i, end), coarse);
+        f32x8 z = r / (f32x8_load(liquid->inertia + i) + full[3]) + f32x8_load(coarse);
+        f32x8_store(liquid->image + i, z);
+        for (u32 l = 0; l < lanes_of(i, end); l++) {
+            sum += (f64)z[l] * (f64)r[l];
+        }
     }
     liquid->partials[first / LIQUID_GRAIN] = sum;
 }
@@ -249,7 +243,6 @@ static u32 iterate(Liquid *liquid)
     u32 usual = fast ? ROUNDS_FAST : ROUNDS;
     Vectors v = {liquid, 0.0f};
     f64 size = 0.0;
-    jobs_run(liquid->jobs, n, LIQUID_GRAIN, measure, liquid);
     for (; !last; round++) {
         f64 left = total(liquid) * (f64)liquid->h / (f64)n;
         u32 most = left > (f64)bad ? ROUNDS_MOST : usual;
@@ -267,9 +260,9 @@ static u32 iterate(Liquid *liquid)
         v.step = round != 0 ? (f32)(now / size) : 0.0f;
         size = now;
         jobs_run(liquid->jobs, n, LIQUID_GRAIN, turn, &v);
-        jobs_run(liquid->jobs, n, LIQUID_GRAIN, answer, liquid);
+        liquid_pass(liquid, answer, liquid);
         if (!last) {
-            jobs_run(liquid->jobs, n, LIQUID_GRAIN, image, liquid);
+            liquid_pass(liquid, image, liquid);
         }
         f64 energy = total(liquid);
         if (!(energy > 0.0)) {

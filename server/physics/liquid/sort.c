@@ -23,7 +23,7 @@ static u32 table_bits(u32 particles)
 
 u32 liquid_cells_most(u32 particles)
 {
-    return (1u << table_bits(particles)) + 1;
+    return (1u << table_bits(particles)) + 2;
 }
 
 /* Powers of two that cover the extent, the widest axes reduced until the table is proportional to
@@ -46,7 +46,7 @@ static bool choose_grid(Liquid *liquid, const i32 least[3], const i32 most[3])
         }
         liquid->cell_bits[widest]--;
     }
-    return memory_grow((void **)&liquid->cell_starts, &liquid->cell_capacity, (1u << total) + 1,
+    return memory_grow((void **)&liquid->cell_starts, &liquid->cell_capacity, (1u << total) + 2,
                        sizeof *liquid->cell_starts);
 }
 
@@ -67,30 +67,80 @@ static void show_sleepers(Liquid *liquid)
     liquid->shown_stale = false;
 }
 
-static void find_cells(Liquid *liquid, f32 per_cell, i32 least[3], i32 most[3])
+/* What a range of slots in `order` covers: kept in `bins` at its first item until all are known. */
+typedef struct Extent {
+    i32 least[3], most[3]; /* cells */
+    f32 fastest;           /* m²/s² */
+    u32 unused;
+} Extent;
+_Static_assert(sizeof(Extent) == 2 * sizeof(Four), "takes the place of the bins of one item");
+
+static Extent *extent_at(const Liquid *liquid, u32 first)
+{
+    return (Extent *)(void *)&liquid->bins[2 * (size_t)first];
+}
+
+/* Slots of particles that are awake. */
+static void list_awake(Liquid *liquid)
 {
     u32 n = 0;
-    f32 fastest = 0.0f;
     for (u32 p = 0; p < liquid->def.phase_count; p++) {
         u32 left = liquid->live[p];
         for (u32 s = liquid->first[p]; left != 0; s++) {
-            left -= liquid->generations[s] != 0;
-            if (liquid->generations[s] != 0 && liquid->pool[s] == 0) {
-                liquid->order[n++] = s;
-                fastest = f32_max(fastest, vec3_length_squared(liquid->velocities[s]));
-                const f32 at[3] = {liquid->positions[s].x, liquid->positions[s].y,
-                                   liquid->positions[s].z};
-                for (u32 k = 0; k < 3; k++) {
-                    i32 cell = axis_of(at[k], per_cell);
-                    least[k] = cell < least[k] ? cell : least[k];
-                    most[k] = cell > most[k] ? cell : most[k];
-                }
-            }
+            bool live = liquid->generations[s] != 0;
+            left -= live;
+            liquid->order[n] = s;
+            n += live && liquid->pool[s] == 0;
         }
     }
     CHECK(n <= liquid->count);
     liquid->items = n;
-    liquid->fastest = sqrtf(fastest);
+}
+
+static void measure_extent(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    f32 per_cell = 1.0f / liquid_cell_size(liquid);
+    Extent all = {{INT32_MAX, INT32_MAX, INT32_MAX}, {INT32_MIN, INT32_MIN, INT32_MIN}, 0.0f, 0};
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        Vec3 x = liquid->positions[liquid->order[i]], v = liquid->velocities[liquid->order[i]];
+        const f32 at[3] = {x.x, x.y, x.z};
+        all.fastest = f32_max(all.fastest, vec3_length_squared(v));
+        for (u32 k = 0; k < 3; k++) {
+            i32 cell = axis_of(at[k], per_cell);
+            all.least[k] = i32_min(all.least[k], cell);
+            all.most[k] = i32_max(all.most[k], cell);
+        }
+    }
+    *extent_at(liquid, first) = all;
+}
+
+static Extent find_extent(Liquid *liquid)
+{
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, measure_extent, liquid);
+    Extent all = *extent_at(liquid, 0);
+    for (u32 first = LIQUID_GRAIN; first < liquid->items; first += LIQUID_GRAIN) {
+        const Extent *one = extent_at(liquid, first);
+        all.fastest = f32_max(all.fastest, one->fastest);
+        for (u32 k = 0; k < 3; k++) {
+            all.least[k] = i32_min(all.least[k], one->least[k]);
+            all.most[k] = i32_max(all.most[k], one->most[k]);
+        }
+    }
+    return all;
+}
+
+static void find_cells(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    f32 per_cell = 1.0f / liquid_cell_size(liquid);
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
+        Vec3 x = liquid->positions[liquid->order[i]];
+        const i32 at[3] = {axis_of(x.x, per_cell), axis_of(x.y, per_cell), axis_of(x.z, per_cell)};
+        liquid->cell_of[i] = cell_number(liquid, at);
+    }
 }
 
 /* An item's arrays from its slot's. */
@@ -128,49 +178,49 @@ static void pad_items(Liquid *liquid)
     }
 }
 
+void liquid_sort_by_cell(const Liquid *liquid, u32 *starts, const u32 *from, u32 *to)
+{
+    u32 cells = 1u << (liquid->cell_bits[0] + liquid->cell_bits[1] + liquid->cell_bits[2]);
+    u32 *next = starts + 1, sum = 0;
+    memset(starts, 0, (cells + 2) * sizeof *starts);
+    for (u32 i = 0; i < liquid->items; i++) {
+        next[liquid->cell_of[i]]++;
+    }
+    for (u32 c = 0; c <= cells; c++) {
+        u32 count = next[c];
+        next[c] = sum;
+        sum += count;
+    }
+    CHECK(sum == liquid->items);              /* all cells lie in the table */
+    for (u32 i = 0; i < liquid->items; i++) { /* moves each start on to the next one */
+        to[next[liquid->cell_of[i]]++] = from != NULL ? from[i] : i;
+    }
+}
+
 void liquid_sort(Liquid *liquid)
 {
-    f32 per_cell = 1.0f / liquid_cell_size(liquid);
-    i32 least[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, most[3] = {INT32_MIN, INT32_MIN, INT32_MIN};
+    f32 size = liquid_cell_size(liquid), half = 0.5f * size;
     liquid->dropped = 0;
     liquid->moved_since = false;
     liquid->search_stale = true;
-    find_cells(liquid, per_cell, least, most);
-    if (liquid->items == 0 || !choose_grid(liquid, least, most)) {
+    liquid->fastest = 0.0f;
+    list_awake(liquid);
+    Extent all = liquid->items != 0 ? find_extent(liquid) : (Extent){.fastest = 0.0f};
+    if (liquid->items == 0 || !choose_grid(liquid, all.least, all.most)) {
         liquid->items = 0;
         pad_items(liquid);
         show_sleepers(liquid);
         return;
     }
-    f32 half = 0.5f * liquid_cell_size(liquid);
-    liquid->middle = vec3(half * (f32)((i64)most[0] + (i64)least[0] + 1),
-                          half * (f32)((i64)most[1] + (i64)least[1] + 1),
-                          half * (f32)((i64)most[2] + (i64)least[2] + 1));
+    liquid->fastest = sqrtf(all.fastest);
+    liquid->middle = vec3(half * (f32)((i64)all.most[0] + (i64)all.least[0] + 1),
+                          half * (f32)((i64)all.most[1] + (i64)all.least[1] + 1),
+                          half * (f32)((i64)all.most[2] + (i64)all.least[2] + 1));
     for (u32 k = 0; k < 3; k++) {
-        liquid->extent[k] = (f32)((i64)most[k] - (i64)least[k] + 1) * liquid_cell_size(liquid);
+        liquid->extent[k] = (f32)((i64)all.most[k] - (i64)all.least[k] + 1) * size;
     }
-    u32 cells = 1u << (liquid->cell_bits[0] + liquid->cell_bits[1] + liquid->cell_bits[2]);
-    memset(liquid->cell_starts, 0, (cells + 1) * sizeof *liquid->cell_starts);
-    for (u32 i = 0; i < liquid->items; i++) {
-        Vec3 x = liquid->positions[liquid->order[i]];
-        const i32 at[3] = {axis_of(x.x, per_cell), axis_of(x.y, per_cell), axis_of(x.z, per_cell)};
-        liquid->cell_of[i] = cell_number(liquid, at);
-        liquid->cell_starts[liquid->cell_of[i]]++;
-    }
-    u32 sum = 0;
-    for (u32 c = 0; c <= cells; c++) {
-        u32 count = liquid->cell_starts[c];
-        liquid->cell_starts[c] = sum;
-        sum += count;
-    }
-    CHECK(sum == liquid->items); /* all cells lie in the table */
-    for (u32 i = 0; i < liquid->items; i++) {
-        liquid->slot_of[liquid->cell_starts[liquid->cell_of[i]]++] = liquid->order[i];
-    }
-    for (u32 c = cells; c > 0; c--) { /* each start was moved on to the next one */
-        liquid->cell_starts[c] = liquid->cell_starts[c - 1];
-    }
-    liquid->cell_starts[0] = 0;
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, find_cells, liquid);
+    liquid_sort_by_cell(liquid, liquid->cell_starts, liquid->order, liquid->slot_of);
     jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, load_items, liquid);
     pad_items(liquid);
     show_sleepers(liquid);

@@ -225,7 +225,7 @@ static f64 total(const Liquid *liquid)
 
 static f64 run(Viscous *v, JobsLoop *loop)
 {
-    jobs_run(v->liquid->jobs, v->liquid->items, LIQUID_GRAIN, loop, v);
+    liquid_pass(v->liquid, loop, v);
     return total(v->liquid);
 }
 

@@ -2,6 +2,7 @@
 #include "server/author/scene_load.h"
 #include "server/world/world.h"
 #include "tests/determinism/world_script.h"
+#include "tests/support/scene_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -153,6 +154,45 @@ static void liquids_allocate_nothing(void **unused)
     needs_no_memory("tests/determinism/golden/liquids.json", stir, LIQUID_TICKS);
 }
 
+/* Nor does a soft body that touches a liquid for the first time. */
+static void first_touch_allocates_nothing(void **unused)
+{
+    PL_UNUSED(unused);
+    if (!COUNTED) {
+        skip();
+    }
+    SceneText of = {.used = 0};
+    scene_text_add(
+        &of, "{\"name\":\"t\",\"liquid_spacing\":0.05,\"liquids\":[{\"name\":\"w\",\"fill\":[{"
+             "\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.2,0.5]},\"position\":[0,0.2,0]}]}],"
+             "\"bodies\":[");
+    scene_text_wall(&of, "floor", vec3(0.0f, -0.5f, 0.0f), vec3(1.0f, 0.5f, 1.0f));
+    scene_text_wall(&of, "west", vec3(-1.0f, 0.5f, 0.0f), vec3(0.5f, 1.0f, 1.0f));
+    scene_text_wall(&of, "east", vec3(1.0f, 0.5f, 0.0f), vec3(0.5f, 1.0f, 1.0f));
+    scene_text_wall(&of, "south", vec3(0.0f, 0.5f, -1.0f), vec3(0.5f, 1.0f, 0.5f));
+    scene_text_wall(&of, "north", vec3(0.0f, 0.5f, 1.0f), vec3(0.5f, 1.0f, 0.5f));
+    scene_text_add(
+        &of, "],\"soft_bodies\":[{\"name\":\"s\",\"position\":[-0.3,3,-0.3],\"orientation\":"
+             "[0.70710678,0.70710678,0,0],\"shape\":{\"kind\":\"grid\",\"points\":[13,13],"
+             "\"size\":[0.6,0.6]},\"density\":30}],\"probes\":[{\"name\":\"y\",\"kind\":\"height\","
+             "\"of\":\"s\"}]}");
+    Scene *scene;
+    World *world = scene_text_world(&of, &scene);
+    f64 y = 9.0;
+    u32 ticks = 0;
+    u64 before = 0;
+    for (; ticks < 240 && y > 0.35; ticks++) { /* it is in the water then */
+        before = ticks == 20 ? allocations() : before;
+        world_tick(world, NULL, 0);
+        world_probe(world, "y", &y);
+    }
+    print_message("in the water after %u ticks\n", ticks);
+    assert_in_range(ticks, 30, 239);
+    assert_int_equal(allocations() - before, 0);
+    world_destroy(world);
+    scene_destroy(scene);
+}
+
 /* Particles appear, collide and expire; a flock, a swarm, bodies that attract each other. */
 static void particles_allocate_nothing(void **unused)
 {
@@ -192,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(ticks_allocate_nothing),
                                        cmocka_unit_test(liquids_allocate_nothing),
+                                       cmocka_unit_test(first_touch_allocates_nothing),
                                        cmocka_unit_test(particles_allocate_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

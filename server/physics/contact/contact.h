@@ -129,6 +129,8 @@ typedef struct ColliderOps {
     bool (*asleep)(const void *of, u32 thing);
     /* Does a medium (medium.h) blow on its surface, and need not stop there? NULL: no. */
     bool (*blown)(const void *of, u32 thing);
+    /* Number of points of all its things: places name lower ones. NULL: places name none. */
+    u32 (*points)(const void *of);
     /* ---- things that are rigid bodies; NULL: none ---- */
     const ContactBodyOps *bodies;
 } ColliderOps;

@@ -219,6 +219,17 @@ static void gather_movers(Liquid *liquid)
     }
 }
 
+bool liquid_boundary_meet(Liquid *liquid, const Collider *colliders, u32 count)
+{
+    u32 points = 0;
+    for (u32 c = 0; c < count; c++) {
+        const ColliderOps *ops = colliders[c].ops;
+        points = u32_max(points, ops->points != NULL ? ops->points(colliders[c].of) : 0);
+    }
+    return memory_grow((void **)&liquid->point_loads, &liquid->point_load_capacity, points,
+                       sizeof *liquid->point_loads);
+}
+
 bool liquid_boundary_reserve(Liquid *liquid, u32 finds)
 {
     return memory_grow(&liquid->finds, &liquid->find_capacity, finds, sizeof(Find));
@@ -382,6 +393,7 @@ static void weigh_group(Liquid *liquid, u32 first, u32 end)
     for (u32 m = first; m < end; m++) {
         const ContactPlace *place = &liquid->movers[m].place;
         for (u32 k = 0; liquid->movers[m].meets && k < place->count; k++) {
+            CHECK(place->point[k] < liquid->point_load_capacity);
             liquid->point_loads[place->point[k]] = (ThingLoad){0.0f, 0.0f};
         }
     }
@@ -414,17 +426,6 @@ static void weigh_group(Liquid *liquid, u32 first, u32 end)
  * more. */
 static void weigh_things(Liquid *liquid)
 {
-    u32 points = 0;
-    for (u32 m = 0; m < liquid->mover_count; m++) {
-        const ContactPlace *place = &liquid->movers[m].place;
-        for (u32 k = 0; liquid->movers[m].meets && k < place->count; k++) {
-            points = u32_max(points, place->point[k] + 1);
-        }
-    }
-    if (!memory_grow((void **)&liquid->point_loads, &liquid->point_load_capacity, points,
-                     sizeof *liquid->point_loads)) {
-        liquid->mover_count = 0;
-    }
     for (u32 m = 0, end = 0; m < liquid->mover_count; m = end) {
         while (end < liquid->mover_count && liquid->movers[end].group == m) {
             end++;

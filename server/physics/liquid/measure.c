@@ -59,6 +59,7 @@ LiquidStats liquid_stats(const Liquid *liquid)
     stats.speed_max = sqrtf(fastest);
     stats.memory_bytes = liquid_bytes(&liquid->def) +
                          liquid->pair_capacity * sizeof *liquid->pairs +
-                         liquid->cell_capacity * sizeof *liquid->cell_starts;
+                         liquid->cell_capacity * sizeof *liquid->cell_starts +
+                         liquid->point_load_capacity * sizeof *liquid->point_loads;
     return stats;
 }

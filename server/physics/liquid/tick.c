@@ -28,6 +28,8 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
     liquid->tick_s = tick_s;
     liquid->collider_count = 0;
     liquid->touched = false;
+    count = u32_min(count, LIQUID_COLLIDERS_MAX);
+    count = liquid_boundary_meet(liquid, colliders, count) ? count : 0;
     liquid->in_tick = liquid_awake(liquid);
     if (!liquid->in_tick) {
         if (liquid->shown_stale) { /* what later kinds meet */
@@ -35,7 +37,7 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
         }
         return;
     }
-    liquid->collider_count = u32_min(count, LIQUID_COLLIDERS_MAX);
+    liquid->collider_count = count;
     for (u32 c = 0; c < liquid->collider_count; c++) {
         liquid->colliders[c] = colliders[c];
         colliders[c].ops->begin(colliders[c].of, jobs, tick_s);
@@ -52,17 +54,34 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
     }
 }
 
-/* Steps in a substep of h s: as many as asked for, or as pressure and speed need. */
-static u32 steps_of(const Liquid *liquid, f32 h)
+/* Of a range: pressures over density, and how many there are. */
+static void sum_pressures(void *context, u32 first, u32 end, u32 worker)
 {
-    f64 sum = 0.0;
+    Liquid *liquid = context;
     f32 d = liquid->def.spacing;
+    f64 sum = 0.0;
     u32 count = 0;
-    for (u32 i = 0; i < liquid->items; i++) {
+    PL_UNUSED(worker);
+    for (u32 i = first; i < end; i++) {
         const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
         f32 pressure = liquid->pressure[i] * phase->lightness * d * d * d;
         count += pressure > 0.0f;
         sum += (f64)pressure;
+    }
+    liquid->partials[first / LIQUID_GRAIN] = sum;
+    liquid->sums[4 * (size_t)(first / LIQUID_GRAIN)] = (f32)count;
+}
+
+/* Steps in a substep of h s: as many as asked for, or as pressure and speed need. */
+static u32 steps_of(Liquid *liquid, f32 h)
+{
+    f64 sum = 0.0;
+    f32 d = liquid->def.spacing;
+    u32 count = 0;
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, sum_pressures, liquid);
+    for (u32 r = 0; r * LIQUID_GRAIN < liquid->items; r++) {
+        sum += liquid->partials[r];
+        count += (u32)liquid->sums[4 * (size_t)r];
     }
     f32 mean = count != 0 ? (f32)(sum / (f64)count) : 0.0f;
     if (count == 0) { /* as if it stood */

@@ -587,6 +587,11 @@ static bool blown(const void *of, u32 thing)
     return soft_has_drag(soft, &soft->bodies[thing]);
 }
 
+static u32 points(const void *of)
+{
+    return ((const SoftCollider *)of)->soft->count;
+}
+
 const ColliderOps soft_collider_ops = {
     .name = "soft",
     .displaces = true,
@@ -609,4 +614,5 @@ const ColliderOps soft_collider_ops = {
     .wake = wake,
     .asleep = asleep,
     .blown = blown,
+    .points = points,
 };

@@ -160,7 +160,7 @@ struct Source {
 
 typedef struct SourceWorldOptions {
     u32 threads;
-    u64 ticks_max;        /* 0: no end */
+    u64 ticks_max;        /* from the one that it begins at; 0: no end */
     bool fast;            /* do not pace by the clock */
     u64 memory_max_bytes; /* a scene that needs more is refused; 0: no limit */
     bool paused;

@@ -413,7 +413,8 @@ static Order sim_next_order(WorldSource *s, f64 *speed)
     pthread_mutex_lock(&s->mutex);
     while (order == ORDER_WAIT) {
         bool full = s->options.fast && frame_queue_full(&s->made);
-        if (s->stop || (s->options.ticks_max != 0 && tick >= s->options.ticks_max)) {
+        if (s->stop ||
+            (s->options.ticks_max != 0 && tick - s->first_tick >= s->options.ticks_max)) {
             order = ORDER_STOP;
         } else if (!full && s->back) {
             order = ORDER_BACK;

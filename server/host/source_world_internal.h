@@ -39,7 +39,8 @@ typedef struct WorldSource {
     Recorder *recorder;   /* changed under the mutex; NULL none */
     Publisher *publisher; /* likewise */
     Checkpointer *checkpointer;
-    u64 shift; /* the stream's tick less the world's own, modulo 2^64: a world that is rewound
+    u64 first_tick; /* of the stream, which the world began or was continued at */
+    u64 shift;      /* the stream's tick less the world's own, modulo 2^64: a world that is rewound
                   has an earlier tick, a stream continues */
     Rewind rewind;
     bool warned_unkept;       /* the newest image did not fit */

@@ -174,6 +174,7 @@ int world_source_open(WorldSource *s, const char *path, ErrorText *error)
         return ERROR_FORMAT;
     }
     result = resume_saved(s, path, error);
+    s->first_tick = world_tick_number(s->world);
     if (result == ERROR_OK &&
         !rewind_init(&s->rewind, s->options.back_s, s->options.back_bytes_max)) {
         result = error_set(error, ERROR_MEMORY, "out of memory for rewind images");

@@ -1,6 +1,7 @@
 /* keep.c: the host's part of a checkpoint: who may resume as which user, and who spawned what. It
  * is stored in the checkpoint's file, which only the server's user may read, and checked when it is
- * read all the same. */
+ * read all the same. A world saved by name has only who spawned what, which says something to the
+ * server that saved it, and to one that continues from a checkpoint of that. */
 #include "server/host/session.h"
 #include "shared/base/hash.h"
 #include "shared/base/log.h"
@@ -29,10 +30,17 @@ typedef struct KeptSpawn {
     u32 entity, user;
 } KeptSpawn;
 
+typedef struct OwnersHead {
+    u8 magic[8];
+    u64 lineage; /* servers that have the same users */
+    u32 count, reserved;
+} OwnersHead;
+
+PL_STATIC_ASSERT(sizeof(OwnersHead) == 24, "no padding in files");
 PL_STATIC_ASSERT(sizeof(KeptHead) == 24 + SEAL_HASH_KEY_BYTES, "no padding in files");
 PL_STATIC_ASSERT(sizeof(KeptUser) == 32 && sizeof(KeptSpawn) == 16, "no padding in files");
 
-static const u8 kept_magic[8] = "PLKEPT1";
+static const u8 kept_magic[8] = "PLKEPT1", owners_magic[8] = "PLOWNS1";
 
 /* ---- keeping ---- */
 
@@ -58,6 +66,36 @@ static u32 users_of(const Host *host, KeptUser users[FORMERS_MAX])
     return count;
 }
 
+static void put_spawns(const Host *host, u32 count, u8 *out)
+{
+    for (u32 i = 0; i < count; i++) {
+        const Spawn *spawn = &host->spawns.items[i];
+        const KeptSpawn kept = {spawn->account, spawn->entity, spawn->user};
+        memcpy(out + i * sizeof kept, &kept, sizeof kept);
+    }
+}
+
+/* Of the secret that accounts are hashes with: those of another server mean nothing here. */
+static u64 lineage_of(const Host *host)
+{
+    return seal_hash(host->admit->key, owners_magic, sizeof owners_magic);
+}
+
+u8 *keep_owners(Host *host, u32 *bytes)
+{
+    OwnersHead head = {.lineage = lineage_of(host),
+                       .count = u32_min(host->spawns.count, SPAWNS_KEPT_MAX)};
+    memcpy(head.magic, owners_magic, sizeof head.magic);
+    *bytes = 0;
+    u8 *note = malloc(sizeof head + head.count * sizeof(KeptSpawn));
+    if (note != NULL) {
+        memcpy(note, &head, sizeof head);
+        put_spawns(host, head.count, note + sizeof head);
+        *bytes = (u32)(sizeof head + head.count * sizeof(KeptSpawn));
+    }
+    return note;
+}
+
 void keep_run(Host *host)
 {
     if (host->common.source->ops->keep == NULL || host->now_ms < host->keep_ms) {
@@ -77,11 +115,7 @@ void keep_run(Host *host)
     }
     memcpy(note, &head, sizeof head);
     memcpy(note + sizeof head, users, users_bytes);
-    for (u32 i = 0; i < head.spawn_count; i++) {
-        const Spawn *spawn = &host->spawns.items[i];
-        const KeptSpawn kept = {spawn->account, spawn->entity, spawn->user};
-        memcpy(note + sizeof head + users_bytes + i * sizeof kept, &kept, sizeof kept);
-    }
+    put_spawns(host, head.spawn_count, note + sizeof head + users_bytes);
     u64 hash = hash_bytes(note, bytes, 0);
     if (hash != host->kept_hash) {
         host->kept_hash = hash;
@@ -125,6 +159,32 @@ static bool users_are_valid(const KeptHead *head, const u8 *users)
     return true;
 }
 
+static void take_spawns(Host *host, const u8 *spawns, u32 count)
+{
+    for (u32 i = 0; i < count; i++) {
+        KeptSpawn kept;
+        memcpy(&kept, spawns + i * sizeof kept, sizeof kept);
+        spawns_restore(host, kept.entity, kept.user, kept.account);
+    }
+}
+
+void keep_owners_restore(Host *host)
+{
+    const SourceOps *ops = host->common.source->ops;
+    SourceNote note = ops->loaded != NULL ? ops->loaded(host->common.source) : (SourceNote){0};
+    OwnersHead head;
+    if (note.count < sizeof head) {
+        return;
+    }
+    memcpy(&head, note.bytes, sizeof head);
+    if (memcmp(head.magic, owners_magic, sizeof head.magic) != 0 ||
+        head.lineage != lineage_of(host) || head.count > SPAWNS_KEPT_MAX ||
+        note.count != sizeof head + head.count * sizeof(KeptSpawn)) {
+        return; /* by another server: what is in it belongs to nobody */
+    }
+    take_spawns(host, note.bytes + sizeof head, head.count);
+}
+
 void keep_restore(Host *host)
 {
     u32 bytes = 0;
@@ -132,8 +192,9 @@ void keep_restore(Host *host)
                          ? host->common.source->ops->kept(host->common.source, &bytes)
                          : NULL;
     KeptHead head;
-    if (note == NULL || bytes == 0) {
-        return;
+    if (note == NULL || bytes == 0 ||
+        (bytes >= sizeof owners_magic && memcmp(note, owners_magic, sizeof owners_magic) == 0)) {
+        return; /* nothing, or a world saved by name: whose its things are, another server knew */
     }
     if (bytes >= sizeof head) {
         memcpy(&head, note, sizeof head);
@@ -150,11 +211,6 @@ void keep_restore(Host *host)
         memcpy(&kept, users + i * sizeof kept, sizeof kept);
         take_user(host, &kept);
     }
-    const u8 *spawns = users + head.user_count * sizeof(KeptUser);
-    for (u32 i = 0; i < head.spawn_count; i++) {
-        KeptSpawn kept;
-        memcpy(&kept, spawns + i * sizeof kept, sizeof kept);
-        spawns_restore(host, kept.entity, kept.user, kept.account);
-    }
+    take_spawns(host, users + head.user_count * sizeof(KeptUser), head.spawn_count);
     log_info("%u users may resume, %u objects belong to them", head.user_count, head.spawn_count);
 }

@@ -143,6 +143,9 @@ static void events_notify(Host *host, const Stream *stream, const Frame *frame, 
         if (common && event != NULL) {
             spawns_event(host, event);
             undo_event(host, event);
+            if (event->kind == EVENT_RESET && event->code == EVENT_RESET_LOAD) {
+                keep_owners_restore(host);
+            }
         }
         if (event != NULL && event->kind != EVENT_REFUSED) {
             continue;

@@ -157,7 +157,11 @@ int saves_begin(Host *host, const Saving *saving, ErrorText *error)
         return error_set(error, ERROR_IO, "cannot create the folder for saved worlds: %s",
                          strerror(errno));
     }
-    result = host->common.source->ops->save(host->common.source, saving->kind, path, error);
+    SourceNote note = {NULL, 0};
+    u8 *owners = saving->kind == SAVE_WRITE ? keep_owners(host, &note.count) : NULL;
+    note.bytes = owners;
+    result = host->common.source->ops->save(host->common.source, saving->kind, path, &note, error);
+    free(owners);
     if (result == ERROR_OK) {
         host->saving = *saving;
     }

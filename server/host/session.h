@@ -373,6 +373,12 @@ int undo_run(Host *host, Session *session);
 
 /* Passes the host's part of a checkpoint to the source, once a second. */
 void keep_run(Host *host);
+/* Who spawned what, for a world that is saved by name: without secrets, since such files are passed
+ * on. The caller frees it; NULL, *bytes = 0: nothing. */
+u8 *keep_owners(Host *host, u32 *bytes);
+/* The things in the world that was just loaded belong to their users again, if it was saved by this
+ * server. */
+void keep_owners_restore(Host *host);
 /* Before the source starts: takes over what was kept with the checkpoint that it continues from. */
 void keep_restore(Host *host);
 

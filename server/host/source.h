@@ -76,6 +76,12 @@ typedef enum SaveKind {
     SAVE_LOAD
 } SaveKind;
 
+/* What the host wants to find again with a world. */
+typedef struct SourceNote {
+    const u8 *bytes; /* [count] */
+    u32 count;
+} SourceNote;
+
 /* How that ended. */
 typedef struct SourceSaved {
     SaveKind kind;
@@ -122,9 +128,14 @@ typedef struct SourceOps {
      * with a text. NULL: not supported. */
     int (*note)(Source *source, const struct RecordingNote *note, ErrorText *error);
     /* Begins to save the world to a file (world_file.h), which is replaced as a whole, or to
-     * continue from a saved one, as from EVENT_RESET_LOAD. One at a time. 0, or a negative Error
-     * with a text if nothing begins: ERROR_STATE. NULL: not supported. */
-    int (*save)(Source *source, SaveKind kind, const char *path, ErrorText *error);
+     * continue from a saved one, as from EVENT_RESET_LOAD. A copy of the note is saved with it. One
+     * at a time. 0, or a negative Error with a text if nothing begins: ERROR_STATE. NULL: not
+     * supported. */
+    int (*save)(Source *source, SaveKind kind, const char *path, const SourceNote *note,
+                ErrorText *error);
+    /* The note of the world that was loaded last, from its EVENT_RESET_LOAD on; borrowed until the
+     * next save. */
+    SourceNote (*loaded)(Source *source);
     /* True once for each that began, when it has ended. */
     bool (*saved)(Source *source, SourceSaved *out);
     /* The same recording once more, not started, for one who leaves the common time: it begins

@@ -831,6 +831,7 @@ static void source_destroy(Source *source)
     world_file_release(&s->from);
     rewind_finish(&s->rewind);
     free(s->note);
+    free(s->save_note);
     world_destroy(s->world);
     jobs_destroy(s->jobs);
     scene_destroy(s->scene);
@@ -864,6 +865,7 @@ Source *source_world_create(const char *scene_path, const SourceWorldOptions *op
         .times = source_times,
         .save = world_source_save,
         .saved = world_source_saved,
+        .loaded = world_source_loaded,
         .keep = source_keep,
         .kept = source_kept,
         .notify = world_source_notify,

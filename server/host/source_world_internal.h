@@ -95,6 +95,8 @@ typedef struct WorldSource {
     bool save_writes; /* there is a thread to be joined: */
     pthread_t save_writer;
     char save_path[PATH_MAX]; /* unchanged while it is under way */
+    u8 *save_note;            /* [save_note_bytes] likewise; of a load what the file has */
+    u32 save_note_bytes;
     SourceSaved saved;
 
     /* ---- the host's ---- */
@@ -112,8 +114,10 @@ int world_source_open(WorldSource *s, const char *path, ErrorText *error);
 
 /* ---- source_world_save.c ---- */
 
-/* SourceOps.save and saved. */
-int world_source_save(Source *source, SaveKind kind, const char *path, ErrorText *error);
+/* SourceOps.save, saved and loaded. */
+int world_source_save(Source *source, SaveKind kind, const char *path, const SourceNote *note,
+                      ErrorText *error);
+SourceNote world_source_loaded(Source *source);
 bool world_source_saved(Source *source, SourceSaved *out);
 /* The simulation's: takes an image of the world for a thread that writes it to save_path. `tick` is
  * the stream's. */

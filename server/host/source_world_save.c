@@ -61,6 +61,8 @@ void sim_save(WorldSource *s, u64 tick)
     s->saving_tick = tick;
     s->saving = world_file_of(s->scene, world_tick_number(s->world), image, bytes);
     s->saving.owned = image;
+    s->saving.note = s->save_note;
+    s->saving.note_bytes = s->save_note_bytes;
     pthread_mutex_lock(&s->mutex); /* the host joins it as soon as it has ended */
     s->save_writes = pthread_create(&s->save_writer, NULL, write_main, s) == 0;
     bool writes = s->save_writes;
@@ -72,6 +74,19 @@ void sim_save(WorldSource *s, u64 tick)
     }
 }
 
+/* Before the host hears of the loaded world. */
+static void keep_loaded_note(WorldSource *s, const WorldFile *file)
+{
+    u8 *copy = file->note_bytes > 0 ? malloc((size_t)file->note_bytes) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, file->note, (size_t)file->note_bytes);
+    }
+    pthread_mutex_lock(&s->mutex);
+    s->save_note = copy;
+    s->save_note_bytes = copy != NULL ? (u32)file->note_bytes : 0;
+    pthread_mutex_unlock(&s->mutex);
+}
+
 bool sim_load(WorldSource *s)
 {
     WorldFile file;
@@ -79,6 +94,9 @@ bool sim_load(WorldSource *s)
     int result = world_file_read(s->save_path, s->options.memory_max_bytes, &file, &error);
     if (result == ERROR_OK) {
         result = world_load(s->world, file.image, (size_t)file.image_bytes, &error);
+        if (result == ERROR_OK) {
+            keep_loaded_note(s, &file);
+        }
         world_file_release(&file);
     }
     if (result != ERROR_OK) {
@@ -91,10 +109,16 @@ bool sim_load(WorldSource *s)
 
 /* ---- the host's ---- */
 
-int world_source_save(Source *source, SaveKind kind, const char *path, ErrorText *error)
+int world_source_save(Source *source, SaveKind kind, const char *path, const SourceNote *note,
+                      ErrorText *error)
 {
     WorldSource *s = from(source);
     int result = ERROR_OK;
+    u8 *copy =
+        note->count > 0 && note->count <= WORLD_FILE_NOTE_BYTES_MAX ? malloc(note->count) : NULL;
+    if (copy != NULL) {
+        memcpy(copy, note->bytes, note->count);
+    }
     pthread_mutex_lock(&s->mutex);
     if (s->save != SAVE_NONE) {
         result = error_set(error, ERROR_STATE, "another world is being saved or loaded");
@@ -104,13 +128,27 @@ int world_source_save(Source *source, SaveKind kind, const char *path, ErrorText
         result = error_set(error, ERROR_LIMIT, "the name of the file is too long");
     } else {
         snprintf(s->save_path, sizeof s->save_path, "%s", path);
+        free(s->save_note);
+        s->save_note = copy;
+        s->save_note_bytes = copy != NULL ? note->count : 0;
+        copy = NULL;
         s->save = kind;
         s->save_asked = true;
         s->save_ended = false;
         pthread_cond_signal(&s->changed);
     }
     pthread_mutex_unlock(&s->mutex);
+    free(copy);
     return result;
+}
+
+SourceNote world_source_loaded(Source *source)
+{
+    WorldSource *s = from(source);
+    pthread_mutex_lock(&s->mutex);
+    const SourceNote note = {s->save_note, s->save_note_bytes};
+    pthread_mutex_unlock(&s->mutex);
+    return note;
 }
 
 void world_source_save_finish(WorldSource *s)

@@ -124,7 +124,8 @@ void spawns_restore(Host *host, u32 entity, u32 user, u64 account)
     if (!reserve(host)) {
         return;
     }
-    u64 remove_ms = stay_ms(host) > 0 ? host->now_ms + stay_ms(host) : 0;
+    bool stays = stay_ms(host) == 0 || session_of_user(host, user) != NULL;
+    u64 remove_ms = stays ? 0 : host->now_ms + stay_ms(host);
     spawns->items[spawns->count++] = (Spawn){entity, user, PREFAB_NONE, account, remove_ms};
     if (remove_ms != 0) {
         due_by(spawns, remove_ms);

@@ -544,6 +544,9 @@ static void test_saves(void **state)
     spawn(users[0], 1); /* the world continues */
     assert_true(things(users, 2, 5));
     rig_poll(users, 2, 0.5);
+    /* The two of the saved world are still their user's. */
+    assert_non_null(strstr(console(&options, "clear #1"), "removed 3 objects"));
+    assert_true(things(users, 2, 2));
     assert_non_null(strstr(console(&options, "saves"), "\"before\" "));
     assert_non_null(strstr(console(&options, "unsave before"), "= ok"));
     assert_int_not_equal(access(file_in(folder, "before.plworld"), F_OK), 0);

@@ -567,7 +567,7 @@ int main(int argc, char **argv)
                              .threads = 1,
                              .clients_max = 64,
                              .checkpoint_s = 60,
-                             .record_rate = 30,
+                             .record_rate = 20,
                              .image_s = 300,
                              .back_s = 120,
                              .back_mib = 256,

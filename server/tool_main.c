@@ -313,6 +313,10 @@ static int show_recording(int argc, char **argv, ErrorText *error)
         printf("pictures    of points and grids every %u ticks; bodies and probes in each\n",
                head->picture_ticks);
     }
+    if (head->coarse_shift > 0) {
+        printf("points      that move fast are in steps of %u to %u\n", 1u << head->coarse_shift,
+               1u << (head->coarse_shift + RECORDING_COARSE_LEVELS - 1));
+    }
     if (head->parent.name[0] != '\0') {
         printf("branch of   %s at tick %" PRIu64 "\n", head->parent.name, head->parent.tick);
     }

@@ -1,6 +1,6 @@
 /*
- * recording.h: .plrec files: append-only blocks [type u32][length u32][tick u64][xxh3
- * u64][content], little-endian. HEAD first, then PRNT, if any, then KEYF, DLTA, INPT, EVNT, IMAG,
+ * recording.h: .plrec files: append-only blocks of a type, a length, a tick, a check by XXH3 and
+ * content, little-endian. HEAD first, then PRNT, if any, then KEYF, DLTA, INPT, EVNT, IMAG,
  * NOTE, GAPS, SYST in tick order, INDX if closed cleanly. A truncated file loses only its last
  * block; the index can be rebuilt by scanning. Notes may be added to a closed file: they follow its
  * index, with a new one behind.
@@ -18,7 +18,10 @@ PL_BEGIN_C
 
 enum {
     RECORDING_PARENT_NAME_MAX = 256,
-    RECORDING_PICTURE_TICKS_MAX = 16 /* a reader decodes two such intervals ahead */
+    RECORDING_PICTURE_TICKS_MAX = 16, /* a reader decodes two such intervals ahead */
+    RECORDING_COARSE_SHIFT_MAX = 4,
+    RECORDING_COARSE_LEVELS = 3,      /* of one bit less each */
+    RECORDING_COARSE_SHIFT_USUAL = 1, /* where there is not a picture in each tick: 2, 4, 8 mm */
 };
 /* Images of the largest worlds stay far below. */
 #define RECORDING_IMAGE_BYTES_MAX ((u64)4 << 30)
@@ -36,6 +39,10 @@ typedef struct RecordingHead {
     /* Points and grids are in a frame every so many ticks, poses and scalars in each; 0 is 1. Of a
      * stream always 1. */
     u32 picture_ticks;
+    /* Low bits that points which move fast lack at least, by chunk, and up to two more the faster
+     * they are; 0: points are recorded as they are. Of a stream 0. RECORDING_COARSE_SHIFT_MAX at
+     * most. */
+    u32 coarse_shift;
     u64 created_unix_s;
     char build[64];     /* compiler and version of the recording server */
     MessageWorld world; /* scene, fields, entities at the first tick, parameters, probes */

@@ -20,8 +20,10 @@ static int take_flags(const RecordingReader *reader, const RecordingBlock *block
         return ERROR_FORMAT;
     }
     *flags = reader->content[8];
-    if (*flags > RECORDING_FRAME_CUT || (key && is_between(*flags))) {
-        return ERROR_FORMAT; /* both are none */
+    bool coarse = *flags == RECORDING_FRAME_COARSE;
+    if ((*flags > RECORDING_FRAME_CUT && !coarse) || (key && *flags == RECORDING_FRAME_BETWEEN) ||
+        (coarse && (key || reader->head.coarse_shift == 0))) {
+        return ERROR_FORMAT; /* at most one, of those that there may be */
     }
     if (!key && !reader->decoding) {
         return ERROR_FORMAT; /* relative to what was not read */
@@ -104,7 +106,7 @@ static int look_on(RecordingReader *reader)
         if (block.type == BLOCK_INDX) {
             break;
         }
-        ahead->offset += sizeof block + block.length;
+        ahead->offset += recording_block_bytes(&block);
         if (block.type == BLOCK_KEYF || block.type == BLOCK_DLTA) {
             return push(reader, &block);
         }
@@ -181,7 +183,7 @@ int recording_ahead_take(RecordingReader *reader, const RecordingBlock *block, F
     *out = NULL;
     if (ahead->count == 0) {
         if (ahead->ended == 0 || ahead->ended == ERROR_NOT_FOUND) {
-            ahead->offset = reader->offset + sizeof *block + block->length;
+            ahead->offset = reader->offset + recording_block_bytes(block);
             ahead->ended = push(reader, block);
         }
         if (ahead->ended != 0) {

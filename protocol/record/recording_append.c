@@ -1,5 +1,6 @@
 /* recording_append.c: adds notes to recordings that are closed. */
 #include "protocol/record/recording_internal.h"
+#include "shared/base/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,25 +13,26 @@
 static u8 *tail_of(const RecordingNote *note, const RecordingBlock *index, const u8 *index_content,
                    u64 offset, size_t *bytes)
 {
-    size_t room = 2 * sizeof(RecordingBlock) + RECORDING_NOTE_BYTES_MAX + index->length;
+    size_t room = 2 * RECORDING_BLOCK_HEADER_MAX + RECORDING_NOTE_BYTES_MAX + index->length;
     u8 *tail = malloc(room);
     if (tail == NULL) {
         return NULL;
     }
-    u8 *content = tail + sizeof(RecordingBlock);
+    u8 content[RECORDING_NOTE_BYTES_MAX];
     RecordingBlock block = {.type = BLOCK_NOTE, .tick = note->tick};
     block.length = recording_note_encode(note, content);
     block.check = recording_block_check(&block, content);
-    memcpy(tail, &block, sizeof block);
-    u64 at = offset + sizeof block + block.length;
-    u8 *moved = content + block.length;
-    content = moved + sizeof block;
-    memcpy(content, index_content, index->length - sizeof at);
-    memcpy(content + index->length - sizeof at, &at, sizeof at);
+    u32 used = recording_block_put(&block, tail);
+    memcpy(tail + used, content, block.length);
+    used += block.length;
+    u64 at = offset + used;
+    u8 *moved = tail + used + index->head_bytes; /* its header stays that long */
+    memcpy(moved, index_content, index->length - sizeof at);
+    memcpy(moved + index->length - sizeof at, &at, sizeof at);
     block = *index;
-    block.check = recording_block_check(&block, content);
-    memcpy(moved, &block, sizeof block);
-    *bytes = (size_t)(content + index->length - tail);
+    block.check = recording_block_check(&block, moved);
+    CHECK(recording_block_put(&block, tail + used) == index->head_bytes);
+    *bytes = (size_t)used + index->head_bytes + index->length;
     return tail;
 }
 

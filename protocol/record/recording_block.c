@@ -46,10 +46,114 @@ bool recording_event_is_entity(const Event *event)
 
 /* ---- blocks ---- */
 
+enum {
+    MARK = 0xB0, /* of the first byte of a header; its low four bits are the number of the type */
+    NUMBER_BITS = 4,
+};
+
+/* By number. */
+static const u32 types[] = {0,          BLOCK_KEYF, BLOCK_DLTA, BLOCK_INPT, BLOCK_EVNT, BLOCK_NOTE,
+                            BLOCK_GAPS, BLOCK_PRNT, BLOCK_IMAG, BLOCK_SYST, BLOCK_INDX};
+
+/* HEAD has its letters. */
+static u32 number_of(u32 type)
+{
+    u32 number = 1;
+    while (number < PL_COUNT(types) && types[number] != type) {
+        number++;
+    }
+    return number < PL_COUNT(types) ? number : type;
+}
+
 u64 recording_block_check(const RecordingBlock *block, const void *content)
 {
-    u64 seed = block->tick ^ (u64)block->type << 32 ^ block->length;
-    return hash_bytes(content, block->length, seed);
+    u64 seed = block->tick ^ (u64)number_of(block->type) << 32 ^ block->length;
+    u64 check = hash_bytes(content, block->length, seed);
+    return block->type == BLOCK_HEAD ? check : (u32)check;
+}
+
+u32 recording_varint_put(u64 value, u8 *out)
+{
+    u32 used = 0;
+    for (; value >= 128; value >>= 7) {
+        out[used++] = (u8)(value | 128);
+    }
+    out[used++] = (u8)value;
+    return used;
+}
+
+int recording_varint_get(const u8 *at, size_t bytes, u64 *value)
+{
+    *value = 0;
+    for (u32 i = 0; i < RECORDING_VARINT_MAX; i++) {
+        if (i >= bytes) {
+            return ERROR_TRUNCATED;
+        }
+        *value |= (u64)(at[i] & 127) << (7 * i);
+        if (at[i] < 128) {
+            bool longer = i > 0 && at[i] == 0; /* than needed */
+            bool beyond = i + 1 == RECORDING_VARINT_MAX && at[i] > 1;
+            return longer || beyond ? ERROR_FORMAT : (int)i + 1;
+        }
+    }
+    return ERROR_FORMAT;
+}
+
+u32 recording_block_put(const RecordingBlock *block, u8 *out)
+{
+    if (block->type == BLOCK_HEAD) {
+        RecordingFileBlock head = {block->type, block->length, block->tick, block->check};
+        memcpy(out, &head, sizeof head);
+        return sizeof head;
+    }
+    u32 used = 0, check = (u32)block->check;
+    out[used++] = (u8)(MARK | number_of(block->type));
+    used += recording_varint_put(block->length, out + used);
+    used += recording_varint_put(block->tick, out + used);
+    memcpy(out + used, &check, sizeof check);
+    return used + sizeof check;
+}
+
+static int get_head(const u8 *at, size_t bytes, RecordingBlock *block)
+{
+    RecordingFileBlock head;
+    if (bytes < sizeof head) {
+        return ERROR_TRUNCATED;
+    }
+    memcpy(&head, at, sizeof head);
+    *block = (RecordingBlock){head.type, head.length, head.tick, head.check, sizeof head};
+    return head.length > RECORDING_BLOCK_BYTES_MAX ? ERROR_FORMAT : 0;
+}
+
+int recording_block_get(const u8 *at, size_t bytes, RecordingBlock *block)
+{
+    const u32 head = BLOCK_HEAD;
+    if (bytes >= sizeof head && memcmp(at, &head, sizeof head) == 0) {
+        return get_head(at, bytes, block);
+    }
+    u32 number = bytes > 0 ? at[0] & ((1u << NUMBER_BITS) - 1) : 0, used = 1, check;
+    u64 length, tick;
+    memset(block, 0, sizeof *block);
+    if (bytes == 0) {
+        return ERROR_TRUNCATED;
+    }
+    if ((at[0] ^ MARK) >> NUMBER_BITS != 0 || number == 0) {
+        return ERROR_FORMAT;
+    }
+    block->type = number < PL_COUNT(types) ? types[number] : number;
+    int result = recording_varint_get(at + used, bytes - used, &length);
+    used += result > 0 ? (u32)result : 0;
+    result = result > 0 ? recording_varint_get(at + used, bytes - used, &tick) : result;
+    used += result > 0 ? (u32)result : 0;
+    if (result < 0 || bytes - used < sizeof check) {
+        return result < 0 ? result : ERROR_TRUNCATED;
+    }
+    memcpy(&check, at + used, sizeof check);
+    block->length = (u32)length;
+    block->tick = tick;
+    block->check = check;
+    block->head_bytes = used + sizeof check;
+    return length > RECORDING_BLOCK_BYTES_MAX ? ERROR_FORMAT : 0;
 }
 
 int recording_read_at(const RecordingReader *reader, u64 offset, void *out, size_t bytes)
@@ -88,24 +192,34 @@ int recording_reserve(u8 **memory, size_t *capacity, size_t bytes)
     return 0;
 }
 
-int recording_read_block(RecordingReader *reader, u64 offset, RecordingBlock *block)
+int recording_read_header(const RecordingReader *reader, u64 offset, RecordingBlock *block)
 {
-    if (offset + sizeof *block > reader->file_bytes) {
+    u8 head[RECORDING_BLOCK_HEADER_MAX];
+    memset(block, 0, sizeof *block);
+    if (offset >= reader->file_bytes) {
         return ERROR_TRUNCATED;
     }
-    int result = recording_read_at(reader, offset, block, sizeof *block);
+    size_t bytes = (size_t)u64_min(sizeof head, reader->file_bytes - offset);
+    int result = recording_read_at(reader, offset, head, bytes);
+    if (result == 0) {
+        result = recording_block_get(head, bytes, block);
+    }
+    if (result == 0 && block->length > reader->file_bytes - offset - block->head_bytes) {
+        result = ERROR_TRUNCATED;
+    }
+    return result;
+}
+
+int recording_read_block(RecordingReader *reader, u64 offset, RecordingBlock *block)
+{
+    int result = recording_read_header(reader, offset, block);
     if (result != 0) {
         return result;
     }
-    if (block->length > RECORDING_BLOCK_BYTES_MAX) {
-        return ERROR_FORMAT;
-    }
-    if (block->length > reader->file_bytes - offset - sizeof *block) {
-        return ERROR_TRUNCATED;
-    }
     result = recording_reserve(&reader->content, &reader->content_capacity, block->length + 1u);
     if (result == 0) {
-        result = recording_read_at(reader, offset + sizeof *block, reader->content, block->length);
+        result =
+            recording_read_at(reader, offset + block->head_bytes, reader->content, block->length);
     }
     if (result == 0 && recording_block_check(block, reader->content) != block->check) {
         result = ERROR_FORMAT;

@@ -1,18 +1,25 @@
 /*
  * recording_format.h: definitions shared by writer and reader of .plrec files.
  *
- * A block is a header of 24 bytes [type u32][length u32][tick u64][check u64] and `length` bytes of
- * content; check is XXH3-64 of the content, seeded with tick ^ type << 32 ^ length, so that a
- * damaged header is detected too. All numbers are little-endian.
+ * A block is a header and its content. The header is a byte that has the number of the type
+ * (0xB0 + n), the bytes of the content and the tick, both as varints (seven bits a byte, lowest
+ * first, all but the last with 0x80, none longer than needed), and a check, u32: the low bits of
+ * XXH3-64 of the content, seeded with tick ^ n << 32 ^ length, so that a damaged header is detected
+ * too. HEAD alone has the header of all versions, by which any program can refuse any recording:
+ * [type u32][length u32][tick u64][check u64], n of its check is its type. All numbers are
+ * little-endian.
  *   HEAD  RecordingFileHead, then MESSAGE_WORLD
- *   INPT  bits: count unsigned, then per input user 32 and input_encode
+ *   INPT  bits: count and then per input user, both unsigned, and input_encode
  *   EVNT  MESSAGE_EVENTS of the tick
  *   KEYF  world_hash u64, flags u8, spans of all chunks of all fields without baselines
  *   DLTA  world_hash u64, flags u8, one bit per chunk (changed since the previous frame), whole
- *         bytes, then spans of the changed chunks
+ *         bytes; if coarse (flags), two bits per changed chunk of points (its level), whole bytes;
+ *         then spans of the changed chunks, of a field by level. A chunk of level n > 0 lacks
+ *         coarse_shift + n - 1 low bits (Detail).
  *         A frame is a picture, or *between* two (flags): it has poses and scalars, and says
  *         nothing of points and grids, which have no bits then.
- *         A span (span.h) follows a u32: anew × 2^31 + bytes × 128 + plain × 64 + chunks − 1.
+ *         A span (span.h) follows a byte of flags (SPAN_HEAD_), and what these ask for: chunks - 1
+ *         u8, bytes as a varint.
  *         The codes from a KEYF on are a chain, which begins again before a span that is anew.
  *   NOTE  kind u32, user u32, bytes of the name u32, of the text u32, name, text
  *   GAPS  first u64 and last u64 tick that is missing
@@ -35,8 +42,8 @@
 #define BLOCK_TYPE(a, b, c, d) ((u32)(a) | (u32)(b) << 8 | (u32)(c) << 16 | (u32)(d) << 24)
 
 enum {
-    RECORDING_VERSION = 6,
-    RECORDING_BLOCK_HEADER_BYTES = 24,
+    RECORDING_VERSION = 7,
+    RECORDING_BLOCK_HEADER_MAX = 24,
     /* Interval of key frames: a seek decodes at most this much. Who starts to follow a stream has
      * to wait for the next. */
     RECORDING_KEY_INTERVAL_S = 5,
@@ -44,6 +51,7 @@ enum {
     /* The same for the effort of deltas between keys (RecordingTrail): large ones take long to
      * decode (a liquid of 20 000 particles: 30 frames), and a seek is to take less than 100 ms. */
     RECORDING_KEY_EFFORT = 400 << 10,
+    RECORDING_VARINT_MAX = 10, /* bytes of u64 */
     /* Maximal content of a block accepted by a reader: above any frame within the limits. */
     RECORDING_BLOCK_BYTES_MAX = 64 << 20,
     /* Of frames that a reader decodes ahead; where two intervals of pictures are more, it does not,
@@ -66,11 +74,18 @@ enum {
 #define BLOCK_INDX BLOCK_TYPE('I', 'N', 'D', 'X')
 
 typedef struct RecordingBlock {
-    u32 type;
-    u32 length;
+    u32 type;   /* BLOCK_; of a later version: its number */
+    u32 length; /* of the content */
     u64 tick;
     u64 check;
+    u32 head_bytes; /* before the content */
 } RecordingBlock;
+
+/* The header of HEAD on disk. */
+typedef struct RecordingFileBlock {
+    u32 type, length;
+    u64 tick, check;
+} RecordingFileBlock;
 
 typedef struct RecordingFileHead {
     u8 magic[8]; /* "PLREC\r\n\x1a": damaged by any transfer that converts line ends */
@@ -79,7 +94,7 @@ typedef struct RecordingFileHead {
     u64 created_unix_s;
     char build[64];
     u32 picture_ticks; /* 1..RECORDING_PICTURE_TICKS_MAX */
-    u32 reserved;      /* 0 */
+    u32 coarse_shift;  /* low bits that moving points lack; 0..RECORDING_COARSE_SHIFT_MAX */
 } RecordingFileHead;
 
 typedef struct RecordingFileNote {
@@ -118,7 +133,7 @@ typedef struct RecordingFileIndex {
                                    entities */
 } RecordingFileIndex;
 
-PL_STATIC_ASSERT(sizeof(RecordingBlock) == RECORDING_BLOCK_HEADER_BYTES, "no padding on disk");
+PL_STATIC_ASSERT(sizeof(RecordingFileBlock) == RECORDING_BLOCK_HEADER_MAX, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileHead) == 96, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileIndex) == 48, "no padding on disk");
 PL_STATIC_ASSERT(sizeof(RecordingFileNote) == 16, "no padding on disk");
@@ -142,6 +157,7 @@ enum {
 enum {
     RECORDING_FRAME_BETWEEN = 1, /* no picture: points and grids are made of those around it */
     RECORDING_FRAME_CUT = 2,     /* a picture to which the ones before do not lead: a reset */
+    RECORDING_FRAME_COARSE = 4,  /* a picture of which some chunks of points lack low bits */
     RECORDING_FRAME_HEAD_BYTES = 9
 };
 
@@ -164,7 +180,20 @@ typedef struct RecordingMarks {
     u32 count, capacity;
 } RecordingMarks;
 bool recording_marks_push(RecordingMarks *marks, u64 tick, u64 offset);
+/* Of the check as many bits as the header keeps. */
 u64 recording_block_check(const RecordingBlock *block, const void *content);
+/* Writes the header to out[RECORDING_BLOCK_HEADER_MAX]; returns its bytes. */
+u32 recording_block_put(const RecordingBlock *block, u8 *out);
+/* Reads the header at `at`, of which there are `bytes`. 0, ERROR_TRUNCATED, or ERROR_FORMAT. */
+int recording_block_get(const u8 *at, size_t bytes, RecordingBlock *block);
+/* A varint: the bytes written; the bytes read, ERROR_TRUNCATED, or ERROR_FORMAT. */
+u32 recording_varint_put(u64 value, u8 *out);
+int recording_varint_get(const u8 *at, size_t bytes, u64 *value);
+/* With its header. */
+static inline u64 recording_block_bytes(const RecordingBlock *block)
+{
+    return (u64)block->head_bytes + block->length;
+}
 /* The content of a SYST; `out` has RECORDING_SYSTEMS_BYTES_MAX. Returns the bytes. */
 u32 recording_systems_encode(const RecordingSystems *systems, u8 *out);
 /* 0 or ERROR_FORMAT. */
@@ -191,17 +220,23 @@ typedef struct RecordingTrail {
     SpanCoder *coder;
     size_t effort;               /* of decoding all since the key, in bytes of points */
     u8 *states[1 + SPAN_STATES]; /* dense states of a span */
+    u32 coarse_shift;            /* RecordingFileHead */
+    u8 *levels;                  /* [level_chunks] of the frame being coded: how coarse, 0 not */
+    u32 level_chunks;
 } RecordingTrail;
 /* False: out of memory (finish is then harmless). */
 bool recording_trail_init(RecordingTrail *trail);
 void recording_trail_finish(RecordingTrail *trail);
 /* The frame that was coded becomes the newest. Acquires it. flags: as coded. */
 void recording_trail_push(RecordingTrail *trail, Frame *frame, u32 flags);
+/* The frame with those chunks of points coarse that move fast enough (recording_delta.c); NULL:
+ * none is, or out of memory. Next to be coded, as COARSE. The caller's reference. */
+Frame *recording_coarsen(RecordingTrail *trail, const Frame *frame);
 /* Maximal bytes written by recording_frame_encode. */
 size_t recording_frame_bytes_max(const FieldSet *fields);
 /* Codes a frame into `out`: a key, which empties the trail, or relative to the trail; returns the
  * bytes. Frames are coded and pushed in the order in which they are decoded. flags:
- * RECORDING_FRAME_, of a key not BETWEEN. */
+ * RECORDING_FRAME_, of a key not BETWEEN or COARSE. */
 size_t recording_frame_encode(RecordingTrail *trail, const Frame *frame, bool key, u32 flags,
                               u8 *out);
 /* Restores the data of a frame; between pictures points and grids are those of the last one. 0 or a

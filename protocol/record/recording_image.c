@@ -82,7 +82,7 @@ static int read_part(RecordingReader *reader, const RecordingImage *image, u32 p
                         here.tick != image->tick || here.kind != image->kind)) {
         result = ERROR_FORMAT;
     }
-    *offset += sizeof *block + block->length;
+    *offset += recording_block_bytes(block);
     return result;
 }
 

@@ -63,6 +63,9 @@ struct RecordingReader {
 int recording_read_at(const RecordingReader *reader, u64 offset, void *out, size_t bytes);
 /* Room for `bytes` and more. 0 or ERROR_MEMORY, and nothing changed. */
 int recording_reserve(u8 **memory, size_t *capacity, size_t bytes);
+/* Reads the header of the block at `offset`, which is whole. 0, ERROR_TRUNCATED where the file ends
+ * first, ERROR_FORMAT where there is none, ERROR_IO. */
+int recording_read_header(const RecordingReader *reader, u64 offset, RecordingBlock *block);
 /* Reads the block at `offset` with its content into reader->content. 0 or a negative Error:
  * ERROR_TRUNCATED where the file ends first, ERROR_FORMAT for a wrong checksum. */
 int recording_read_block(RecordingReader *reader, u64 offset, RecordingBlock *block);

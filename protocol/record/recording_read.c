@@ -31,12 +31,12 @@ int recording_take_inputs(RecordingReader *reader, const RecordingBlock *block)
         reader->input_capacity = (u32)count;
     }
     for (u32 i = 0; i < (u32)count; i++) {
-        u32 user = (u32)bits_get(&bits, 32);
-        int result = input_decode(&bits, &reader->inputs[i]);
+        u64 user = bits_get_unsigned(&bits);
+        int result = user > UINT32_MAX ? ERROR_FORMAT : input_decode(&bits, &reader->inputs[i]);
         if (result < 0) {
             return result;
         }
-        reader->inputs[i].user = user;
+        reader->inputs[i].user = (u32)user;
     }
     reader->input_count = (u32)count;
     return 0;
@@ -118,7 +118,7 @@ static int advance(RecordingReader *reader)
         if (result != 0) {
             return result;
         }
-        reader->offset += sizeof block + block.length;
+        reader->offset += recording_block_bytes(&block);
         if (frame) {
             reader->image_here = reader->image_here && reader->image.tick == tick;
             entity_list_frame(&reader->entities, reader->current);
@@ -136,11 +136,10 @@ static bool use_index(RecordingReader *reader)
 {
     u64 offset;
     RecordingBlock block;
-    if (reader->file_bytes < reader->start + sizeof block + sizeof(RecordingFileIndex) + 8 ||
+    if (reader->file_bytes < reader->start + sizeof(RecordingFileIndex) + 8 ||
         recording_read_at(reader, reader->file_bytes - 8, &offset, 8) != 0 ||
-        offset < reader->start || offset > reader->file_bytes - sizeof block ||
-        recording_read_block(reader, offset, &block) != 0 || block.type != BLOCK_INDX ||
-        offset + sizeof block + block.length != reader->file_bytes) {
+        offset < reader->start || recording_read_block(reader, offset, &block) != 0 ||
+        block.type != BLOCK_INDX || offset + recording_block_bytes(&block) != reader->file_bytes) {
         return false;
     }
     RecordingFileIndex index;
@@ -230,7 +229,7 @@ static int scan_block(RecordingReader *reader, const RecordingBlock *block, u64 
     reader->info.ticks++;
     reader->info.inputs += tick->inputs;
     reader->info.events += tick->events;
-    reader->end = offset + sizeof *block + block->length;
+    reader->end = offset + recording_block_bytes(block);
     ScanTick next = {0};
     *tick = next;
     return 0;
@@ -258,7 +257,7 @@ static int rebuild_index(RecordingReader *reader)
         if (result != 0) {
             break;
         }
-        offset += sizeof block + block.length;
+        offset += recording_block_bytes(&block);
     }
     reader->info.torn_bytes = reader->file_bytes - reader->end;
     return 0;
@@ -296,10 +295,14 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
                          file.tick_rate, TICK_RATE_MIN, TICK_RATE_MAX);
     }
     bool stream = reader->memory != NULL; /* whose pieces end anywhere */
-    if (file.picture_ticks == 0 || file.reserved != 0 ||
+    if (file.picture_ticks == 0 ||
         file.picture_ticks > (stream ? 1 : RECORDING_PICTURE_TICKS_MAX)) {
         return error_set(error, ERROR_RANGE, "%s: a picture every %u ticks: must be 1 to %d", path,
                          file.picture_ticks, stream ? 1 : RECORDING_PICTURE_TICKS_MAX);
+    }
+    if (file.coarse_shift > (stream ? 0 : RECORDING_COARSE_SHIFT_MAX)) {
+        return error_set(error, ERROR_RANGE, "%s: moving points lack %u bits: must be 0 to %d",
+                         path, file.coarse_shift, stream ? 0 : RECORDING_COARSE_SHIFT_MAX);
     }
     reader->head_memory = reader->content; /* kept: the message may point into it */
     reader->content = NULL;
@@ -315,6 +318,7 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
     reader->head.version = file.version;
     reader->head.tick_rate = file.tick_rate;
     reader->head.picture_ticks = file.picture_ticks;
+    reader->head.coarse_shift = reader->trail.coarse_shift = file.coarse_shift;
     reader->head.created_unix_s = file.created_unix_s;
     memcpy(reader->head.build, file.build, sizeof file.build);
     reader->head.build[sizeof file.build - 1] = 0;
@@ -325,7 +329,7 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
                         message.world.entity_count) != 0) {
         return error_set(error, ERROR_FORMAT, "%s: HEAD: fields or entities do not fit", path);
     }
-    reader->start = sizeof block + block.length;
+    reader->start = recording_block_bytes(&block);
     /* A damaged PRNT is left to who reads every block. */
     if (recording_read_block(reader, reader->start, &block) == 0 && block.type == BLOCK_PRNT) {
         (void)recording_take_parent(reader, &block, &reader->head.parent);

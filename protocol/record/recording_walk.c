@@ -55,9 +55,9 @@ int recording_reader_visit(RecordingReader *reader, const RecordingVisitor *visi
     u64 end = reader->info.clean ? reader->file_bytes : reader->end;
     while (offset < end) {
         RecordingBlock block;
-        int result = recording_read_at(reader, offset, &block, sizeof block);
-        if (result != 0 || block.length > RECORDING_BLOCK_BYTES_MAX) {
-            return result != 0 ? result : ERROR_FORMAT;
+        int result = recording_read_header(reader, offset, &block);
+        if (result != 0) {
+            return result;
         }
         bool wanted = (block.type == BLOCK_EVNT && visitor->events != NULL) ||
                       (block.type == BLOCK_NOTE && visitor->note != NULL) ||
@@ -77,7 +77,7 @@ int recording_reader_visit(RecordingReader *reader, const RecordingVisitor *visi
                 return 0;
             }
         }
-        offset += sizeof block + block.length;
+        offset += recording_block_bytes(&block);
     }
     return 0;
 }
@@ -121,24 +121,35 @@ static void report(Walk *walk, u64 offset, u64 end, const char *what, u32 type)
     walk->damage(walk->context, &damage);
 }
 
+/* Whether a block may begin here: one of a known type, whole, and before another or the end. */
+static bool may_begin(const RecordingReader *reader, u64 offset)
+{
+    RecordingBlock block, after;
+    if (recording_read_header(reader, offset, &block) != 0 || !type_is_known(block.type)) {
+        return false;
+    }
+    u64 end = offset + recording_block_bytes(&block);
+    return end == reader->file_bytes || recording_read_header(reader, end, &after) != ERROR_FORMAT;
+}
+
 /* Offset of the first whole block at or behind `offset`; the file's size: none. */
 static u64 find_block(RecordingReader *reader, u64 offset)
 {
     u8 window[SEARCH_BYTES];
-    while (offset + sizeof(RecordingBlock) <= reader->file_bytes) {
+    while (offset < reader->file_bytes) {
         size_t bytes = (size_t)u64_min(sizeof window, reader->file_bytes - offset);
         if (recording_read_at(reader, offset, window, bytes) != 0) {
             break;
         }
-        for (size_t i = 0; i + 4 <= bytes; i++) {
-            u32 type;
+        for (size_t i = 0; i < bytes; i++) {
             RecordingBlock block;
-            memcpy(&type, window + i, sizeof type);
-            if (type_is_known(type) && recording_read_block(reader, offset + i, &block) == 0) {
+            if (recording_block_get(window + i, bytes - i, &block) != ERROR_FORMAT &&
+                may_begin(reader, offset + i) &&
+                recording_read_block(reader, offset + i, &block) == 0) {
                 return offset + i;
             }
         }
-        offset += bytes > 3 ? bytes - 3 : bytes;
+        offset += bytes;
     }
     return reader->file_bytes;
 }
@@ -315,7 +326,7 @@ static u64 walk_on(Walk *walk, u64 offset)
     if (walk->tick_offset == 0) {
         walk->tick_offset = offset;
     }
-    u64 next = offset + sizeof block + block.length;
+    u64 next = offset + recording_block_bytes(&block);
     const char *wrong = walk_block(walk, &block, offset);
     if (wrong != NULL) {
         report(walk, offset, next, wrong, block.type);

@@ -98,14 +98,15 @@ static int put_block(RecordingWriter *writer, u32 type, u64 tick, const void *co
     if (bytes > RECORDING_BLOCK_BYTES_MAX) {
         return writer->failed = ERROR_LIMIT;
     }
-    RecordingBlock block = {type, (u32)bytes, tick, 0};
+    RecordingBlock block = {.type = type, .length = (u32)bytes, .tick = tick};
     block.check = recording_block_check(&block, content);
-    if (!reserve(&writer->buffer, &writer->capacity, writer->used + sizeof block + bytes)) {
+    size_t most = writer->used + RECORDING_BLOCK_HEADER_MAX + bytes;
+    if (!reserve(&writer->buffer, &writer->capacity, most)) {
         return writer->failed = ERROR_MEMORY;
     }
-    memcpy(writer->buffer + writer->used, &block, sizeof block);
-    memcpy(writer->buffer + writer->used + sizeof block, content, bytes);
-    writer->used += sizeof block + bytes;
+    writer->used += recording_block_put(&block, writer->buffer + writer->used);
+    memcpy(writer->buffer + writer->used, content, bytes);
+    writer->used += bytes;
     return 0;
 }
 
@@ -128,7 +129,8 @@ static int put_head(RecordingWriter *writer, const RecordingHead *head)
     RecordingFileHead file = {.version = RECORDING_VERSION,
                               .tick_rate = head->tick_rate,
                               .created_unix_s = head->created_unix_s,
-                              .picture_ticks = (u32)writer->picture_ticks};
+                              .picture_ticks = (u32)writer->picture_ticks,
+                              .coarse_shift = writer->trail.coarse_shift};
     memcpy(file.magic, RECORDING_MAGIC, sizeof file.magic);
     memcpy(file.build, head->build, sizeof file.build);
     file.build[sizeof file.build - 1] = 0;
@@ -172,6 +174,8 @@ RecordingWriter *recording_writer_create(const char *path, const RecordingHead *
         writer->failed = ERROR_MEMORY;
     }
     CHECK(head->picture_ticks <= RECORDING_PICTURE_TICKS_MAX);
+    CHECK(head->coarse_shift <= RECORDING_COARSE_SHIFT_MAX);
+    writer->trail.coarse_shift = head->coarse_shift;
     writer->key_ticks = (u64)head->tick_rate * RECORDING_KEY_INTERVAL_S;
     writer->picture_ticks = u32_max(head->picture_ticks, 1);
     if (writer->failed != 0 || put_head(writer, head) != 0) {
@@ -235,7 +239,7 @@ static int put_inputs(RecordingWriter *writer, u64 tick, const Input *inputs, u3
     bit_writer_init(&bits, writer->scratch, (u32)most);
     bits_put_unsigned(&bits, count);
     for (u32 i = 0; i < count; i++) {
-        bits_put(&bits, inputs[i].user, 32);
+        bits_put_unsigned(&bits, inputs[i].user);
         input_encode(&bits, &inputs[i]);
     }
     if (bits.failed) {
@@ -287,6 +291,21 @@ static int put_frame(RecordingWriter *writer, const Frame *frame, bool key, u32 
     CHECK(used <= most);
     return put_block(writer, key ? BLOCK_KEYF : BLOCK_DLTA, frame->tick, writer->scratch,
                      RECORDING_FRAME_HEAD_BYTES + used);
+}
+
+/* The frame as it is recorded, onto the trail. */
+static int put_picture(RecordingWriter *writer, const Frame *frame, bool key, u32 flags)
+{
+    Frame *coarse = key || flags != 0 ? NULL : recording_coarsen(&writer->trail, frame);
+    /* The caller's frame is const here; acquiring it does not change its contents. */
+    Frame *own = coarse != NULL ? coarse : (Frame *)(uintptr_t)frame;
+    flags |= coarse != NULL ? RECORDING_FRAME_COARSE : 0;
+    int result = put_frame(writer, own, key, flags);
+    if (result == 0) {
+        recording_trail_push(&writer->trail, own, flags);
+    }
+    frame_release(coarse);
+    return result;
 }
 
 static int put_systems(RecordingWriter *writer)
@@ -373,11 +392,9 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
         }
     }
     if (put_inputs(writer, frame->tick, inputs, input_count) != 0 ||
-        put_events(writer, frame) != 0 || put_frame(writer, frame, key, flags) != 0) {
+        put_events(writer, frame) != 0 || put_picture(writer, frame, key, flags) != 0) {
         return writer->failed;
     }
-    /* The caller's frame is const here; acquiring it does not change its contents. */
-    recording_trail_push(&writer->trail, (Frame *)(uintptr_t)frame, flags);
     writer->index.first_tick = first ? frame->tick : writer->index.first_tick;
     writer->index.last_tick = frame->tick;
     writer->index.ticks++;

@@ -288,6 +288,7 @@ static int open_all(Recorder *r, const RecordingHead *head, ErrorText *error)
     u32 rate = r->options.picture_rate;
     own.picture_ticks =
         rate == 0 ? 1 : u32_min(head->tick_rate / rate, RECORDING_PICTURE_TICKS_MAX);
+    own.coarse_shift = own.picture_ticks > 1 ? RECORDING_COARSE_SHIFT_USUAL : 0;
     r->writer = recording_writer_create(r->path, &own, error);
     if (r->writer == NULL) {
         return ERROR_IO;

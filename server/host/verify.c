@@ -39,6 +39,23 @@ static const Entity *entity_with(const MessageWorld *world, u32 field, u32 eleme
     return NULL;
 }
 
+/* Whether an element was not recorded as it is simulated. step: of points that were coarse, 1: of
+ * none. */
+static bool is_different(const FieldDesc *field, i32 step, const void *recorded,
+                         const void *simulated)
+{
+    if (field->kind != FIELD_POINTS || step == 1) {
+        return memcmp(recorded, simulated, field_element_bytes(field)) != 0;
+    }
+    const QPoint *a = recorded, *b = simulated;
+    bool different = a->generation != b->generation;
+    for (u32 axis = 0; axis < 3; axis++) {
+        i64 off = (i64)a->position[axis] - b->position[axis];
+        different = different || off >= step || off <= -step;
+    }
+    return different;
+}
+
 /* Prints the first element that differs between two frames of one tick; false: none does. */
 static bool print_element(Resimulation *resimulation)
 {
@@ -49,12 +66,14 @@ static bool print_element(Resimulation *resimulation)
         return false; /* a forged recording */
     }
     world_describe(resimulation_world(resimulation), &world);
+    u32 shift = resimulation_head(resimulation)->coarse_shift;
+    i32 step = shift == 0 ? 1 : 1 << (shift + RECORDING_COARSE_LEVELS - 1);
     for (u32 f = 0; f < recorded->fields->count; f++) {
         const FieldDesc *field = &recorded->fields->fields[f];
         u32 bytes = field_element_bytes(field), first = 0, count = 0;
         const u8 *a = frame_field(recorded, f), *b = frame_field(simulated, f);
         for (u32 i = field->capacity; i-- > 0;) {
-            if (memcmp(a + (size_t)i * bytes, b + (size_t)i * bytes, bytes) != 0) {
+            if (is_different(field, step, a + (size_t)i * bytes, b + (size_t)i * bytes)) {
                 first = i;
                 count++;
             }

@@ -120,7 +120,9 @@ static const Suite suites[] = {
      bench_record_hour},
     {"record/cubes901", "recording 901 cubes, the file's bytes a frame; _push, _roll",
      bench_record_cubes},
-    {"record/liquid20k", "recording 20 000 points of liquid at 1 mm, the file's bits a point",
+    {"record/liquid20k",
+     "recording 20 000 points of liquid at 1 mm, the file's bits a point and frame; _20 as servers "
+     "do",
      bench_record_liquid},
 };
 

@@ -96,9 +96,21 @@ void bench_record_write(Bench *bench)
     scene_destroy(scene);
 }
 
-/* Samples are microseconds a tick, the rate is per frame and `each`. */
-static void record_frames(Bench *bench, const char *name, Frame **frames, u32 count, f64 each,
-                          const char *unit)
+/* A picture every so many ticks, as servers record. */
+static void set_rate(RecordingHead *head, u32 ticks)
+{
+    head->picture_ticks = ticks;
+    head->coarse_shift = ticks > 1 ? RECORDING_COARSE_SHIFT_USUAL : 0;
+}
+
+typedef struct RecordRow {
+    const char *name, *unit;
+    f64 each;  /* the rate is per frame and this */
+    u32 ticks; /* between pictures */
+} RecordRow;
+
+/* Samples are microseconds a tick. */
+static void record_frames(Bench *bench, const RecordRow *what, Frame **frames, u32 count)
 {
     static const u8 nothing[] = "-";
     ErrorText error = {0};
@@ -108,17 +120,18 @@ static void record_frames(Bench *bench, const char *name, Frame **frames, u32 co
     const FieldSet *fields = frames[0]->fields;
     head.world.fields = fields->fields;
     head.world.field_count = fields->count;
+    set_rate(&head, what->ticks);
     bench_begin(bench);
     while (bench_again(bench)) {
         unlink(path);
         RecordingWriter *writer = recording_writer_create(path, &head, &error);
         if (writer == NULL) {
-            fail(name, &error);
+            fail(what->name, &error);
         }
         for (u32 i = 0; i < count; i++) {
             u64 began_ns = clock_now_ns();
             if (recording_writer_tick(writer, frames[i], NULL, 0) != 0) {
-                fail(name, &error);
+                fail(what->name, &error);
             }
             bench_sample(bench, (f64)(clock_now_ns() - began_ns) * 1e-3);
         }
@@ -127,9 +140,9 @@ static void record_frames(Bench *bench, const char *name, Frame **frames, u32 co
     struct stat info = {0};
     stat(path, &info);
     unlink(path);
-    BenchRow row = {name, count, 1, "us a tick", (f64)info.st_size / count * each, unit};
+    f64 rate = (f64)info.st_size / count * what->each;
+    BenchRow row = {what->name, count, 1, "us a tick", rate, what->unit};
     bench_print(bench, &row);
-    bench_frames_free(frames, count);
 }
 
 /* Empty frames of a world of one field, from tick 1 on. */
@@ -158,7 +171,8 @@ static void record_cubes(Bench *bench, const char *name, CodecWorld kind)
                trace.count * sizeof(QPose));
     }
     codec_trace_free(&trace);
-    record_frames(bench, name, frames, FRAMES, 1.0, "B/frame");
+    record_frames(bench, &(RecordRow){name, "B/frame", 1.0, 1}, frames, FRAMES);
+    bench_frames_free(frames, FRAMES);
 }
 
 void bench_record_cubes(Bench *bench)
@@ -192,7 +206,12 @@ void bench_record_liquid(Bench *bench)
         }
     }
     codec_points_free(&trace);
-    record_frames(bench, "record/liquid20k", frames, POINT_FRAMES, 8.0 / POINTS, "bits/point");
+    const RecordRow rows[] = {{"record/liquid20k", "bits/point", 8.0 / POINTS, 1},
+                              {"record/liquid20k_20", "bits/point", 8.0 / POINTS, 3}};
+    for (u32 i = 0; i < PL_COUNT(rows); i++) {
+        record_frames(bench, &rows[i], frames, POINT_FRAMES);
+    }
+    bench_frames_free(frames, POINT_FRAMES);
 }
 
 static void seek_once(RecordingReader *reader, u64 tick)
@@ -323,7 +342,7 @@ static void record_rate(Bench *bench, RecordingHead head, const Minute *minute, 
                         u32 ticks)
 {
     char name[32];
-    head.picture_ticks = ticks;
+    set_rate(&head, ticks);
     record_minutes(path, &head, minute, 1);
     RecordingReader *reader = reader_open(path);
     bench_begin(bench);
@@ -358,7 +377,7 @@ void bench_record_hour(Bench *bench)
     for (u32 ticks = 1; ticks <= 4; ticks++) {
         record_rate(bench, head, minute, path, ticks);
     }
-    head.picture_ticks = 2; /* as servers do by default */
+    set_rate(&head, 3); /* by default */
     record_minutes(path, &head, minute, HOUR_MINUTES);
     for (u32 i = 0; i < SEEK_FRAMES; i++) {
         frame_release(minute->frames[i]);

@@ -37,6 +37,9 @@ class Field:
                                    for i in range(x, min(x + edge, nx))])
         return chunks
 
+    def span_chunks(self):
+        return 16 if self.kind == POSES else 64
+
     def element_bytes(self):
         return {POSES: 20, POINTS: 16, SCALARS: 4}.get(self.kind, self.channels * self.widths[0] // 8)
 

@@ -143,7 +143,8 @@ def check_recording(path, frames_path):
         pictures += not player.between
     if count != len(frames):
         raise Malformed("%d frames of %d" % (count, len(frames)))
-    print("%d frames, %d keys, %d spans agree, %d pictures" % (count, player.keys, player.spans, pictures))
+    print("%d frames, %d keys, %d spans agree, %d pictures, %d coarse chunks" %
+          (count, player.keys, player.spans, pictures, player.coarse))
 
 
 def hash_of_frame(player):

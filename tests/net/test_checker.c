@@ -517,17 +517,19 @@ static void test_damaged_packets_of_waves(void **context)
 
 /* ---- recordings ---- */
 
-static void expect_recording(Material *material, u32 frames_min, u32 keys_min, u32 pictures)
+static void expect_recording(Material *material, u32 frames_min, u32 keys_min, u32 pictures,
+                             u32 coarse_min)
 {
     char said[256];
-    u32 frames = 0, keys = 0, spans = 0, seen = 0;
+    u32 frames = 0, keys = 0, spans = 0, seen = 0, coarse = 0;
     int status = check(material, "recording", "recording frames", said);
     printf("%s", said);
     assert_int_equal(status, 0);
-    assert_int_equal(sscanf(said, "%u frames, %u keys, %u spans agree, %u pictures", &frames, &keys,
-                            &spans, &seen),
-                     4);
+    assert_int_equal(sscanf(said, "%u frames, %u keys, %u spans agree, %u pictures, %u coarse",
+                            &frames, &keys, &spans, &seen, &coarse),
+                     5);
     assert_int_equal(seen, pictures);
+    assert_true(coarse_min == 0 ? coarse == 0 : coarse >= coarse_min);
     assert_true(frames >= frames_min && keys >= keys_min && spans >= frames / 2);
     expect_refusal(material, "recording", "recording frames", "frames", 112);
 }
@@ -554,11 +556,30 @@ static void writer_close(Material *material, RecordingWriter *writer)
     material_close(material);
 }
 
+/* The frames are to be read as our own reader does. */
+static void take_frames_read(Material *material)
+{
+    char path[PATH_BYTES];
+    path_of(material, "recording", path);
+    RecordingReader *reader = recording_reader_create(path, NULL);
+    assert_non_null(reader);
+    Frame *frame;
+    while (recording_reader_next(reader, &frame, NULL, NULL) == 0) {
+        put_frame(material, frame);
+        frame_release(frame);
+    }
+    recording_reader_destroy(reader);
+}
+
 /* One frame every `step` ticks; one key frame every 150. */
-static void make_recording(Material *material, u64 seed, u32 frames, u32 step, u32 picture_ticks)
+static void make_recording(Material *material, u64 seed, u32 frames, u32 step, u32 picture_ticks,
+                           u32 coarse_shift)
 {
     FieldSet *fields = material->fields = small_fields();
-    RecordingHead head = {.tick_rate = 30, .picture_ticks = picture_ticks, .build = "test"};
+    RecordingHead head = {.tick_rate = 30,
+                          .picture_ticks = picture_ticks,
+                          .coarse_shift = coarse_shift,
+                          .build = "test"};
     head.world = (MessageWorld){.epoch = 1,
                                 .scene = (const u8 *)"s",
                                 .scene_bytes = 1,
@@ -574,23 +595,37 @@ static void make_recording(Material *material, u64 seed, u32 frames, u32 step, u
         Frame *next = random_next(&dice, fields, frame, 1 + (u64)i * step, 0.7);
         frame_release(frame);
         frame = next;
-        write_frame(material, writer, frame);
+        if (coarse_shift == 0) {
+            put_frame(material, frame);
+        }
+        assert_int_equal(recording_writer_tick(writer, frame, NULL, 0), 0);
     }
     frame_release(frame);
-    writer_close(material, writer);
+    assert_int_equal(recording_writer_destroy(writer), 0);
+    if (coarse_shift > 0) {
+        take_frames_read(material);
+    }
+    material_close(material);
 }
 
 static void test_recording_of_a_random_world(void **context)
 {
-    make_recording(*context, 9, TICKS, 5, 1);
-    expect_recording(*context, TICKS, 2, TICKS);
+    make_recording(*context, 9, TICKS, 5, 1, 0);
+    expect_recording(*context, TICKS, 2, TICKS, 0);
 }
 
 /* Points and grids in each fifth frame. */
 static void test_recording_at_a_rate(void **context)
 {
-    make_recording(*context, 13, TICKS, 1, 5);
-    expect_recording(*context, TICKS, 1, (TICKS + 4) / 5);
+    make_recording(*context, 13, TICKS, 1, 5, 0);
+    expect_recording(*context, TICKS, 1, (TICKS + 4) / 5, 0);
+}
+
+/* What is fast lacks low bits. */
+static void test_recording_of_coarse_points(void **context)
+{
+    make_recording(*context, 14, TICKS, 1, 2, 3);
+    expect_recording(*context, TICKS, 1, (TICKS + 1) / 2, 10);
 }
 
 /* A simulated world: bodies and cloth in motion. */
@@ -611,7 +646,7 @@ static void test_recording_of_a_scene(void **context)
         frame_release(frame);
     }
     writer_close(material, writer);
-    expect_recording(material, SCENE_TICKS, 1, SCENE_TICKS);
+    expect_recording(material, SCENE_TICKS, 1, SCENE_TICKS, 0);
     world_destroy(world);
     scene_destroy(scene);
 }
@@ -626,23 +661,25 @@ static void make_damaged(const Material *material, u32 number, const u8 *file, s
     u8 *copy = malloc(bytes);
     assert_non_null(copy);
     memcpy(copy, file, bytes);
-    for (; where + sizeof block <= bytes && count < PL_COUNT(at); count++) {
+    for (; recording_block_get(file + where, bytes - where, &block) == 0 && count < PL_COUNT(at);
+         count++) {
         at[count] = where;
-        memcpy(&block, file + where, sizeof block);
-        where += sizeof block + block.length;
+        where += recording_block_bytes(&block);
     }
-    assert_true(count >= 4 && block.type == BLOCK_INDX);
+    assert_true(count >= 4);
+    assert_int_equal(recording_block_get(file + at[count - 1], bytes - at[count - 1], &block), 0);
+    assert_int_equal(block.type, BLOCK_INDX);
     where = at[1 + dice_below(&dice, (u32)count - 2)];
-    memcpy(&block, copy + where, sizeof block);
-    u8 *content = copy + where + sizeof block;
+    assert_int_equal(recording_block_get(copy + where, bytes - where, &block), 0);
+    u8 *content = copy + where + block.head_bytes;
     if (dice_below(&dice, 6) == 0) {
-        block.tick ^= 1ull << dice_below(&dice, 40);
+        block.tick ^= 1ull << dice_below(&dice, 6); /* as many bytes */
     }
     for (u32 flips = 1 + dice_below(&dice, 3); flips > 0; flips--) {
         content[dice_below(&dice, block.length)] ^= (u8)(1u << dice_below(&dice, 8));
     }
     block.check = number % 3 == 0 ? block.check : recording_block_check(&block, content);
-    memcpy(copy + where, &block, sizeof block);
+    (void)recording_block_put(&block, copy + where);
     char name[16];
     snprintf(name, sizeof name, "damaged%u", number);
     FILE *out = open_new(material, name);
@@ -686,7 +723,7 @@ static void put_frames_read(const Material *material, u32 number, FILE *verdicts
 static void test_damaged_recordings(void **context)
 {
     Material *material = *context;
-    make_recording(material, 12, 7, 25, 1);
+    make_recording(material, 12, 7, 25, 1, 0);
     char path[PATH_BYTES], said[256], files[DAMAGED * 12 + 16] = "verdicts";
     path_of(material, "recording", path);
     FILE *in = fopen(path, "rb");
@@ -720,6 +757,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damaged_packets_of_waves, setup, teardown),
         cmocka_unit_test_setup_teardown(test_recording_of_a_random_world, setup, teardown),
         cmocka_unit_test_setup_teardown(test_recording_at_a_rate, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_recording_of_coarse_points, setup, teardown),
         cmocka_unit_test_setup_teardown(test_recording_of_a_scene, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged_recordings, setup, teardown),
     };

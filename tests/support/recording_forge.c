@@ -12,15 +12,12 @@
 void recording_forge_checks(u8 *file, size_t bytes)
 {
     size_t at = 0;
-    while (at + sizeof(RecordingBlock) <= bytes) {
-        RecordingBlock block;
-        memcpy(&block, file + at, sizeof block);
-        if (block.length > bytes - at - sizeof block) {
-            return;
-        }
-        block.check = recording_block_check(&block, file + at + sizeof block);
-        memcpy(file + at, &block, sizeof block);
-        at += sizeof block + block.length;
+    RecordingBlock block;
+    while (recording_block_get(file + at, bytes - at, &block) == 0 &&
+           block.length <= bytes - at - block.head_bytes) {
+        block.check = recording_block_check(&block, file + at + block.head_bytes);
+        (void)recording_block_put(&block, file + at); /* as long as it was */
+        at += recording_block_bytes(&block);
     }
 }
 

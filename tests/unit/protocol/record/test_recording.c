@@ -267,10 +267,9 @@ static u64 whole_ticks(const u8 *data, size_t bytes, size_t limit)
 {
     u64 ticks = 0;
     size_t at = 0;
-    while (at + sizeof(RecordingBlock) <= bytes) {
-        RecordingBlock block;
-        memcpy(&block, data + at, sizeof block);
-        at += sizeof block + block.length;
+    RecordingBlock block;
+    while (recording_block_get(data + at, bytes - at, &block) == 0) {
+        at += recording_block_bytes(&block);
         bool frame = block.type == BLOCK_KEYF || block.type == BLOCK_DLTA;
         ticks += frame && at <= limit;
     }
@@ -318,8 +317,8 @@ static void test_damage_ends_the_recording_there(void **state)
     u8 *data = load(&bytes);
     Dice dice = {3, 0};
     RecordingBlock first;
-    memcpy(&first, data, sizeof first);
-    size_t start = sizeof first + first.length;
+    assert_int_equal(recording_block_get(data, bytes, &first), 0);
+    size_t start = recording_block_bytes(&first);
     for (u32 round = 0; round < 400; round++) {
         size_t at = start + dice_below(&dice, (u32)(bytes - start));
         u8 old = data[at];
@@ -353,8 +352,8 @@ static void test_lying_index(void **state)
     memcpy(&offset, data + bytes - 8, 8);
     RecordingBlock block;
     RecordingFileIndex index;
-    memcpy(&block, data + offset, sizeof block);
-    memcpy(&index, data + offset + sizeof block, sizeof index);
+    assert_int_equal(recording_block_get(data + offset, bytes - offset, &block), 0);
+    memcpy(&index, data + offset + block.head_bytes, sizeof index);
     index.key_count = 0;
     index.event_count = 0;
     u8 content[sizeof index + 8];
@@ -362,9 +361,9 @@ static void test_lying_index(void **state)
     memcpy(content + sizeof index, &offset, 8);
     block.length = sizeof content;
     block.check = recording_block_check(&block, content);
-    memcpy(data + offset, &block, sizeof block);
-    memcpy(data + offset + sizeof block, content, sizeof content);
-    store(data, offset + sizeof block + sizeof content);
+    u64 end = offset + recording_block_put(&block, data + offset);
+    memcpy(data + end, content, sizeof content);
+    store(data, end + sizeof content);
     RecordingReader *reader = recording_reader_create(path, NULL);
     assert_non_null(reader);
     assert_false(recording_reader_info(reader)->clean);

@@ -178,9 +178,9 @@ static void test_cut_at_every_byte(void **state)
     u64 starts[64] = {0}, ends_whole = 0;
     for (u64 at = 0; at < bytes && ends_whole < 64;) { /* boundaries of blocks */
         RecordingBlock block;
-        memcpy(&block, data + at, sizeof block);
+        assert_int_equal(recording_block_get(data + at, bytes - at, &block), 0);
         starts[ends_whole++] = at;
-        at += sizeof block + block.length;
+        at += recording_block_bytes(&block);
     }
     for (size_t cut = bytes; cut-- > 0;) {
         assert_int_equal(truncate(path, (off_t)cut), 0);
@@ -211,10 +211,9 @@ static void test_cut_at_every_byte(void **state)
 static bool blocks_hold(const u8 *data, size_t bytes)
 {
     size_t at = 0;
-    while (at + sizeof(RecordingBlock) <= bytes) {
-        RecordingBlock block;
-        memcpy(&block, data + at, sizeof block);
-        at += sizeof block;
+    RecordingBlock block;
+    while (recording_block_get(data + at, bytes - at, &block) == 0) {
+        at += block.head_bytes;
         if (block.length > bytes - at || recording_block_check(&block, data + at) != block.check) {
             return false;
         }

@@ -153,13 +153,12 @@ static void test_visited(void **state)
 static size_t find_block(const u8 *data, size_t bytes, u32 type, u32 n)
 {
     size_t at = 0;
-    while (at + sizeof(RecordingBlock) <= bytes) {
-        RecordingBlock block;
-        memcpy(&block, data + at, sizeof block);
+    RecordingBlock block;
+    while (recording_block_get(data + at, bytes - at, &block) == 0) {
         if (block.type == type && n-- == 0) {
             return at;
         }
-        at += sizeof block + block.length;
+        at += recording_block_bytes(&block);
     }
     fail_msg("no such block");
     return 0;
@@ -237,20 +236,20 @@ static void test_lies(void **state)
     for (u32 i = 0; i < PL_COUNT(lies); i++) {
         size_t at = find_block(data, bytes, BLOCK_IMAG, lies[i].block);
         RecordingBlock block;
-        memcpy(&block, data + at, sizeof block);
-        u8 *content = malloc(block.length);
-        memcpy(content, data + at + sizeof block, block.length);
+        assert_int_equal(recording_block_get(data + at, bytes - at, &block), 0);
+        u8 *content = malloc(block.length), head[RECORDING_BLOCK_HEADER_MAX];
+        memcpy(content, data + at + block.head_bytes, block.length);
         memcpy(content + lies[i].at, &lies[i].value, lies[i].bytes);
         block.check = recording_block_check(&block, content);
         fseek(file, (long)at, SEEK_SET);
-        fwrite(&block, sizeof block, 1, file);
+        size_t head_bytes = recording_block_put(&block, head);
+        fwrite(head, head_bytes, 1, file);
         fwrite(content, block.length, 1, file);
         fflush(file);
         free(content);
         expect_refused(i);
-        memcpy(&block, data + at, sizeof block);
         fseek(file, (long)at, SEEK_SET);
-        fwrite(data + at, sizeof block + block.length, 1, file);
+        fwrite(data + at, recording_block_bytes(&block), 1, file);
         fflush(file);
     }
     fclose(file);

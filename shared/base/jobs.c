@@ -378,6 +378,16 @@ void jobs_run_phases(Jobs *jobs, JobsPhase *phases, u32 phase_count, JobsPhaseLo
     jobs->runs = false;
 }
 
+static u32 cores_allowed(void)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+        return (u32)CPU_COUNT(&allowed);
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than the set has room for */
+    return online > 0 ? (u32)online : 1;
+}
+
 Jobs *jobs_create(u32 threads)
 {
     if (threads < 1 || threads > THREADS_MAX) {
@@ -390,8 +400,9 @@ Jobs *jobs_create(u32 threads)
     memset(jobs, 0, sizeof *jobs);
     jobs->threads = 1;
     jobs->owner_cpu = -1;
-    /* With fewer cores than threads a spinning thread blocks the one that it waits for. */
-    bool capacity = sysconf(_SC_NPROCESSORS_ONLN) >= (long)threads;
+    /* With fewer cores than threads a spinning thread blocks the one that it waits for. Counted are
+     * the cores that this process may use: a container or taskset gives fewer than there are. */
+    bool capacity = cores_allowed() >= threads;
     jobs->spin_pauses = capacity ? SPIN_PAUSES : 0;
     jobs->steal_pauses = capacity ? STEAL_PAUSES : 0;
     for (u32 i = 1; i < threads; i++) {

@@ -180,8 +180,9 @@ RecordingWriter *recording_writer_create(const char *path, const RecordingHead *
     writer->picture_ticks = u32_max(head->picture_ticks, 1);
     if (writer->failed != 0 || put_head(writer, head) != 0) {
         error_set(error, writer->failed, "%s: cannot write the head: %s", path,
-                  error_name(writer->failed));
+                  writer->io_errno != 0 ? strerror(writer->io_errno) : error_name(writer->failed));
         recording_writer_destroy(writer);
+        unlink(path); /* file_create made it: nothing is in it */
         return NULL;
     }
     return writer;

@@ -4,6 +4,7 @@
 #include "protocol/record/recording_format.h"
 #include "tests/unit/protocol/random_world.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -59,7 +60,7 @@ static RecordingNote note_of(u64 tick, u32 kind, const char *text)
     return note;
 }
 
-static RecordingWriter *writer_open(FieldSet *fields)
+static RecordingHead head_of(const FieldSet *fields)
 {
     RecordingHead head = {.tick_rate = 30, .build = "test"};
     head.world = (MessageWorld){.scene = (const u8 *)"scene",
@@ -67,6 +68,12 @@ static RecordingWriter *writer_open(FieldSet *fields)
                                 .fields = fields->fields,
                                 .field_count = fields->count};
     head.parent = (RecordingParent){.name = "evening.plrec", .tick = 10, .created_unix_s = 77};
+    return head;
+}
+
+static RecordingWriter *writer_open(FieldSet *fields)
+{
+    RecordingHead head = head_of(fields);
     unlink(path);
     ErrorText error;
     RecordingWriter *writer = recording_writer_create(path, &head, &error);
@@ -342,6 +349,29 @@ static void test_full_disk(void **state)
     recording_reader_destroy(reader);
 }
 
+/* A disk that is too full for the head: the error says so, and no empty file is left. */
+static void test_full_from_the_start(void **state)
+{
+    FieldSet *fields = *state;
+    struct rlimit usual, full;
+    struct stat status;
+    ErrorText error = {.text = ""};
+    RecordingHead head = head_of(fields);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    full = usual;
+    full.rlim_cur = 40;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+    RecordingWriter *writer = recording_writer_create(path, &head, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    assert_null(writer);
+    assert_int_equal(error.code, ERROR_IO);
+    assert_non_null(strstr(error.text, strerror(EFBIG)));
+    assert_true(stat(path, &status) != 0 && errno == ENOENT);
+    recording_writer_destroy(writer_open(fields)); /* tear_down expects a file */
+}
+
 static int set_up(void **state)
 {
     static char name[] = "/tmp/plenum-test-damage-XXXXXX";
@@ -367,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_every_bit_flipped),
         cmocka_unit_test(test_notes_in_a_closed_file),
         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_full_from_the_start),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -336,13 +336,40 @@ static void test_agones(void **state)
     assert_int_equal(process_wait(&server, 30.0), 2);
 }
 
+/* A server that was started in a terminal ends with it; one without reads its lists again
+ * (test_admin). */
+static void test_terminal(void **state)
+{
+    PL_UNUSED(state);
+    Process server;
+    char line[64], options[128], *summary;
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    for (u32 i = 0; i < 2; i++) {
+        snprintf(options, sizeof options, "--listen 127.0.0.1:0 <%s",
+                 i == 0 ? ptsname(terminal) : "/dev/null");
+        service_start(&server, "", options);
+        assert_true(process_line(&server, "ready ", line, sizeof line, 30.0));
+        process_signal(&server, SIGHUP);
+        if (i == 0) {
+            assert_int_equal(process_wait(&server, 30.0), 0);
+            summary = file_text(server.err);
+            assert_non_null(strstr(summary, "the terminal was closed"));
+            free(summary);
+        } else {
+            assert_int_equal(process_wait(&server, 0.5), -1);
+        }
+    }
+    close(terminal);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reports),       cmocka_unit_test(test_paused),
         cmocka_unit_test(test_socket),        cmocka_unit_test(test_resume),
         cmocka_unit_test(test_two_instances), cmocka_unit_test(test_template),
-        cmocka_unit_test(test_agones),
+        cmocka_unit_test(test_agones),        cmocka_unit_test(test_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

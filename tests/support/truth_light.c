@@ -139,6 +139,76 @@ static f64 energy(TruthCase *c)
     return most;
 }
 
+/* Grains fall on a cloth of any density that is held at corners or sides: rise of the energy, of
+ * what the fall of the grains to the floor gives. */
+static f64 sifted(TruthCase *c)
+{
+    static const u32 rates[] = {30, 60, 60, 120, 240};
+    SceneText of = {.used = 0};
+    f32 d = truth_log_range(c, 0.01f, 0.1f), size = truth_range(c, 0.3f, 1.2f);
+    f32 density = truth_log_range(c, 0.02f, 3.0f), high = truth_range(c, 0.3f, 1.0f);
+    u32 rate = rates[truth_pick(c, 5)], substeps = 1 + truth_pick(c, 4), n = 4 + truth_pick(c, 14);
+    u32 soft_steps = 1 + truth_pick(c, 4), held = truth_pick(c, 3);
+    u32 across = 1 + truth_pick(c, 4), up = 1 + truth_pick(c, 5);
+    Vec3 half = vec3_scale(vec3((f32)across, (f32)up, (f32)across), 0.5f * d);
+    /* Anywhere above it, or beside a pin: there a grain stands on what is held and what is light. */
+    f32 beside = truth_pick(c, 2) != 0 ? 0.06f : 1.0f;
+    Vec3 at = vec3((beside * truth_range(c, 0.0f, 1.0f) - 0.5f) * size, high + 0.05f + d + half.y,
+                   (beside * truth_range(c, 0.0f, 1.0f) - 0.5f) * size);
+    truth_say(c, "%u x %u x %u grains of %.3f m; cloth %.2f m, %u points, %.3g kg/m2, held at %s; ",
+              across, up, across, (f64)d, (f64)size, n, (f64)density,
+              held == 0   ? "corners"
+              : held == 1 ? "two sides"
+                          : "one corner");
+    truth_say(c, "%u Hz, %u and %u steps", rate, substeps, soft_steps);
+    scene_text_add(
+        &of,
+        "{\"name\":\"t\",\"tick_rate\":%u,\"substeps\":%u,\"soft_steps\":%u,\"liquid_spacing\":"
+        "%.9g,\"bodies\":[{\"name\":\"floor\",\"motion\":\"static\",\"shape\":{\"kind\":\"plane\"}}"
+        "],",
+        rate, substeps, soft_steps, (f64)d);
+    scene_text_add(&of,
+                   "\"grains\":[{\"name\":\"w\",\"friction\":%.9g,\"fill\":[{\"shape\":{\"kind\":"
+                   "\"box\",\"half\":[%.9g,%.9g,%.9g]},\"position\":[%.9g,%.9g,%.9g]}]}],",
+                   (f64)truth_range(c, 0.0f, 1.0f), (f64)half.x, (f64)half.y, (f64)half.z,
+                   (f64)at.x, (f64)at.y, (f64)at.z);
+    scene_text_add(&of,
+                   "\"cloths\":[{\"name\":\"s\",\"points\":[%u,%u],\"size\":[%.9g,%.9g],"
+                   "\"position\":[%.9g,%.9g,%.9g],\"rotation\":[90,0,0],\"area_density\":%.9g,"
+                   "\"pins\":[",
+                   n, n, (f64)size, (f64)size, (f64)(-0.5f * size), (f64)high, (f64)(-0.5f * size),
+                   (f64)density);
+    if (held == 1) {
+        for (u32 i = 0; i < n; i++) {
+            scene_text_add(&of, "%s{\"point\":[%u,0]},{\"point\":[%u,%u]}", i > 0 ? "," : "", i, i,
+                           n - 1);
+        }
+    } else if (held == 0) {
+        scene_text_add(&of,
+                       "{\"point\":[0,0]},{\"point\":[%u,0]},{\"point\":[0,%u]},"
+                       "{\"point\":[%u,%u]}",
+                       n - 1, n - 1, n - 1, n - 1);
+    } else {
+        scene_text_add(&of, "{\"point\":[0,0]}");
+    }
+    scene_text_add(&of, "]}],");
+    probe_json(&of);
+    Scene *scene;
+    World *world = scene_text_world(&of, &scene);
+    f64 start = 0.0, now = 0.0, most = 0.0;
+    f64 mass = 1600.0 * 8.0 * (f64)half.x * (f64)half.y * (f64)half.z;
+    f64 scale = mass * g * (f64)high;
+    world_probe(world, "e", &start);
+    for (u32 t = 0; t < 2 * rate && most < 1.0; t++) {
+        world_tick(world, NULL, 0);
+        world_probe(world, "e", &now);
+        most = fmax(most, (now - start) / scale);
+    }
+    world_destroy(world);
+    scene_destroy(scene);
+    return most;
+}
+
 const TruthLaw truth_light[] = {
     {.name = "liquid/light",
      .about = "rise of the energy of a tank with a light or heavy thing in it, of m g h / 2",
@@ -147,5 +217,7 @@ const TruthLaw truth_light[] = {
      .few = 6,
      .many = 200,
      .measure = energy},
+    {"grain/sifted", "grains upon held cloths of any density: rise of the energy, of m g h", "",
+     0.02, 12, 400, sifted},
     {.name = NULL},
 };

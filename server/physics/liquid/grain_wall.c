@@ -83,8 +83,10 @@ static Vec3 bounded(Vec3 v, f32 most)
     return size > most ? vec3_scale(v, most / size) : v;
 }
 
-/* Remaining approach, slip and rolling of the contact. `light`: 1/kg of both. */
-static Change lacking(GrainWall *wall, Vec3 against, Vec3 surface_speed, f32 light)
+/* Remaining approach, slip and rolling of the contact. `light`, `light_across`: 1/kg of both, along
+ * the normal and across it. */
+static Change lacking(GrainWall *wall, Vec3 against, Vec3 surface_speed, f32 light,
+                      f32 light_across)
 {
     f32 along = vec3_dot(against, wall->normal);
     f32 push = f32_max(wall->push - (along + wall->open) / light, 0.0f), most = wall->mu * push;
@@ -100,10 +102,10 @@ static Change lacking(GrainWall *wall, Vec3 against, Vec3 surface_speed, f32 lig
         surface_speed = vec3_add_scaled(surface_speed, inverse_inertia, vec3_sub(roll, before));
         before = friction;
         Vec3 slides = vec3_sub(slip, vec3_cross(surface_speed, wall->normal));
-        friction =
-            bounded(vec3_add_scaled(friction, -1.0f / (light + inverse_inertia), slides), most);
+        friction = bounded(
+            vec3_add_scaled(friction, -1.0f / (light_across + inverse_inertia), slides), most);
         Vec3 more = vec3_sub(friction, before);
-        slip = vec3_add_scaled(slip, light, more);
+        slip = vec3_add_scaled(slip, light_across, more);
         surface_speed =
             vec3_add_scaled(surface_speed, inverse_inertia, vec3_cross(more, wall->normal));
     }
@@ -132,7 +134,7 @@ static void sweep_wall(void *context, void *item)
     GrainWall *wall = item;
     Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), wall->speed);
     Vec3 surface_speed = vec3_of(&liquid->contacts->surface_speed[wall->item]);
-    Change change = lacking(wall, against, surface_speed, wall->light);
+    Change change = lacking(wall, against, surface_speed, wall->light, wall->light);
     add_change(liquid, wall, &change);
 }
 
@@ -175,6 +177,26 @@ static void exchange(Liquid *liquid, const GrainWall *wall, const ContactPlace *
     liquid->touched = true;
 }
 
+/* 1/kg, the most that a thing answers to an impulse across the normal is at most this sum over two
+ * directions. A triangle of cloth below a large grain, or a ball that rolls, answers more across
+ * than along: friction that counted on the response along the normal overshot, each sweep more. */
+static f32 response_across(const Collider *collider, const ContactPlace *place, Vec3 normal)
+{
+    Vec3 one = vec3_perpendicular(normal);
+    return collider->ops->inverse_mass(collider->of, place, one) +
+           collider->ops->inverse_mass(collider->of, place, vec3_cross(normal, one));
+}
+
+/* Part of the impulses of the last step that a thing gets at once. They acted elsewhere on it: what
+ * the pin of a cloth took would throw the light point beside it. So it gets no more speed than the
+ * grain would; beside a grain that is heavier, sweeps find the impulse at once. */
+static f32 warm_part(const Collider *collider, const ContactPlace *place, const GrainWall *wall)
+{
+    f32 response = collider->ops->inverse_mass(collider->of, place, wall->normal) +
+                   response_across(collider, place, wall->normal);
+    return f32_min(wall->light / f32_max(response, 1e-30f), 1.0f);
+}
+
 static void recall(GrainWall *wall, const GrainHeld *held, f32 scale, Change *change)
 {
     f32 along = vec3_dot(held->friction, wall->normal);
@@ -196,15 +218,11 @@ void grains_warm_walls(Liquid *liquid, f32 scale)
     for (u32 k = 0; k < grains->mover_count; k++) {
         GrainWall *wall = &grains->movers[k];
         ContactPlace place;
-        recall(wall, &grains->held[wall->pair], scale, &change);
-        if (!(wall->push > 0.0f)) {
-            continue;
-        }
-        if (meet(liquid, wall, &place)) {
+        const GrainHeld *held = &grains->held[wall->pair];
+        if (held->push > 0.0f && meet(liquid, wall, &place)) {
+            const Collider *collider = &liquid->colliders[liquid->pairs[wall->pair].collider];
+            recall(wall, held, scale * warm_part(collider, &place, wall), &change);
             exchange(liquid, wall, &place, &change);
-        } else {
-            wall->push = 0.0f;
-            wall->friction = wall->roll = vec3_zero();
         }
     }
 }
@@ -251,7 +269,8 @@ void grains_sweep_movers(Liquid *liquid)
         f32 light = wall->light + collider->ops->inverse_mass(collider->of, &place, wall->normal);
         Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), place.velocity);
         Vec3 surface_speed = vec3_of(&grains->surface_speed[wall->item]);
-        Change change = lacking(wall, against, surface_speed, light);
+        f32 across = wall->light + response_across(collider, &place, wall->normal);
+        Change change = lacking(wall, against, surface_speed, light, across);
         exchange(liquid, wall, &place, &change);
     }
 }

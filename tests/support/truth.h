@@ -15,7 +15,7 @@
 /* One case of a law: its random numbers are drawn in order. */
 typedef struct TruthCase {
     u64 seed, counter;
-    char about[200]; /* parameters of the case, for the table; written by the law */
+    char about[320]; /* parameters of the case, for the table; written by the law */
 } TruthCase;
 
 f32 truth_range(TruthCase *c, f32 low, f32 high);
@@ -41,7 +41,7 @@ typedef struct TruthWorst {
     f64 value;
     u32 number; /* of the case */
     u32 cases, broken;
-    char about[200];
+    char about[320];
 } TruthWorst;
 
 /* Tries the cases [first, first + count) of a law. */
@@ -70,6 +70,7 @@ extern const TruthLaw truth_pool[];      /* truth_pool.c: pools with anything in
 extern const TruthLaw truth_light[];     /* truth_light.c: light things below a liquid's surface */
 extern const TruthLaw truth_smoke[];     /* truth_smoke.c: air on grids and what is in it */
 extern const TruthLaw truth_driven[];    /* truth_driven.c: bins and lifts that move */
+extern const TruthLaw truth_merge[];     /* truth_merge.c: scenes laid over each other */
 /* All of them; NULL ends the list. */
 extern const TruthLaw *const truth_tables[];
 

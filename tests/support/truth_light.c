@@ -151,7 +151,7 @@ static f64 sifted(TruthCase *c)
     u32 soft_steps = 1 + truth_pick(c, 4), held = truth_pick(c, 3);
     u32 across = 1 + truth_pick(c, 4), up = 1 + truth_pick(c, 5);
     Vec3 half = vec3_scale(vec3((f32)across, (f32)up, (f32)across), 0.5f * d);
-    /* Anywhere above it, or beside a pin: there a grain stands on what is held and what is light. */
+    /* Anywhere above it, or beside a pin, where a grain stands on held and on light points. */
     f32 beside = truth_pick(c, 2) != 0 ? 0.06f : 1.0f;
     Vec3 at = vec3((beside * truth_range(c, 0.0f, 1.0f) - 0.5f) * size, high + 0.05f + d + half.y,
                    (beside * truth_range(c, 0.0f, 1.0f) - 0.5f) * size);

@@ -1,6 +1,6 @@
-/* truth_merge.c: worlds that nobody designed: shipped scenes laid over each other, with other rates,
- * gravity, masses and speeds. Whatever meets whatever, nothing may explode, results may not depend
- * on threads, and what was saved goes on as it would have; see truth.h. */
+/* truth_merge.c: worlds that nobody designed: shipped scenes laid over each other, with other
+ * rates, gravity, masses and speeds. Whatever meets whatever, nothing may explode, results may not
+ * depend on threads, and what was saved goes on as it would have; see truth.h. */
 #include "server/author/scene_load.h"
 #include "server/physics/liquid/liquid.h"
 #include "server/world/matter_liquid.h"

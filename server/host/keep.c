@@ -1,7 +1,7 @@
-/* keep.c: the host's part of a checkpoint: who may resume as which user, and who spawned what. It
- * is stored in the checkpoint's file, which only the server's user may read, and checked when it is
- * read all the same. A world saved by name has only who spawned what, which says something to the
- * server that saved it, and to one that continues from a checkpoint of that. */
+/* keep.c: the host's part of a checkpoint: who may resume as which user, and who spawned which
+ * things. It is stored in the checkpoint's file, which only the server's user may read, and is
+ * nevertheless checked when read. A world saved by name has only who spawned what, which says
+ * something to the server that saved it, and to one that continues from a checkpoint of that. */
 #include "server/host/session.h"
 #include "shared/base/hash.h"
 #include "shared/base/log.h"
@@ -44,7 +44,7 @@ static const u8 kept_magic[8] = "PLKEPT1", owners_magic[8] = "PLOWNS1";
 
 /* ---- keeping ---- */
 
-/* Who is here, then those who may still return; the most recent first. */
+/* Connected users, then those who may still return, the most recent first. */
 static u32 users_of(const Host *host, KeptUser users[FORMERS_MAX])
 {
     u32 count = 0;
@@ -126,7 +126,7 @@ void keep_run(Host *host)
 
 /* ---- finding again ---- */
 
-/* Nobody is here yet: all of them may return for a while, with empty hands. */
+/* No user is connected yet: all of them may return for a while, with empty hands. */
 static void take_user(Host *host, const KeptUser *kept)
 {
     Former *former = &host->formers[host->former_next++ % FORMERS_MAX];

@@ -26,11 +26,11 @@ struct Recorder {
     RecorderOptions options;
     char path[RECORDER_PATH_MAX];
 
-    /* ---- the simulation's ---- */
+    /* ---- owned by the simulation ---- */
     RecordingImage about; /* of the image that goes with the next tick */
     u8 *image;            /* NULL none */
 
-    /* ---- the recorder's thread's ---- */
+    /* ---- owned by the recorder's thread ---- */
     RecordingWriter *writer;
     u64 flushed_ns;
     pthread_t thread;
@@ -163,7 +163,8 @@ static void write_tick(Recorder *r, const QueuedTick *tick)
     }
 }
 
-/* Everything that waits while the disk takes it. Called and returns with the mutex held. */
+/* Writes all queued ticks, as long as the disk accepts them. Called and returns with the mutex
+ * held. */
 static void write_queue(Recorder *r)
 {
     while (!r->stats.stuck && !r->dead && (r->queue.count > 0 || r->note_count > 0)) {
@@ -218,7 +219,7 @@ static void *write_main(void *argument)
         flush_if_due(r);
         pthread_mutex_lock(&r->mutex);
     }
-    /* The last chance of a full disk. */
+    /* A last attempt if the disk is full. */
     pthread_mutex_unlock(&r->mutex);
     if (is_stuck(r)) {
         wrote(r, recording_writer_flush(r->writer));

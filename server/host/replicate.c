@@ -104,8 +104,8 @@ static void grab_apply(Host *host, const Event *event)
     }
 }
 
-/* Impacts cause sounds and marks but change no state: a client gets as many as its link has room
- * for, and none before it has the world. */
+/* Impacts cause sounds and marks but change no state: a client gets as many as its link can carry,
+ * and none before it has the world. */
 static bool impacts_wanted(Host *host, Session *session, u32 bytes)
 {
     if (!session->world_here || host->now_ms < session->impacts_ms) {
@@ -127,7 +127,7 @@ static bool only_impacts(const MessageEvents *events)
     return true;
 }
 
-/* Sends events to all who watch the stream in one encoding; a refusal goes only to its user. */
+/* Sends events to all viewers of the stream in one encoding; a refusal goes only to its user. */
 static void events_notify(Host *host, const Stream *stream, const Frame *frame, bool epoch)
 {
     Message message = {.kind = MESSAGE_EVENTS};
@@ -180,7 +180,7 @@ static void frame_apply(Host *host, Stream *stream, Frame *frame)
     events_notify(host, stream, frame, epoch);
 }
 
-/* As told to those who watch the stream. */
+/* Status as sent to the viewers of the stream. */
 static MessageStatus status_now(const Host *host, const Stream *stream)
 {
     MessageStatus status = stream->status.status;
@@ -193,14 +193,14 @@ static MessageStatus status_now(const Host *host, const Stream *stream)
     return status;
 }
 
-/* True: those in their own time have not heard yet where the common one jumped. */
+/* True: users in own time have not been told yet that the common time jumped. */
 static bool common_moved(const Host *host, const Stream *stream)
 {
     const PlaySegment *play = &host->common.status.status.play;
     return stream != &host->common && memcmp(play, &stream->common_sent, sizeof *play) != 0;
 }
 
-/* The world and what changed its entities since it was packed. */
+/* The world and the changes of its entities since it was packed. */
 static int world_transfer(Host *host, const Stream *stream, Session *session)
 {
     int result = transfer_world(host, stream, session);
@@ -376,8 +376,8 @@ static bool frames_take(Host *host, Stream *stream)
     return any;
 }
 
-/* A snapshot is sent with the frame that makes it due: newer data than by a timer. Those of a
- * relay come when they are due above; only if that is more often than here some are left out. */
+/* A snapshot is sent with the frame that makes it due: newer data than by a timer. Those of a relay
+ * arrive when they are due above; if that is more often than here, some are skipped. */
 static void snapshots_due(Host *host, Stream *stream)
 {
     u64 early_ns = stream->status.forwarded ? 500000000ull / host->options.snapshot_rate : 2000000;

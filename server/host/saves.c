@@ -21,7 +21,7 @@
 #define ENDING ".plworld"
 
 enum {
-    FILES_LOOKED_MAX = 1024 /* in the folder: it is for nothing else */
+    FILES_LOOKED_MAX = 1024 /* in the folder, which is used for nothing else */
 };
 
 static bool is_supported(const Host *host)
@@ -65,7 +65,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const SaveInfo *)a)->name, ((const SaveInfo *)b)->name);
 }
 
-/* False: the file is no save. */
+/* False: the file is not a saved world. */
 static bool look_at(Host *host, const char *file, SaveInfo *out)
 {
     char path[PATH_MAX];
@@ -120,7 +120,7 @@ void saves_send(Host *host, Session *session)
     Message message = {.kind = MESSAGE_SAVES};
     bool all = session == NULL;
     if (!is_supported(host) || (!all && (session->role < ROLE_OPERATOR || !session->world_sent))) {
-        return; /* who has no world yet hears of it then */
+        return; /* clients without a world are told when they get one */
     }
     message.saves.items = saves;
     message.saves.count = saves_list(host, saves);
@@ -189,7 +189,7 @@ int saves_remove(Host *host, const char *name, ErrorText *error)
 
 /* ---- its end ---- */
 
-/* The folder is the server's own matter. */
+/* Clients are not told the path of the folder. */
 static const char *without_folder(const char *text)
 {
     const char *slash = strrchr(text, '/');
@@ -229,7 +229,7 @@ static void notify_end(Host *host, const Saving *saving, const SourceSaved *save
     log_info("%s", text);
 }
 
-/* A recording tells where its world became another one. */
+/* A recording notes where its world was replaced. */
 static void note_load(Host *host, const Saving *saving, u64 tick)
 {
     RecordingNote note = {.tick = tick, .kind = RECORDING_NOTE_BOOKMARK, .user = saving->user};

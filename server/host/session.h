@@ -45,7 +45,7 @@ enum {
     WELCOME_BYTES_MAX = 256,
 };
 
-/* What a client tells of the state packets that it got. */
+/* A client's report of the state packets that it received. */
 typedef struct Acknowledgement {
     SnapshotAck ack;
     u16 send_ms, echo_ms; /* of the packet that told it */
@@ -64,8 +64,8 @@ typedef struct Session {
     SessionState state;
     u32 peer, user;
     UserIdentity identity;
-    u64 account;                     /* whose limits a new session continues: of its token, address
-                                        or, from this machine, the user */
+    u64 account;                     /* the account whose limits a new session continues: of its
+                                      * token, address or, from this machine, the user */
     u64 muted_unix_s, frozen_unix_s; /* until then; 0: not. The later of the list's end and of: */
     u64 held_unix_s[BAN_KIND_COUNT]; /* this user alone, as long as it can resume */
     bool entered;                    /* counted in host->admit */
@@ -80,8 +80,8 @@ typedef struct Session {
     u64 skeleton; /* of its name: name_skeleton */
     u32 color;
     u64 resume;
-    bool relay;   /* serves others: its snapshots tell the hash of their frame */
-    bool speaks;  /* and may speak for them: they are guests here */
+    bool relay;   /* a relay: its snapshots carry the hash of their frame */
+    bool speaks;  /* that may speak for its users, who are guests here */
     u32 guest_of; /* a guest, which has no peer: that of its relay + 1, or of its site (sites.c) */
     u32 guest_id; /* and its id there */
     bool proven;  /* it showed that it has the secret of: */
@@ -104,10 +104,10 @@ typedef struct Session {
     TokenBucket refusals; /* limits answers to refused inputs */
     Budget budget;
     SnapshotSender *sender; /* NULL until the world was sent */
-    bool encoding;          /* it is with the encoder: not to be touched */
-    Acknowledgement held;   /* the newest that came meanwhile; not valid: none */
-    Stream *own;            /* the stream that it has for itself; NULL: it watches the common one */
-    u64 here_ms;            /* when the world of its stream was there */
+    bool encoding;          /* owned by the encoder: must not be accessed */
+    Acknowledgement held;   /* the newest received meanwhile; not valid: none */
+    Stream *own;            /* its own stream; NULL: it watches the common one */
+    u64 here_ms;            /* when it had received the world of its stream */
     u64 opened_ms, heard_ms;
     u32 input_newest; /* sequence of the last handled input */
     u16 echo_ms;      /* the client's clock in its newest packet, and the arrival time of that */
@@ -128,7 +128,8 @@ typedef struct Session {
     u32 presence_own;         /* and number of remaining repeats */
     u64 presence_hash;        /* hash of the presences sent last, */
     u32 presence_same;        /* and number of messages since they changed */
-    u64 above_hash, above_ms; /* of its presence told above, and when to tell it again */
+    u64 above_hash, above_ms; /* of its presence sent to the server above, and when to send it
+                               * again */
     u32 presence_from;        /* user id at which the next message continues */
 } Session;
 
@@ -153,14 +154,15 @@ enum {
 
 /* What health.c remembers. */
 typedef struct Health {
-    u64 check_ms, retry_ms;        /* when the next look, and the next try of a write, are due */
-    bool bans_failing;             /* the list of bans is not on the disk as it is here */
+    u64 check_ms, retry_ms;        /* when the next check, and the next attempt of a write, are
+                                    * due */
+    bool bans_failing;             /* the list of bans has changes that are not on disk */
     f64 dropped_s[HEALTH_SAMPLES]; /* world time given up since the start, at the last checks */
     u32 samples;                   /* taken so far */
     char text[128];
 } Health;
 
-/* What an operator does with a world and a name, until it has ended; kind SAVE_NONE: nothing. */
+/* A save or load of a world by an operator, until it has ended; kind SAVE_NONE: none. */
 typedef struct Saving {
     SaveKind kind;
     char name[NAME_CLEAN_BYTES];
@@ -220,7 +222,7 @@ struct Host {
     Scene *scene;            /* own copy, for the shapes of entities */
     u32 tick_rate;
     u32 survey_version;  /* sent to all clients */
-    u64 above_notify_ms; /* when to compare what was told above */
+    u64 above_notify_ms; /* when to compare with the list sent to the server above */
     u32 above_version;   /* of the users of the servers above, in the last roster */
 
     u64 now_ns, now_ms;
@@ -254,7 +256,7 @@ void session_receive(Host *host, const LinkEvent *event);
 /* Applies the timeouts of all sessions. */
 void sessions_check(Host *host);
 
-/* A user of a relay says something. */
+/* Handles chat of a relay's user. */
 void guest_chat(Host *host, Session *relay, Message *message);
 
 /* ---- session_end.c ---- */
@@ -263,7 +265,7 @@ void guest_chat(Host *host, Session *relay, Message *message);
 void session_close(Host *host, Session *session, u32 reason, const char *text);
 /* The peer is gone. */
 void session_gone(Host *host, u32 peer, u32 reason);
-/* Gives up all that the session has; its state is the caller's. */
+/* Releases everything that the session owns; the caller sets its state. */
 void session_end(Host *host, Session *session);
 /* All guests of a relay leave. */
 void guests_end(Host *host, const Session *relay);
@@ -276,12 +278,12 @@ void guest_end(Host *host, Session *guest);
 Session *session_of_user(Host *host, u32 user);
 /* 0xRRGGBB by which all know the user. */
 u32 session_color(u32 user);
-/* The user gets a place: from now on all see him. */
+/* The user gets a place: from now on all users see it. */
 void session_live(Host *host, Session *session);
-/* Another user begins, without a peer: one of a relay. */
+/* Starts the session of a relay's user, without a peer. */
 void session_guest_begin(Host *host, Session *guest, const Session *relay, const UserInfo *info,
                          Role role);
-/* A line of the audit log about what a client did or met. */
+/* Writes a line of the audit log about a client. */
 void session_audit(Host *host, const Session *session, const char *what, const char *target,
                    const char *detail, int result);
 
@@ -289,7 +291,7 @@ void session_audit(Host *host, const Session *session, const char *what, const c
 
 /* Slots for guests that a host with these options has. */
 u32 guests_capacity(const HostOptions *options);
-/* A relay names its users: those that are new begin, those that are missing end. */
+/* Handles a relay's list of users: new ones start, missing ones end. */
 void guests_receive(Host *host, Session *relay, const Message *message);
 /* The same without an answer: given[message->guests.count] are the ids. */
 void guests_named(Host *host, Session *relay, const Message *message, u32 *given);
@@ -299,19 +301,19 @@ Session *guest_of_user(Host *host, const Session *relay, u32 user);
 
 /* ---- entry.c ---- */
 
-/* Notes where the peer comes from. */
+/* Stores the address of the peer. */
 void entry_open(Host *host, Session *session);
-/* True if its address may join now; else refused with a reason. */
+/* True if its address may join now; otherwise it is refused with a reason. */
 bool entry_allowed(Host *host, Session *session);
-/* True if there is a place for this role, or in the queue; else refused. */
+/* True if there is a place for this role, or in the queue; otherwise it is refused. */
 bool entry_place(Host *host, Session *session, u64 resume);
-/* True, and the client is in, if the password is right; else refused. */
+/* True, and the client has joined, if the password is right; otherwise it is refused. */
 bool entry_password(Host *host, Session *session, const char *password);
-/* After its WELCOME: asked for the password, live at once, or in the queue. */
+/* After its WELCOME: asks for the password, starts the session, or puts it in the queue. */
 void entry_enter(Host *host, Session *session);
-/* False if the users of its account have spawned all that they may, those who left included. */
+/* False if the users of its account, including those who left, have spawned as much as they may. */
 bool entry_spawn_allowed(Host *host, const Session *session);
-/* Gives free places to those who wait, and tells the others their positions. */
+/* Gives free places to waiting clients, and tells the others their positions. */
 void entry_queue(Host *host);
 
 /* ---- session_token.c ---- */
@@ -328,7 +330,7 @@ void sessions_token_check(Host *host);
 
 /* Checks for shortages, and retries what failed because of one. */
 void health_check(Host *host);
-/* Gives the last descriptor away, for a connection to /healthz. */
+/* Frees the reserved descriptor, for a connection to /healthz. */
 void health_spare(Host *host);
 /* What is wrong, or NULL; borrowed until the next call. */
 const char *health_text(Host *host);
@@ -337,14 +339,15 @@ const char *health_text(Host *host);
 
 /* Releases the grabs of the user. */
 void session_let_go(Host *host, Session *session);
-/* A release that the source has to hear of. */
+/* Queues a release for the source. */
 void release_later(Host *host, u32 user, u32 sequence);
 void releases_run(Host *host);
 
 /* ---- spawns.c ---- */
 
 void spawns_event(Host *host, const Event *event);
-/* After the scene's time all that the user spawned is removed; not so if it returns before. */
+/* After the time set by the scene all things that the user spawned are removed, unless the user
+ * returns before. */
 void spawns_left(Host *host, u32 user);
 void spawns_returned(Host *host, u32 user);
 /* Removes all that a user spawned; returns their number. */
@@ -352,10 +355,11 @@ u32 spawns_clear(Host *host, u32 user);
 /* Live things that users of an account spawned, those who left included. */
 u32 spawns_of_account(Host *host, u64 account);
 void spawns_run(Host *host);
-/* Something that a user spawned before the server ended; it leaves if the user does not return. */
+/* Adds a thing that a user spawned before the server ended; it is removed if the user does not
+ * return. */
 void spawns_restore(Host *host, u32 entity, u32 user, u64 account);
 
-/* After spawns_event of the thing: the prefab that it is of. */
+/* After spawns_event of the thing: sets its prefab. */
 void spawns_made_by(Host *host, u32 entity, u32 prefab);
 u32 spawns_prefab(const Host *host, u32 entity); /* or PREFAB_NONE */
 
@@ -365,8 +369,8 @@ u32 spawns_prefab(const Host *host, u32 entity); /* or PREFAB_NONE */
 void undo_note(Host *host, Session *session, const Input *input);
 /* After spawns_event. */
 void undo_event(Host *host, const Event *event);
-/* Takes the user's last action back. 0; ERROR_NOT_FOUND: there is none, ERROR_UNSUPPORTED: a thing
- * of the scene cannot be made again; another negative Error. */
+/* Undoes the user's last action. 0; ERROR_NOT_FOUND: there is none, ERROR_UNSUPPORTED: a thing of
+ * the scene cannot be made again; another negative Error. */
 int undo_run(Host *host, Session *session);
 
 /* ---- keep.c ---- */
@@ -379,15 +383,15 @@ u8 *keep_owners(Host *host, u32 *bytes);
 /* The things in the world that was just loaded belong to their users again, if it was saved by this
  * server. */
 void keep_owners_restore(Host *host);
-/* Before the source starts: takes over what was kept with the checkpoint that it continues from. */
+/* Before the source starts: restores the host's part of the checkpoint that it continues from. */
 void keep_restore(Host *host);
 
 /* ---- moderate.c ---- */
 
-/* True if its identity is not banned; else refused. */
+/* True if its identity is not banned; otherwise it is refused. */
 bool moderate_admits(Host *host, Session *session);
-/* What bans this client alone, as far as it can: its token; of this machine its key; else its
- * address. False: it has none of them. */
+/* The target that bans only this client, as far as possible: its token; for clients of this machine
+ * its key; otherwise its address. False: it has none of them. */
 bool moderate_target_of(const Host *host, const Session *session, BanTarget *target);
 /* Applies mutes and freezes of the list, beside those of the session. */
 void moderate_refresh(Host *host, Session *session);
@@ -395,22 +399,22 @@ bool moderate_muted(const Session *session);
 bool moderate_frozen(const Session *session);
 /* True if it has nothing that could be banned without all others of this machine. */
 bool moderate_is_local(const Host *host, const Session *session);
-/* Mutes or freezes one session (0: for ever, UINT64_MAX: no more). */
+/* Mutes or freezes one session (0: forever, UINT64_MAX: ends it). */
 void moderate_hold_back(Host *host, Session *session, BanKind kind, u64 seconds);
-/* Adds to the list and acts on those who are here and whose role is below `role`. ERROR_DENIED:
- * that would be everybody of this machine, ERROR_LIMIT, ERROR_MEMORY. */
+/* Adds to the list and applies it to connected users whose role is below `role`. ERROR_DENIED: it
+ * would affect every user of this machine, ERROR_LIMIT, ERROR_MEMORY. */
 int moderate_ban(Host *host, const Ban *ban, Role role);
 bool moderate_unban(Host *host, BanKind kind, const BanTarget *target);
 /* Disconnects with a REFUSE_ reason; the user does not count as a returning one. */
 void moderate_kick(Host *host, Session *session, u32 reason, const char *text);
-/* The same, and keeps it away for a while if that does not meet everybody of this machine. */
+/* The same, and bans it for a while unless that would affect every user of this machine. */
 void moderate_remove(Host *host, Session *session, u64 seconds, const char *by, const char *reason);
 /* A vote for a user's removal; the first begins it, tells all, and the last one needed removes.
  * ERROR_DENIED: not about this user; ERROR_STATE: voted already; ERROR_LIMIT: too soon. */
 int moderate_vote(Host *host, Session *voter, Session *target);
 /* Writes the list of bans again after a failure. */
 void moderate_save(Host *host);
-/* Reads the lists and opens the audit log again; a list that cannot be read stays as it is. */
+/* Reads the lists and opens the audit log again; a list that cannot be read is unchanged. */
 void moderate_reload(Host *host);
 /* Ends votes. */
 void moderate_run(Host *host);
@@ -436,10 +440,10 @@ void sessions_message(Host *host, u32 channel, const Message *message, SessionFi
 /* The same for those who watch one stream. */
 void stream_message(Host *host, const Stream *stream, u32 channel, const Message *message,
                     SessionFilter *wants);
-/* Notifies all of who rewound the world. */
+/* Notifies all users who rewound the world. */
 void world_taken_back(Host *host, const char *by, f64 seconds);
 void session_notice(Host *host, Session *session, const char *text);
-/* Part of the answer to a command of this session; code counts in its NOTICE_END. */
+/* Sends a part of the answer to a command of this session; code is used with NOTICE_END. */
 void session_answer(Host *host, Session *session, NoticeKind kind, int code, const char *text);
 /* Tells one client that its input was refused. */
 void session_refused(Host *host, Session *session, u32 sequence, int code);
@@ -448,7 +452,7 @@ void session_refused(Host *host, Session *session, u32 sequence, int code);
 
 /* Notes what a user did in the recording, if there is one; kind: RecordingNoteKind. */
 void chronicle_note(Host *host, const Session *session, u32 kind, const char *text);
-/* A client names a moment; it is told if that cannot be kept. */
+/* Adds a client's bookmark; the client is told if it cannot be stored. */
 void chronicle_bookmark(Host *host, Session *session, u64 tick, const char *text);
 /* Sends the survey of a recording to one client, and to all when there is a new one. */
 void chronicle_send(Host *host, Session *session);
@@ -465,9 +469,10 @@ int saves_begin(Host *host, const Saving *saving, ErrorText *error);
 int saves_remove(Host *host, const char *name, ErrorText *error);
 /* The saved worlds, by name; returns their number. */
 u32 saves_list(Host *host, SaveInfo out[SAVES_MAX]);
-/* Tells a client, if it is an operator's, what there is; session NULL: all operators. */
+/* Sends the list of saved worlds to a client, if it is an operator's; session NULL: to all
+ * operators. */
 void saves_send(Host *host, Session *session);
-/* Tells users what has ended. */
+/* Tells users about finished saves and loads. */
 void saves_run(Host *host);
 
 /* ---- session_validate.c ---- */
@@ -479,7 +484,7 @@ void stream_validate(const Stream *stream);
 
 /* ---- transfer.c ---- */
 
-/* True: an encoded message of this size is sent to this client as a transfer. */
+/* True if an encoded message of this size is sent to this client as a transfer. */
 bool transfer_fits(const Session *session, u32 channel, u32 bytes);
 /* Transfers that the client has not taken yet. */
 u32 transfers_waiting(const Session *session);
@@ -490,7 +495,7 @@ int transfer_send(Host *host, Session *session, BulkContent *content);
 bool transfer_world_ready(Host *host, Stream *stream);
 /* Sends it: stream->world_tail must follow. Voids transfers of a former epoch. */
 int transfer_world(Host *host, const Stream *stream, Session *session);
-/* Notes what changed the entities since the world was packed. */
+/* Records changes of the entities since the world was packed. */
 void transfer_world_event(Stream *stream, const Event *event);
 /* Sends the blocks that are due, to all clients. */
 void transfers_pump(Host *host);
@@ -525,14 +530,14 @@ u64 presence_hash(const Presence *hands, u32 count);
 /* Users and presences of the servers above, by id; all ids are greater than those of this host. */
 u32 above_users(Host *host, UserInfo *out, u32 max);
 u32 above_presences(Host *host, Presence *out, u32 max);
-/* Passes on what was said above, notices when its users change, and tells it the host's own. */
+/* Passes on chat from above, detects changes of its users, and sends it the host's own. */
 void above_run(Host *host);
 /* Passes up what a user of this host said. */
 void above_notify(Host *host, const Message *message);
 
 /* ---- sites.c: of a world that is published to a broker ---- */
 
-/* Exchanges chat, users and presences with those who follow it through the broker. */
+/* Exchanges chat, users and presences with its followers through the broker. */
 void sites_run(Host *host);
 void sites_destroy(struct Sites *sites);
 /* Payloads of followers that were refused. */
@@ -542,14 +547,14 @@ u64 sites_refused(const Host *host);
 
 /* True: users may leave, as far as there is a stream for them. */
 bool own_times_offered(const Host *host);
-/* Which recorded tick the newest frame is. */
+/* The recorded tick of the newest frame. */
 f64 stream_recorded_tick(const Stream *stream);
 /* The session gets a stream of its own, which begins where the common one is, or watches the common
  * one again. 0 or a negative Error with a text for the user: ERROR_UNSUPPORTED, ERROR_STATE,
  * ERROR_LIMIT, ERROR_MEMORY. */
 int own_time_leave(Host *host, Session *session, ErrorText *error);
 int own_time_return(Host *host, Session *session, ErrorText *error);
-/* Gives up the stream of a session that ends, if it has one. */
+/* Releases the stream of a session that ends, if it has its own. */
 void own_time_end(Host *host, Session *session);
 /* Ends streams that nobody watches, and brings back those whose stream failed. */
 void own_times_check(Host *host);
@@ -560,7 +565,7 @@ void own_times_check(Host *host);
 bool snapshot_elsewhere(const Host *host, const Stream *stream, const Session *session);
 /* True if the encoder cannot be given any now: they wait for the next time. */
 bool snapshot_can_wait(const Host *host);
-/* Builds a snapshot of the stream's cache and sends it, or leaves that to the encoder. */
+/* Builds a snapshot of the stream's cache and sends it, or passes it to the encoder. */
 void snapshot_build(Host *host, Stream *stream, Session *session, const SnapshotHeader *header,
                     SnapshotLine line);
 /* Hands the scheduled snapshots over to the encoder. */
@@ -569,9 +574,9 @@ void snapshots_hand_over(Host *host, const Stream *stream);
 void snapshots_cache_free(Host *host);
 /* Sends the snapshots that the encoder has built. */
 void snapshots_take(Host *host);
-/* The session's sender ends. */
+/* Destroys the session's sender. */
 void session_sender_end(Session *session);
-/* Takes an acknowledgement; the session has a sender. */
+/* Handles an acknowledgement; the session must have a sender. */
 void session_acknowledge(Host *host, Session *session, const Acknowledgement *a);
 
 /* ---- replicate.c ---- */

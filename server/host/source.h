@@ -18,13 +18,13 @@ struct RecordingNote; /* recording.h */
 /* Of a world that is published to a broker, or followed from one. */
 typedef struct SourceBrokerStatus {
     bool publishing, following;
-    bool failing; /* the last attempt failed: the broker cannot be reached, or takes nothing */
-    u64 ticks, messages, bytes;    /* stored by the broker, or got from it */
-    u64 ticks_lost;                /* that the broker will not get */
-    u64 waiting;                   /* ticks for the broker, or messages that it still has for us */
+    bool failing; /* the last attempt failed: the broker cannot be reached, or accepts nothing */
+    u64 ticks, messages, bytes;    /* stored by the broker, or received from it */
+    u64 ticks_lost;                /* that will not reach the broker */
+    u64 waiting;                   /* ticks for the broker, or messages still pending there */
     u64 skipped, damaged, foreign; /* messages: not in order; not readable; of them not Plenum's */
-    u64 refused; /* payloads beside the stream: of no publisher or follower, or too many */
-    f64 lag_s;   /* how old the newest tick is where it went; the broker's clock, if followed */
+    u64 refused;                   /* payloads beside the stream that are invalid or too many */
+    f64 lag_s; /* age of the newest tick at its destination; by the broker's clock, if followed */
 } SourceBrokerStatus;
 
 typedef struct SourceStatus {
@@ -42,10 +42,10 @@ typedef struct SourceStatus {
     bool recording_ended;                /* before the session: nothing more is written */
     u64 ticks_recorded, ticks_unrecorded, ticks_unwritten; /* in the file, lost, in the queue */
     SourceBrokerStatus broker;
-    f64 dropped_s; /* world time that was given up since the start, since ticks cost too much */
+    f64 dropped_s; /* world time dropped since the start because ticks took too long */
 } SourceStatus;
 
-/* What a tick's time goes into, in order. The first are those of WorldPhase. */
+/* Parts of a tick's time, in order. The first are those of WorldPhase. */
 typedef enum TickPhase {
     TICK_INPUTS,
     TICK_CONTACTS,
@@ -66,10 +66,10 @@ typedef struct SourceTimes {
     Buckets phases[TICK_PHASES];
     /* ns of whole ticks, for quantiles that the bounds are too far apart for. */
     Histogram costs;
-    Histogram processor; /* while the thread had a processor */
+    Histogram processor; /* CPU time of the thread */
 } SourceTimes;
 
-/* What is done with a world and a file. */
+/* Operations with a world and a file. */
 typedef enum SaveKind {
     SAVE_NONE,
     SAVE_WRITE,
@@ -108,23 +108,22 @@ typedef struct SourceOps {
      * ERROR_RANGE). */
     int (*control)(Source *source, u32 user, u32 kind, f64 value);
     void (*status)(Source *source, SourceStatus *out);
-    /* What ticks cost. NULL: not measured. */
+    /* The time of ticks. NULL: not measured. */
     void (*times)(Source *source, SourceTimes *out);
     /* Sets the parts of the debug picture that clients want (DEBUG_ bits, 0 none). NULL: not
      * supported. */
     void (*debug_subscribe)(Source *source, u32 mask);
     /* The newest debug picture not taken yet, one block to be freed by the caller, or NULL. */
     DebugPicture *(*debug)(Source *source);
-    /* Keeps a copy of what the host wants to find again with the next checkpoints. NULL: not
-     * supported. */
+    /* Stores a copy of the host's data with the next checkpoints. NULL: not supported. */
     void (*keep)(Source *source, const u8 *note, u32 bytes);
-    /* What was kept with the checkpoint that the source continues from: borrowed, until it is
+    /* The data stored with the checkpoint that the source continues from: borrowed, until it is
      * started; 0 bytes: none. NULL: not supported. */
     const u8 *(*kept)(Source *source, u32 *bytes);
-    /* What is on a recording; borrowed until the next call. `version` increases when it becomes
+    /* The survey of a recording; borrowed until the next call. `version` increases when it becomes
      * known and with each bookmark; 0: not known yet. NULL: not supported. */
     u32 (*survey)(Source *source, MessageSurvey *out);
-    /* Keeps a note in the recording, at the newest tick if its tick is 0. 0 or a negative Error,
+    /* Stores a note in the recording, at the newest tick if its tick is 0. 0 or a negative Error,
      * with a text. NULL: not supported. */
     int (*note)(Source *source, const struct RecordingNote *note, ErrorText *error);
     /* Begins to save the world to a file (world_file.h), which is replaced as a whole, or to
@@ -138,11 +137,11 @@ typedef struct SourceOps {
     SourceNote (*loaded)(Source *source);
     /* True once for each that began, when it has ended. */
     bool (*saved)(Source *source, SourceSaved *out);
-    /* The same recording once more, not started, for one who leaves the common time: it begins
-     * where this one is and runs as this one does. It borrows from this one and is destroyed
+    /* A second source of the same recording, not started, for a user who leaves the common time: it
+     * begins where this one is and runs as this one does. It borrows from this one and is destroyed
      * before it. NULL with an error. The operation NULL: not supported. */
     Source *(*again)(Source *source, ErrorText *error);
-    /* Asks its thread to end; true once `destroy` needs not wait for it. NULL: it never does. */
+    /* Asks its thread to end; true once `destroy` need not wait for it. NULL: it never needs to. */
     bool (*quit)(Source *source);
     /* ---- of a source that follows another server; NULL: not supported ---- */
     /* The next thing said there, MESSAGE_CHAT or MESSAGE_NOTICE, for all clients; false: none. */
@@ -152,8 +151,7 @@ typedef struct SourceOps {
     u32 (*users)(Source *source, UserInfo *out, u32 max, u32 *version);
     /* The same for their presences, by user id. */
     u32 (*presences)(Source *source, Presence *out, u32 max);
-    /* Passes up what users of this host say (MESSAGE_CHAT) and where they look
-     * (MESSAGE_PRESENCE). */
+    /* Passes up chat (MESSAGE_CHAT) and presence (MESSAGE_PRESENCE) of users of this host. */
     void (*notify)(Source *source, const Message *message);
     /* The users of this host, by id; padding zero. */
     void (*notify_users)(Source *source, const UserInfo *users, u32 count);
@@ -187,11 +185,11 @@ typedef struct SourceWorldOptions {
     u32 checkpoint_s;              /* real seconds between checkpoints; 0: 60 */
     bool resume;                   /* continue from the checkpoint there, if there is one */
     const char
-        *at;   /* of a recording: where to begin, as for branch_tick (branch.h); NULL: its start,
-                       of a branch its end */
+        *at;   /* where to begin in a recording, as for branch_tick (branch.h); NULL: its start, of
+                * a branch its end */
     bool hash; /* print "hash TICK HEX" at the end */
     const char *probe;                      /* probes to print: see probe_print.h; NULL none */
-    bool probe_csv;                         /* as a table; then nothing else goes to stdout */
+    bool probe_csv;                         /* as a table; then nothing else is printed to stdout */
     const struct PublisherOptions *publish; /* publisher.h, borrowed for the call; NULL none */
     struct Trace *trace;                    /* trace.h, borrowed; NULL none */
     const struct MatterList *kinds; /* additional kinds of matter (world.h), borrowed; NULL none */

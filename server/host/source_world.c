@@ -22,14 +22,14 @@
 
 enum {
     STEPS_MAX = 3600,
-    /* Of those, for releases only: what a user holds is let go even if others flood the queue. */
+    /* Of those, for releases only: grabs can be released even if others flood the queue. */
     RELEASES_MAX = 1024,
     ORDINARY_MAX = WORLD_INPUTS_WAITING_MAX - RELEASES_MAX,
     /* Of the others, for each user; the rest is shared. */
     OWN_MAX = 2,
     SHARED_MAX = ORDINARY_MAX - OWN_MAX * CLIENTS_MAX,
     RELEASES_PER_USER_MAX = 8,
-    /* World time between images in a recording: what --at simulates at most. A playground of a
+    /* World time between images in a recording: the most that --at simulates. A playground of a
      * quarter of a MB costs 1 % of its recording. */
     RECORD_IMAGE_S = 300,
 };
@@ -50,7 +50,7 @@ static WorldSource *from(Source *source)
     return (WorldSource *)source;
 }
 
-/* ---- what a tick costs ---- */
+/* ---- tick times ---- */
 
 PL_STATIC_ASSERT((int)TICK_FINISH == (int)WORLD_PHASE_FINISH &&
                      (int)TICK_FRAME == (int)WORLD_PHASES,
@@ -154,7 +154,7 @@ static void sim_checkpoint(WorldSource *s)
     free(note);
 }
 
-/* A checkpoint if one is due; `idle`: the world stands still, which no later one needs to. */
+/* A checkpoint if one is due; `idle`: the world is paused, so that later ones are not needed. */
 static void sim_check_checkpoint(WorldSource *s, bool idle)
 {
     if (s->checkpointer == NULL || sim_tick_number(s) == s->checkpoint_tick) {
@@ -265,7 +265,7 @@ static void sim_debug_view(WorldSource *s)
     u64 now_ns = clock_now_ns();
     pthread_mutex_lock(&s->mutex);
     u32 mask = s->debug_mask;
-    /* A new subscription is served sooner, but changing it constantly gains nothing. */
+    /* A new subscription is served sooner, but not more often if it changes constantly. */
     u64 gap_ns = s->debug_mask_changed ? DEBUG_INTERVAL_NS / 4 : DEBUG_INTERVAL_NS;
     bool due = mask != 0 && now_ns - s->looked_ns >= gap_ns;
     s->debug_mask_changed = false;
@@ -283,7 +283,7 @@ static void sim_debug_view(WorldSource *s)
     pthread_mutex_unlock(&s->mutex);
 }
 
-/* ---- taking the world back ---- */
+/* ---- rewinding ---- */
 
 /* Gives the recorder the world that it was rewound to (kind BACK, to a tick of the stream) or
  * that was loaded, with its next tick. */
@@ -304,7 +304,7 @@ static void sim_record_jump(WorldSource *s, u32 kind, u64 back_tick)
     recorder_image(s->recorder, &about, image);
 }
 
-/* The world was made another one: its stream continues with tick `next`. 0 or a negative Error. */
+/* The world was replaced: its stream continues with tick `next`. 0 or a negative Error. */
 static int sim_go_on(WorldSource *s, u64 next, u32 kind, u64 back_tick)
 {
     world_empty_hands(s->world);
@@ -318,7 +318,7 @@ static int sim_go_on(WorldSource *s, u64 next, u32 kind, u64 back_tick)
     return result;
 }
 
-/* The world becomes what it was. 0 or a negative Error. */
+/* Rewinds the world. 0 or a negative Error. */
 static int sim_back(WorldSource *s)
 {
     ErrorText error = {0};
@@ -341,7 +341,7 @@ static int sim_back(WorldSource *s)
 
 /* ---- saves ---- */
 
-/* Does what was asked for with the world and a file. 0 or a negative Error. */
+/* Executes a requested save or load. 0 or a negative Error. */
 static int sim_serve_save(WorldSource *s)
 {
     u64 tick = sim_tick_number(s);
@@ -617,7 +617,7 @@ static bool replaces_move(WorldSource *s, const Input *input)
     return false;
 }
 
-/* Each user has some room of its own, and may have a quarter of the shared room that is left
+/* Each user has some reserved entries, and may use a quarter of the remaining shared ones
  * (Choudhury and Hahne 1998, dynamic queue length thresholds): one alone gets a fifth of it. */
 static bool has_room(const WorldSource *s, const Input *input)
 {

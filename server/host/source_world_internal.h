@@ -33,7 +33,7 @@ typedef struct WorldSource {
     ProbePrint probes;
     Scene *scene;
 
-    /* ---- the simulation's ---- */
+    /* ---- owned by the simulation ---- */
     Jobs *jobs;
     World *world;
     Recorder *recorder;   /* changed under the mutex; NULL none */
@@ -56,7 +56,7 @@ typedef struct WorldSource {
     u64 looked_ns;            /* time of the last debug picture */
     u64 phase_ns;             /* when the last phase of this tick ended */
     f64 phase_s[TICK_PHASES]; /* of this tick */
-    /* The writer's, while it runs. */
+    /* Owned by the writer while it runs. */
     WorldFile saving; /* its image is owned */
     u64 saving_tick;  /* of the stream */
 
@@ -76,7 +76,7 @@ typedef struct WorldSource {
     bool reset;     /* an operator requested a reset */
     u32 reset_user; /* its user */
     bool stop, paused;
-    bool back;                   /* an operator takes the world back ... */
+    bool back;                   /* an operator rewinds the world ... */
     u64 back_tick;               /* ... to this tick of its own */
     u64 world_tick, oldest_tick; /* its own; of the oldest image to go back to */
     u32 steps;                   /* ticks to run although paused */
@@ -89,7 +89,7 @@ typedef struct WorldSource {
     DebugPicture *picture; /* not taken yet */
     u8 *note;              /* [note_bytes] goes into checkpoints */
     u32 note_bytes;
-    SaveKind save;    /* under way until the host has heard of its end; SAVE_NONE: nothing */
+    SaveKind save;    /* in progress until the host was told of its end; SAVE_NONE: none */
     bool save_asked;  /* the simulation has not begun yet */
     bool save_ended;  /* `saved` is for the host */
     bool save_writes; /* there is a thread to be joined: */
@@ -124,10 +124,10 @@ bool world_source_saved(Source *source, SourceSaved *out);
 void sim_save(WorldSource *s, u64 tick);
 /* Keeps an image a second to go back to, and tells the host how far that is. */
 void sim_keep_image(WorldSource *s);
-/* The world becomes the one in save_path, with empty hands. False, and it stays as it is: what was
- * asked for has ended with an error. */
+/* Loads the world in save_path, with empty hands. False, and it is unchanged: the request has ended
+ * with an error. */
 bool sim_load(WorldSource *s);
-/* What was asked for has ended; error: code 0 if it is done. From any thread. */
+/* The request has ended; error: code 0 on success. From any thread. */
 void sim_save_ended(WorldSource *s, u64 tick, const ErrorText *error);
 /* Waits for the writer, if there is one. */
 void world_source_save_finish(WorldSource *s);

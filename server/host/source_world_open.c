@@ -1,5 +1,5 @@
 /* source_world_open.c: a live world from a scene, a saved world or a checkpoint, its recording, and
- * what joining clients are told of it. */
+ * its description for joining clients. */
 #include "server/author/scene_load.h"
 #include "server/host/branch.h"
 #include "server/host/source_world_internal.h"
@@ -159,7 +159,7 @@ int world_source_open(WorldSource *s, const char *path, ErrorText *error)
                          (unsigned long long)(most >> 20));
     }
     int before;
-    /* As the thread whose loops they work on. */
+    /* With the priority of the thread whose loops they work on. */
     bool first = !s->options.fast && thread_go_first(&before);
     s->jobs = jobs_create(u32_max(s->options.threads, 1));
     if (first) {

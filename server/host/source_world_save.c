@@ -181,7 +181,7 @@ bool world_source_saved(Source *source, SourceSaved *out)
 
 /* ---- images to go back to ---- */
 
-/* Says once, until it changes, that the world cannot be rewound. */
+/* Logs once, until that changes, that the world cannot be rewound. */
 static void sim_say_kept(WorldSource *s, bool kept, size_t bytes)
 {
     if (!kept && !s->warned_unkept) {

@@ -47,7 +47,7 @@ static void forget_gone(Host *host)
     Spawns *spawns = &host->spawns;
     u32 kept = 0;
     if (host->common.history.newest == NULL) {
-        return; /* the world is not here yet */
+        return; /* there is no world yet */
     }
     for (u32 i = 0; i < spawns->count; i++) {
         if (entity_list_find(&host->common.entities, spawns->items[i].entity) != NULL) {
@@ -81,7 +81,7 @@ static void due_by(Spawns *spawns, u64 ms)
     spawns->due_ms = spawns->due_ms == 0 ? ms : u64_min(spawns->due_ms, ms);
 }
 
-/* The account of a user who is here or just left. */
+/* The account of a user who is connected or has just left. */
 static u64 account_of(Host *host, u32 user, bool *here)
 {
     const Session *session = session_of_user(host, user);
@@ -197,7 +197,7 @@ u32 spawns_of_account(Host *host, u64 account)
     return count;
 }
 
-/* Asks the source to remove what is due. It is asked again if that had no effect. */
+/* Requests removals that are due from the source, and repeats those without effect. */
 void spawns_run(Host *host)
 {
     Spawns *spawns = &host->spawns;

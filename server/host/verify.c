@@ -95,7 +95,7 @@ static bool print_element(Resimulation *resimulation)
     return false;
 }
 
-/* A difference may be too small for a frame at first: it is looked for in the ticks after. */
+/* A difference may be too small for a frame at first: it is searched for in the following ticks. */
 static void print_difference(Resimulation *resimulation, const ResimulatedTick *tick)
 {
     printf("verify: tick %" PRIu64 " differs: recorded %016" PRIx64 ", simulated %016" PRIx64 "\n",

@@ -1,5 +1,4 @@
-/* record_rows.c: what recording a tick costs in time and bytes, and how long a jump in a recording
- * takes. */
+/* record_rows.c: the cost of recording a tick in time and bytes, and the time of a seek. */
 #include "protocol/field/quantize.h"
 #include "protocol/record/recording.h"
 #include "shared/base/clock.h"
@@ -362,7 +361,7 @@ static void record_rate(Bench *bench, RecordingHead head, const Minute *minute, 
 }
 
 /* A minute with pictures at several rates; and an hour, of the same minute again and again: seeks,
- * and what it takes on the disk. */
+ * and its size on disk. */
 void bench_record_hour(Bench *bench)
 {
     Scene *scene = bench_scene("playground");

@@ -67,7 +67,7 @@ static void test_goes_on_live(void **state)
     assert_string_equal(branch, whole);
     expect(says(0, "plenum-tool", "info", again, NULL, NULL), "at tick 300");
     expect(says(0, "plenum-server", "--verify", again, NULL, NULL), "verify: 301 ticks equal");
-    /* A branch of the branch, from its end less a tick; the parents stay as they are. */
+    /* A branch of the branch, from one tick before its end; the parents are unchanged. */
     char third[PATH_BYTES_MAX];
     snprintf(third, sizeof third, "%s", test_path("third.plrec"));
     run(second, "1", third, again, "--live", "--at", "599");

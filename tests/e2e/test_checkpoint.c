@@ -1,7 +1,7 @@
 /*
  * test_checkpoint.c: a world that is kept on disk continues bit for bit in another process, after
- * an orderly end, after a kill at any moment, and from the checkpoint before where the newest is
- * damaged; what cannot be used is refused by name.
+ * an orderly end, after a kill at any moment, and from the previous checkpoint if the newest is
+ * damaged; unusable files are refused by name.
  */
 #include "shared/base/base.h"
 #include "shared/base/clock.h"

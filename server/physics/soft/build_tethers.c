@@ -109,7 +109,7 @@ static void find_islands(Tethers *t)
     }
 }
 
-/* ---- shortest ways (Dijkstra 1959) ---- */
+/* ---- shortest paths (Dijkstra 1959) ---- */
 
 static bool nearer(const Reach *reach, u32 a, u32 b)
 {

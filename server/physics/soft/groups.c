@@ -13,7 +13,7 @@ enum {
     MOVE_GRAIN = 2, /* groups */
 };
 
-/* A grab pulls a particle, not the whole cloth: predictions must not overstretch it further. */
+/* A grab pulls a particle, not the whole cloth: the prediction must not stretch it further. */
 static const f32 speed_max_m_s = 100.0f;
 /* Beyond this distance a particle is slow, and no coordinate exceeds it. */
 static const f32 world_m = WORLD_EXTENT_MAX_M;
@@ -158,7 +158,7 @@ static void begin_turns(Soft *soft, const BatchGroup *group)
     }
 }
 
-/* Before attached particles get their own mass back. */
+/* Before the own mass of attached particles is restored. */
 static void end_turns(Soft *soft, const BatchGroup *group)
 {
     for (u32 b = group->bodies.first; b < group->bodies.first + group->bodies.count; b++) {
@@ -204,7 +204,7 @@ static void run_group(const Step *step, u32 index)
         }
     }
     if (group->bodies.count == 0) {
-        return; /* a slab: the body does the rest */
+        return; /* a slab: the rest is done for the whole body */
     }
     end_turns(soft, group);
     loads_give(soft, index);

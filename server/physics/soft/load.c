@@ -3,13 +3,13 @@
  * constraints alternate, once in a step: a particle under a heavy body is pulled back by its edges,
  * but passes on only the momentum of its own mass, so that a ball of many times its mass stretches
  * a sheet to many times its length and falls through. While constraints are solved, the corners of
- * a stretched triangle under a body have their share of the body's mass, and its velocity; the
- * impulse they receive beyond their own mass is passed to the body at their position. The same
- * holds for a rope that winds about the body that hangs on it: solved alone, it would straighten
- * through the body, be pushed out again, and so be lengthened and pull the body by that in a step.
- * A corner that is free is stretched at no cost; when a body of ten thousand times its mass then
- * comes to press on it, the stretch pulls at that mass, and would throw it. So cloth that the world
- * holds counts what it takes from the bodies that press on it, and gives back no more.
+ * a stretched triangle under a body have a share of the body's mass, and its velocity; the part of
+ * their impulse that exceeds their own mass is passed to the body at their position. The same holds
+ * for a rope that winds about the body that hangs on it: solved alone, it would straighten through
+ * the body and be pushed out again; this lengthens it, and it would pull the body by that in each
+ * step. Stretching a free corner costs little energy; if a body of ten thousand times its mass then
+ * presses on it, the stretch acts on that mass, and would throw it. So cloth that is held by the
+ * world counts the energy it receives from the bodies that press on it, and returns no more.
  * Method: mass splitting; the count is that of a passivity observer and controller (Hannaford, Ryu,
  * "Time-domain passivity control of haptic interfaces", 2002).
  */
@@ -29,11 +29,11 @@ static const f32 slack_part = 0.5f;
 static const f32 mean_to_any = 2.0f;
 /* Least barycentric weight of a loaded corner. */
 static const f32 weight_least = 0.05f;
-/* The same of a rope that winds about what hangs on it: the far end of a segment that is long
- * beside the body does not turn with it. */
+/* The same for a rope that winds about the body that hangs on it: the far end of a segment that is
+ * long compared to the body does not rotate with it. */
 static const f32 weight_least_rope = 0.25f;
 
-/* s: what a body has taken up it may give back for about so long. */
+/* s: energy that a body has received may be returned for about this long. */
 static const f32 credit_s = 1.0f;
 
 /* A particle in this step. */
@@ -50,7 +50,7 @@ typedef struct Load {
     Vec3 own_velocity; /* m/s, without the constraints */
     Vec3 impulse;      /* N s, for the body */
     Vec3 normal, pull; /* of a rope: out of the body; sum of the directions of its segments */
-    bool rope;         /* of what the body hangs on */
+    bool rope;         /* belongs to the soft body that the body hangs on */
     bool held;         /* the world holds its soft body */
 } Load;
 
@@ -58,11 +58,11 @@ struct Loads {
     Load *loads; /* [count] */
     u32 *order;  /* [count] by group */
     u32 count, capacity, order_capacity;
-    u32 *of;        /* [particles] index of load, or SOFT_NONE */
+    u32 *of;        /* [particles] index of its load, or SOFT_NONE */
     u32 *first;     /* [groups + 1] into order */
     Vec3 *velocity; /* [particles] m/s, before the constraints, of bodies that are loaded */
     u32 *on;        /* [bodies] loads on it */
-    /* Constraints of lengths at each particle but those of bending: [particles + 1] into ties. */
+    /* Length constraints at each particle, except those of bending: [particles + 1] into ties. */
     u32 *first_tie, *ties;
     u32 tie_capacity;
 };
@@ -156,14 +156,14 @@ static Vec3 place_now(const SoftPoint *p, f32 h)
     return vec3_add_scaled(p->position, h, p->velocity);
 }
 
-/* A segment of what the body hangs on. */
+/* A segment of the soft body that the body hangs on. */
 static bool is_own_rope(const Soft *soft, const SoftFace *face)
 {
     return soft->others[face->other].bearings[face->mover].held != 0 &&
            face->point[1] == face->point[2];
 }
 
-/* Is something that the particle hangs on overlong? */
+/* Is a constraint at the particle overstretched? */
 static bool is_taut(const Soft *soft, u32 particle, f32 late)
 {
     const Loads *loads = soft->loads;
@@ -178,9 +178,9 @@ static bool is_taut(const Soft *soft, u32 particle, f32 late)
     return found;
 }
 
-/* Does the body press on the triangle, and is it taut? What it hangs on may be taut at its length.
- * A triangle may keep its size while what holds it stretches: it is the body that does. `late`: s
- * by which the particles lag. */
+/* Does the body press on the triangle, and is it taut? A rope that the body hangs on may be taut at
+ * its rest length. A triangle may keep its size while the cloth around it stretches. `late`: s by
+ * which the particles lag. */
 static bool is_loaded(const Soft *soft, const SoftFace *face, f32 h, f32 late)
 {
     const SoftBody *body = &soft->bodies[face->body];
@@ -312,8 +312,8 @@ static void find_pulls(const Soft *soft, const SoftBody *body, f32 late)
     }
 }
 
-/* A taut rope that winds about what hangs on it presses on it; where it leaves it or runs straight
- * past, its points are free. */
+/* A taut rope that winds about the body that hangs on it presses on it; where it leaves the body or
+ * runs straight past it, its points are free. */
 static void keep_pressed(Soft *soft, f32 late)
 {
     Loads *loads = soft->loads;
@@ -337,9 +337,9 @@ static void keep_pressed(Soft *soft, f32 late)
     loads->count = kept;
 }
 
-/* From the body's centre: where it presses. A corner may be far from there, beside a body that is
- * smaller than a cell; there, a turning body would move otherwise than the cloth, and what the
- * cloth does to it would be another work than what it does to the cloth. */
+/* Relative to the body's centre: where it presses. A corner may be far from there, beside a body
+ * that is smaller than a cell; there a rotating body would move differently from the cloth, and the
+ * work that the two do on each other would not be equal and opposite. */
 static Vec3 arm_of(const Load *load, const ContactMotion *motion, Vec3 particle)
 {
     return load->rope || !load->held
@@ -380,7 +380,7 @@ void loads_begin(Soft *soft, f32 h, bool moves)
     sort_loads(soft);
 }
 
-/* ---- around the constraints ---- */
+/* ---- before and after the constraints ---- */
 
 void loads_take(Soft *soft, u32 group)
 {
@@ -414,7 +414,7 @@ void loads_give(Soft *soft, u32 group)
     }
 }
 
-/* ---- what they may give ---- */
+/* ---- limits on returned energy ---- */
 
 static bool is_grabbed(const Soft *soft, u32 body)
 {
@@ -425,8 +425,8 @@ static bool is_grabbed(const Soft *soft, u32 body)
     return found;
 }
 
-/* Only the world holds it: nothing but what presses on it has given it energy, so it cannot give
- * more back; and the world takes what momentum it keeps. */
+/* Only the world holds it: all its energy came from the bodies that press on it, so it cannot
+ * return more; momentum that it keeps goes to the world. */
 static bool is_passive(const Soft *soft, u32 body)
 {
     const SoftBody *of = &soft->bodies[body];
@@ -434,11 +434,11 @@ static bool is_passive(const Soft *soft, u32 body)
            !is_grabbed(soft, body);
 }
 
-/* Energy that the impulses of a body's loads give, if they act by the part s: along s + square s²,
- * J. The second is an upper bound, as shares of the bodies answer more than these. */
+/* Energy of the impulses of a body's loads, scaled by s: along s + square s², J. The second term is
+ * an upper bound, as the shares of the bodies respond more than the bodies. */
 typedef struct Given {
     f32 along, square;
-    f32 lost; /* J, by the particles: what they had is theirs to give */
+    f32 lost; /* J, of the particles: their own kinetic energy may be returned */
 } Given;
 
 static Given given_of(const Soft *soft, const SoftBody *body)
@@ -460,7 +460,8 @@ static Given given_of(const Soft *soft, const SoftBody *body)
     return sum;
 }
 
-/* The part of the impulses that gives no more than the credit; they give more as a whole. */
+/* The fraction of the impulses that returns no more than the credit; in full they would return
+ * more. */
 static f32 part_of(Given given, f32 credit)
 {
     f32 root = sqrtf(given.along * given.along + 4.0f * given.square * credit);

@@ -84,6 +84,29 @@ static void probe_json(SceneText *of)
     scene_text_add(of, "\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"}]}");
 }
 
+static void head_json(SceneText *of, u32 rate, u32 steps, f32 d)
+{
+    scene_text_add(of,
+                   "{\"name\":\"t\",\"tick_rate\":%u,\"substeps\":%u,\"soft_steps\":2,"
+                   "\"liquid_spacing\":%.9g,",
+                   rate, steps, (f64)d);
+}
+
+static void water_json(SceneText *of, Vec3 half)
+{
+    scene_text_add(of, "\"liquids\":[{\"name\":\"w\",\"fill\":[{\"shape\":{\"kind\":\"box\","
+                       "\"half\":");
+    scene_text_add(of, "[%.9g,%.9g,%.9g]},\"position\":[0,0,0]}]}],\"bodies\":[", (f64)half.x,
+                   (f64)half.y, (f64)half.z);
+}
+
+/* Something far away. */
+static void far_json(SceneText *of)
+{
+    scene_text_add(of, ",{\"name\":\"b\",\"motion\":\"static\",\"position\":[0,-99,0],\"shape\":"
+                       "{\"kind\":\"sphere\",\"radius\":1}}");
+}
+
 /* Rise of the energy of a full tank with something in it, within a second, of m g h / 2. */
 static f64 energy(TruthCase *c)
 {
@@ -96,23 +119,13 @@ static f64 energy(TruthCase *c)
     f32 size = 2.0f * f32_min(half.x, f32_min(half.y, half.z)) * truth_range(c, 0.3f, 0.65f);
     bool body = truth_pick(c, 3) == 0;
     truth_say(c, "%u x %u x %u of %.3f m, %u Hz, %u steps", x, y, z, (f64)d, rate, steps);
-    scene_text_add(
-        &of,
-        "{\"name\":\"t\",\"tick_rate\":%u,\"substeps\":%u,\"soft_steps\":2,\"liquid_spacing\":%."
-        "9g,",
-        rate, steps, (f64)d);
-    scene_text_add(&of,
-                   "\"liquids\":[{\"name\":\"w\",\"fill\":[{\"shape\":{\"kind\":\"box\",\"half\":");
-    scene_text_add(&of, "[%.9g,%.9g,%.9g]},\"position\":[0,0,0]}]}],\"bodies\":[", (f64)half.x,
-                   (f64)half.y, (f64)half.z);
+    head_json(&of, rate, steps, d);
+    water_json(&of, half);
     tank(&of, half);
     if (body) {
         add_body(&of, c, size);
-    } else { /* something far away */
-        scene_text_add(
-            &of,
-            ",{\"name\":\"b\",\"motion\":\"static\",\"position\":[0,-99,0],\"shape\":{\"kind\":"
-            "\"sphere\",\"radius\":1}}");
+    } else {
+        far_json(&of);
     }
     scene_text_add(&of, "],\"soft_bodies\":[");
     if (!body) {
@@ -209,6 +222,71 @@ static f64 sifted(TruthCase *c)
     return most;
 }
 
+/* ---- what floats ---- */
+
+/* A flat box or slab of jelly, from a little over the surface on. */
+typedef struct Float {
+    bool soft;
+    f32 wide, high; /* m, half sizes */
+    f32 part;       /* of the liquid's density */
+} Float;
+
+static void float_json(SceneText *of, const Float *f, f32 at)
+{
+    f32 w = f->wide, h = f->high, mass = 8000.0f * w * h * w * f->part;
+    if (!f->soft) {
+        scene_text_add(of,
+                       ",{\"name\":\"f\",\"position\":[0,%.9g,0],\"mass\":%.9g,\"shape\":{\"kind\":"
+                       "\"box\",\"half\":[%.9g,%.9g,%.9g]}}],\"soft_bodies\":[",
+                       (f64)at, (f64)mass, (f64)w, (f64)h, (f64)w);
+        return;
+    }
+    far_json(of);
+    scene_text_add(
+        of,
+        "],\"soft_bodies\":[{\"name\":\"f\",\"position\":[0,%.9g,0],\"shape\":{\"kind\":\"box\","
+        "\"size\":[%.9g,%.9g,%.9g],\"cells\":[4,2,4],\"solid\":true},\"mass\":%.9g,"
+        "\"stretch_compliance\":-1,\"bend\":\"none\",\"young\":1e5}",
+        (f64)at, (f64)(2.0f * w), (f64)(2.0f * h), (f64)(2.0f * w), (f64)mass);
+}
+
+/* Error of the draught of a light thing, spacings. */
+static f64 draught(TruthCase *c)
+{
+    SceneText of = {.used = 0};
+    f32 d = truth_log_range(c, 0.02f, 0.1f);
+    u32 rate = truth_pick(c, 2) != 0 ? 60 : 120, steps = 2 + truth_pick(c, 3);
+    u32 x = 12 + truth_pick(c, 5), y = 7 + truth_pick(c, 4), z = 12 + truth_pick(c, 5);
+    Vec3 half = vec3_scale(vec3((f32)x, (f32)y, (f32)z), 0.5f * d);
+    Float f = {.soft = truth_pick(c, 2) != 0, .part = truth_log_range(c, 0.02f, 0.95f)};
+    f.wide = d * truth_range(c, 2.5f, 4.0f);
+    f.high = f.wide * truth_log_range(c, 0.1f, 0.6f);
+    truth_say(c, "%u x %u x %u of %.3f m, %u Hz, %u steps; %s %.1f x %.1f d, %.3f of its density",
+              x, y, z, (f64)d, rate, steps, f.soft ? "jelly" : "box", 2.0 * (f64)(f.wide / d),
+              2.0 * (f64)(f.high / d), (f64)f.part);
+    head_json(&of, rate, steps, d);
+    water_json(&of, half);
+    tank(&of, half);
+    float_json(&of, &f, half.y + f.high + 0.5f * d);
+    scene_text_add(&of, "],\"probes\":[{\"name\":\"y\",\"kind\":\"height\",\"of\":\"f\"}]}");
+    Scene *scene;
+    World *world = scene_text_world(&of, &scene);
+    f64 y_mean = 0.0, at = 0.0;
+    for (u32 t = 0; t < 6 * rate; t++) {
+        world_tick(world, NULL, 0);
+        world_probe(world, "y", &at);
+        y_mean += t >= 5 * rate ? at / rate : 0.0;
+    }
+    world_destroy(world);
+    scene_destroy(scene);
+    f64 area = 4.0 * (f64)f.wide * (f64)f.wide, tank_area = 4.0 * (f64)half.x * (f64)half.z;
+    f64 deep = (f64)f.part * 2.0 * (f64)f.high;
+    f64 level = (f64)half.y + deep * area / tank_area;
+    f64 draws = level - (y_mean - (f64)f.high);
+    truth_say(c, ": %.2f of %.2f d", draws / (f64)d, deep / (f64)d);
+    return fabs(draws - deep) / (f64)d;
+}
+
 const TruthLaw truth_light[] = {
     {.name = "liquid/light",
      .about = "rise of the energy of a tank with a light or heavy thing in it, of m g h / 2",
@@ -219,5 +297,12 @@ const TruthLaw truth_light[] = {
      .measure = energy},
     {"grain/sifted", "grains upon held cloths of any density: rise of the energy, of m g h", "",
      0.02, 12, 400, sifted},
+    {.name = "liquid/light_draught",
+     .about = "error of the draught of boxes and jellies of 0.02 to 0.95 of the density",
+     .unit = "spacings",
+     .bound = 0.5,
+     .few = 4,
+     .many = 100,
+     .measure = draught},
     {.name = NULL},
 };

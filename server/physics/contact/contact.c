@@ -116,8 +116,10 @@ static f32 exchange(const Collider *collider, const ContactPlace *place, Contact
 static void push_apart(const Collider *collider, ContactPlace *place, ContactParticle *particle,
                        f32 apart)
 {
-    f32 w = particle->inverse_mass;
-    f32 inverse_mass = collider->ops->inverse_mass(collider->of, place, place->normal);
+    f32 w = particle->inverse_mass, inverse_mass = 0.0f;
+    if (!particle->yields) {
+        inverse_mass = collider->ops->inverse_mass(collider->of, place, place->normal);
+    }
     Vec3 impulse_m = vec3_scale(place->normal, -apart / (w + inverse_mass));
     particle->position = vec3_add_scaled(particle->position, -w, impulse_m);
     if (inverse_mass > 0.0f) {
@@ -165,7 +167,7 @@ bool contact_particle(const Collider *collider, u32 thing, ContactParticle *part
         particle->pressed = exchange(collider, &place, particle, normal, push);
         particle->normal = normal;
     }
-    if (apart > 0.0f && !place.keeps && !particle->keeps) {
+    if (apart > 0.0f && !place.keeps) {
         push_apart(collider, &place, particle, apart);
     }
     Vec3 slip = vec3_add_scaled(against, approach, normal);

@@ -32,7 +32,7 @@ typedef struct ContactParticle {
     f32 inverse_mass; /* 1/kg */
     f32 radius;       /* m, distance kept */
     bool swept;       /* stops at anything it would pass through within the step, however thin */
-    bool keeps;       /* its position is not corrected, nor that of what it touches */
+    bool yields;      /* only its own position is corrected, not that of what it touches */
     f32 friction;
     f32 static_friction; /* used if larger than friction */
     f32 stiffness;       /* N/m of the contact's spring; 0: hard */

@@ -521,7 +521,7 @@ static void contact(Liquid *liquid, const LiquidPair *pair)
     ContactParticle particle = particle_of(liquid, i, radius);
     /* Points that are displaced against stiff edges come back as velocities: where many heavy items
      * press on light points that is energy from nothing. */
-    particle.keeps = pair->mover != LIQUID_STATIC && liquid->movers[pair->mover].place.count != 0;
+    particle.yields = pair->mover != LIQUID_STATIC && liquid->movers[pair->mover].place.count != 0;
     if (contact_particle(&liquid->colliders[pair->collider], pair->thing, &particle, liquid->h)) {
         Four *x = &liquid->place[i], *v = &liquid->motion[i];
         *x = (Four){particle.position.x, particle.position.y, particle.position.z, x->w};

@@ -519,6 +519,57 @@ static f64 sides(TruthCase *c)
     return worst;
 }
 
+/* ---- still air ---- */
+
+/* Flow through a closed end of a duct that a fan leaves asleep on both sides, of the fan's: the air
+ * there has nowhere to go. */
+static f64 still(TruthCase *c)
+{
+    static const SmokePressure methods[] = {SMOKE_MULTIGRID, SMOKE_GRADIENTS, SMOKE_JACOBI};
+    static const char *const names[] = {"multigrid", "gradients", "jacobi"};
+    u32 dims = 2 + truth_pick(c, 2), method = truth_pick(c, 3);
+    SmokeDef def = box_def(dims, 8, truth_log_range(c, 0.02f, 1.0f));
+    def.cells[0] = 64 + truth_pick(c, 50);
+    for (u32 a = 1; a < dims; a++) {
+        def.cells[a] = 4 + truth_pick(c, 21);
+    }
+    f32 dx = def.spacing, high = (f32)def.cells[1] * dx,
+        wide = (f32)(dims == 3 ? def.cells[2] : 1) * dx;
+    f32 long_m = (f32)def.cells[0] * dx, middle = truth_range(c, 0.4f, 0.6f) * long_m;
+    f32 speed = long_m * truth_log_range(c, 0.05f, 1.0f), part = truth_range(c, 0.3f, 1.0f);
+    bool open = truth_pick(c, 2);
+    def.awake = false;
+    def.options.pressure = methods[method];
+    def.options.iterations = 10000;
+    def.sides[1].kind = open ? SMOKE_OPEN : SMOKE_CLOSED;
+    truth_say(c, "%u-D, %ux%ux%u cells of %.3g m, %s, %.3g m/s, %.2f of the height, %s", dims,
+              def.cells[0], def.cells[1], dims == 3 ? def.cells[2] : 1, (f64)dx,
+              open ? "open" : "closed", (f64)speed, (f64)part, names[method]);
+    Smoke *smoke = create(&def);
+    SmokeSource fan = {.position = vec3(middle, 0.5f * high, 0.5f * wide),
+                       .half = vec3(truth_range(c, 1.0f, 3.0f) * dx, 0.5f * part * high, wide),
+                       .warmest = 1000.0f,
+                       .velocity = vec3(speed, 0.0f, 0.0f),
+                       .blow = 20.0f};
+    smoke_set_sources(smoke, &fan, 1);
+    u32 rows = def.cells[1] * (dims == 3 ? def.cells[2] : 1), asleep = 0;
+    f64 worst = 0.0;
+    for (u32 t = 0; t < 30; t++) {
+        f64 flow = 0.0;
+        step(smoke, 1.0 / 60.0, 0.0);
+        SmokeStats stats = smoke_stats(smoke);
+        asleep += stats.awake < stats.bricks;
+        for (u32 i = 0; i < rows; i++) {
+            flow += (f64)smoke_velocity(smoke, 0, (u32)(middle / dx), i % def.cells[1],
+                                        i / def.cells[1]);
+        }
+        worst = fmax(worst, fabs(flow) / (rows * (f64)speed));
+    }
+    bool sound = asleep > 0 && smoke_validate(smoke) == NULL;
+    smoke_destroy(smoke);
+    return sound ? worst : NAN;
+}
+
 /* ---- abuse ---- */
 
 enum {
@@ -784,6 +835,13 @@ const TruthLaw truth_smoke[] = {
      .few = 12,
      .many = 200,
      .measure = leak},
+    {.name = "smoke/still",
+     .about = "flow towards the closed end of a duct that sleeps on both sides of a fan, of its",
+     .unit = "",
+     .bound = 4e-3,
+     .few = 10,
+     .many = 300,
+     .measure = still},
     {.name = "smoke/abuse",
      .about = "iterations of pressure in a tick after abuse; 1e9: the air broke",
      .unit = "",

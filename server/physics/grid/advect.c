@@ -304,14 +304,9 @@ SIMD_INLINE f32x8 interpolate(const AirGrid *grid, const Limits *limits, const f
 }
 
 SIMD_INLINE Range range_around(const AirGrid *grid, const Limits *limits, const f32 *cells,
-                               const i32 at[3], const f32x8 s[3], const Window *w, bool deep)
+                               const i32 at[3], const Window *w, bool deep)
 {
-    Range range = {f32x8_set(INFINITY), f32x8_set(-INFINITY)};
-    if (PL_UNLIKELY(w == NULL)) {
-        f32x8 value;
-        sample_apart(grid, limits, cells, at, s, &value, &range);
-        return range;
-    }
+    Range range = {{0}, {0}};
     Rows rows = rows_of(grid, limits, at, w, deep);
 #define SAMPLE(wide) range = range_of_window(cells, &rows, w, wide, deep)
     EACH_SHAPE(w, SAMPLE)
@@ -387,30 +382,37 @@ SIMD_INLINE Range range_lane(const AirGrid *grid, const f32 *at, bool deep)
 
 /* ---- traces ---- */
 
-/* Displacements, in cells, of a chunk of a row: back, and forth if wanted. */
+/* Displacements, in cells, of a chunk of a row. */
 typedef struct Chunk {
     i32 at[3], vectors;
-    f32x8 back[3 * VECTORS], forth[3 * VECTORS]; /* [axis][vector] */
+    f32x8 traced[3 * VECTORS]; /* [axis][vector] */
 } Chunk;
 
+/* sign: -1 back, 1 forth. */
 SIMD_INLINE void trace_chunk(const Advect *advect, const Limits *limits, u32 place, bool deep,
-                             bool both, Chunk *chunk)
+                             f32 sign, Chunk *chunk)
 {
     const AirGrid *grid = advect->grid;
     const i32 *at = chunk->at, vectors = chunk->vectors;
     i32 here = air_at(grid, at[0], at[1], at[2]);
-    f32x8 scale = f32x8_set(advect->scale);
+    f32x8 scale = f32x8_set(sign * advect->scale);
     for (u32 c = 0; c < (deep ? 3u : 2u); c++) {
         f32x8 start = f32x8_set((f32)at[c]) + (c == 0 ? lane_numbers : f32x8_set(0.0f));
         f32x8 low = f32x8_set(limits->low[c]) - start, high = f32x8_set(limits->high[c]) - start;
         const f32 *v = advect->velocity[c] + here;
+        bool keeps = place != c && advect->traced[c] != NULL; /* in the first half, going back */
         i32 up = step_of(grid, c), down = place < ADVECT_CELLS ? step_of(grid, place) : 0;
         for (i32 k = 0; k < vectors; k++, v += SIMD_LANES) {
-            f32x8 s = scale * velocity_at(v, place, c, up, down);
-            chunk->back[c * VECTORS + k] = f32x8_min(f32x8_max(-s, low), high);
-            if (both) {
-                chunk->forth[c * VECTORS + k] = f32x8_min(f32x8_max(s, low), high);
+            f32x8 s;
+            if (keeps && sign > 0.0f) {
+                s = -f32x8_load(advect->traced[c] + here + k * SIMD_LANES);
+            } else {
+                s = scale * velocity_at(v, place, c, up, down);
             }
+            if (keeps && sign < 0.0f) {
+                f32x8_store(advect->traced[c] + here + k * SIMD_LANES, s);
+            }
+            chunk->traced[c * VECTORS + k] = f32x8_min(f32x8_max(s, low), high);
             if (c == 0) {
                 low -= f32x8_set((f32)SIMD_LANES);
                 high -= f32x8_set((f32)SIMD_LANES);
@@ -449,28 +451,25 @@ static void refine_chunk(const Advect *advect, const Limits *limits, const i32 a
 }
 
 /* One loop for each place, so that the compiler knows what is averaged. */
-SIMD_INLINE void trace(const Advect *advect, const Limits *limits, bool deep, bool both,
+SIMD_INLINE void trace(const Advect *advect, const Limits *limits, bool deep, f32 sign,
                        Chunk *chunk)
 {
     switch (advect->place) {
     case 0:
-        trace_chunk(advect, limits, 0, deep, both, chunk);
+        trace_chunk(advect, limits, 0, deep, sign, chunk);
         break;
     case 1:
-        trace_chunk(advect, limits, 1, deep, both, chunk);
+        trace_chunk(advect, limits, 1, deep, sign, chunk);
         break;
     case 2:
-        trace_chunk(advect, limits, 2, deep, both, chunk);
+        trace_chunk(advect, limits, 2, deep, sign, chunk);
         break;
     default:
-        trace_chunk(advect, limits, ADVECT_CELLS, deep, both, chunk);
+        trace_chunk(advect, limits, ADVECT_CELLS, deep, sign, chunk);
         break;
     }
     if (PL_UNLIKELY(advect->midpoint)) {
-        refine_chunk(advect, limits, chunk->at, chunk->vectors, -1.0f, chunk->back);
-        if (both) {
-            refine_chunk(advect, limits, chunk->at, chunk->vectors, 1.0f, chunk->forth);
-        }
+        refine_chunk(advect, limits, chunk->at, chunk->vectors, sign, chunk->traced);
     }
 }
 
@@ -536,6 +535,12 @@ SIMD_INLINE Found keep_lane(const Limits *limits, const i32 first[3], const f32x
     return found == FOUND_LANE && !lane_holds(lane, traced, deep, part) ? FOUND_NONE : found;
 }
 
+SIMD_INLINE void keep_range(const Advect *advect, u32 f, i32 here, Range range)
+{
+    f32x8_store(advect->least[f] + here, range.least);
+    f32x8_store(advect->most[f] + here, range.most);
+}
+
 /* A vector in any window, or none (NULL). */
 static __attribute__((noinline)) void back_vector(const Advect *advect, const Limits *limits,
                                                   const i32 first[3], const f32x8 *traced,
@@ -544,125 +549,111 @@ static __attribute__((noinline)) void back_vector(const Advect *advect, const Li
     const AirGrid *grid = advect->grid;
     bool deep = grid->dims == 3;
     i32 here = air_at(grid, first[0], first[1], first[2]);
-    if (PL_UNLIKELY(w == NULL)) {
-        f32x8 s[3];
-        load_trace(traced, deep, s);
-        for (u32 f = 0; f < advect->count; f++) {
-            f32x8 value;
-            Range range;
-            sample_apart(grid, limits, advect->from[f], first, s, &value, &range);
-            f32x8_store(advect->to[f] + here, value);
+    f32x8 s[3];
+    load_trace(traced, deep, s);
+    for (u32 f = 0; f < advect->count; f++) {
+        const f32 *from = advect->from[f];
+        f32x8 value;
+        if (PL_UNLIKELY(w == NULL)) {
+            Range range = {f32x8_set(INFINITY), f32x8_set(-INFINITY)};
+            sample_apart(grid, limits, from, first, s, &value, &range);
+            if (advect->least[f] != NULL) {
+                keep_range(advect, f, here, range);
+            }
+        } else {
+            value = sample(grid, limits, from, first, s, w, deep);
+            if (advect->least[f] != NULL) {
+                keep_range(advect, f, here, range_around(grid, limits, from, first, w, deep));
+            }
         }
-        return;
+        f32x8_store(advect->to[f] + here, value);
     }
-    Rows rows = rows_of(grid, limits, first, w, deep);
-#define SAMPLE(wide)                                                                               \
-    for (u32 f = 0; f < advect->count; f++) {                                                      \
-        f32x8_store(advect->to[f] + here, sample_window(advect->from[f], &rows, w, wide, deep));   \
-    }
-    EACH_SHAPE(w, SAMPLE)
-#undef SAMPLE
 }
 
 SIMD_INLINE void back_chunk(const Advect *advect, const Limits *limits, const i32 at[3],
-                            i32 vectors, bool deep, Lane lanes[2][VECTORS])
+                            i32 vectors, bool deep, Lane lanes[VECTORS])
 {
     const AirGrid *grid = advect->grid;
     Chunk chunk;
     memcpy(chunk.at, at, sizeof chunk.at);
     chunk.vectors = vectors;
-    check_lanes(grid, limits, at, vectors, lanes[0]);
-    trace(advect, limits, deep, false, &chunk);
+    check_lanes(grid, limits, at, vectors, lanes);
+    trace(advect, limits, deep, -1.0f, &chunk);
     for (i32 v = 0; v < vectors; v++) {
         const i32 first[3] = {at[0] + v * SIMD_LANES, at[1], at[2]};
         i32 here = air_at(grid, first[0], first[1], first[2]);
-        Lane *lane = &lanes[0][v];
+        Lane *lane = &lanes[v];
         f32x8 part[3];
         Window w;
-        Found found = keep_lane(limits, first, &chunk.back[v], deep, lane, part, &w);
+        Found found = keep_lane(limits, first, &chunk.traced[v], deep, lane, part, &w);
         if (found != FOUND_LANE) {
-            back_vector(advect, limits, first, &chunk.back[v], found == FOUND_NONE ? NULL : &w);
+            back_vector(advect, limits, first, &chunk.traced[v], found == FOUND_NONE ? NULL : &w);
             continue;
         }
         for (u32 f = 0; f < advect->count; f++) {
             const f32 *cells = advect->from[f] + here + lane->offset;
-            f32x8_store(advect->to[f] + here, sample_lane(grid, cells, part, deep));
+            f32x8 value = sample_lane(grid, cells, part, deep);
+            if (advect->least[f] != NULL) {
+                keep_range(advect, f, here, range_lane(grid, cells, deep));
+            }
+            f32x8_store(advect->to[f] + here, value);
         }
     }
 }
 
-/* Of the traces forth and back of a vector: their windows, NULL where there is none. */
+/* What tracing forth again (`again`) shows, where the result stays within the range. */
+SIMD_INLINE f32x8 corrected(const Advect *advect, u32 f, i32 here, f32x8 again)
+{
+    f32x8 once = f32x8_load(advect->ahead[f] + here);
+    f32x8 value = once + f32x8_set(0.5f) * (f32x8_load(advect->from[f] + here) - again);
+    if (!advect->limited) {
+        return value;
+    }
+    i32x8 within = (value >= f32x8_load(advect->least[f] + here)) &
+                   (value <= f32x8_load(advect->most[f] + here));
+    return f32x8_select(within, value, once);
+}
+
+/* In any window, or none (NULL). */
 static __attribute__((noinline)) void correct_vector(const Advect *advect, const Limits *limits,
-                                                     const i32 first[3],
-                                                     const f32x8 *const traced[2],
-                                                     const Window *const w[2])
+                                                     const i32 first[3], const f32x8 *traced,
+                                                     const Window *w)
 {
     const AirGrid *grid = advect->grid;
     bool deep = grid->dims == 3;
     i32 here = air_at(grid, first[0], first[1], first[2]);
-    f32x8 forth[3], back[3];
-    load_trace(traced[0], deep, forth);
-    load_trace(traced[1], deep, back);
+    f32x8 forth[3];
+    load_trace(traced, deep, forth);
     for (u32 f = 0; f < advect->count; f++) {
-        f32x8 again = sample(grid, limits, advect->ahead[f], first, forth, w[0], deep);
-        f32x8 once = f32x8_load(advect->ahead[f] + here);
-        f32x8 half = f32x8_set(0.5f) * (f32x8_load(advect->from[f] + here) - again);
-        if (advect->limited) {
-            Range range = range_around(grid, limits, advect->from[f], first, back, w[1], deep);
-            f32x8 value = once + half;
-            half = f32x8_and((value >= range.least) & (value <= range.most), half);
-        }
-        f32x8_store(advect->to[f] + here, once + half);
+        f32x8 again = sample(grid, limits, advect->ahead[f], first, forth, w, deep);
+        f32x8_store(advect->to[f] + here, corrected(advect, f, here, again));
     }
-}
-
-/* The window of a vector, of its lane or another. */
-SIMD_INLINE const Window *window_of(Found found, const Lane *lane, const f32x8 part[3], Window *w)
-{
-    if (found == FOUND_LANE) {
-        w->wide = 0;
-        for (u32 a = 0; a < 3; a++) {
-            w->lo[a] = (i32)lane->lo[a];
-            w->part[a] = part[a];
-        }
-    }
-    return found == FOUND_NONE ? NULL : w;
 }
 
 SIMD_INLINE void correct_chunk(const Advect *advect, const Limits *limits, const i32 at[3],
-                               i32 vectors, bool deep, Lane lanes[2][VECTORS])
+                               i32 vectors, bool deep, Lane lanes[VECTORS])
 {
     const AirGrid *grid = advect->grid;
     Chunk chunk;
     memcpy(chunk.at, at, sizeof chunk.at);
     chunk.vectors = vectors;
-    check_lanes(grid, limits, at, vectors, lanes[0]);
-    check_lanes(grid, limits, at, vectors, lanes[1]);
-    trace(advect, limits, deep, true, &chunk);
-    f32x8 bound = advect->limited ? f32x8_set(0.0f) : f32x8_set(INFINITY);
+    check_lanes(grid, limits, at, vectors, lanes);
+    trace(advect, limits, deep, 1.0f, &chunk);
     for (i32 v = 0; v < vectors; v++) {
         const i32 first[3] = {at[0] + v * SIMD_LANES, at[1], at[2]};
         i32 here = air_at(grid, first[0], first[1], first[2]);
-        Lane *ahead = &lanes[0][v], *behind = &lanes[1][v];
-        f32x8 part[3] = {{0}}, other[3] = {{0}};
-        Window w[2];
-        const f32x8 *const traced[2] = {&chunk.forth[v], &chunk.back[v]};
-        Found found[2] = {keep_lane(limits, first, traced[0], deep, ahead, part, &w[0]),
-                          keep_lane(limits, first, traced[1], deep, behind, other, &w[1])};
-        if (PL_UNLIKELY(found[0] != FOUND_LANE || found[1] != FOUND_LANE)) {
-            const Window *const windows[2] = {window_of(found[0], ahead, part, &w[0]),
-                                              window_of(found[1], behind, other, &w[1])};
-            correct_vector(advect, limits, first, traced, windows);
+        Lane *lane = &lanes[v];
+        f32x8 part[3];
+        Window w;
+        Found found = keep_lane(limits, first, &chunk.traced[v], deep, lane, part, &w);
+        if (found != FOUND_LANE) {
+            correct_vector(advect, limits, first, &chunk.traced[v],
+                           found == FOUND_NONE ? NULL : &w);
             continue;
         }
         for (u32 f = 0; f < advect->count; f++) {
-            const f32 *cells = advect->from[f] + here;
-            f32x8 again = sample_lane(grid, advect->ahead[f] + here + ahead->offset, part, deep);
-            f32x8 once = f32x8_load(advect->ahead[f] + here);
-            f32x8 value = once + f32x8_set(0.5f) * (f32x8_load(cells) - again);
-            Range range = range_lane(grid, cells + behind->offset, deep);
-            i32x8 within = (value >= range.least - bound) & (value <= range.most + bound);
-            f32x8_store(advect->to[f] + here, f32x8_select(within, value, once));
+            f32x8 again = sample_lane(grid, advect->ahead[f] + here + lane->offset, part, deep);
+            f32x8_store(advect->to[f] + here, corrected(advect, f, here, again));
         }
     }
 }
@@ -688,7 +679,7 @@ static void clear_rest(const Advect *advect, const AirSpan *span, const i32 fill
     air_span_marked((advect)->grid, span, (advect)->full, filled);                                 \
     clear_rest(advect, span, filled);                                                              \
     for (i32 x = filled[0]; x < filled[1]; x += CHUNK) {                                           \
-        Lane lanes[2][VECTORS];                                                                    \
+        Lane lanes[VECTORS];                                                                       \
         memset(lanes, 0, sizeof lanes);                                                            \
         for (i32 z = (span)->z0; z < (span)->z1; z++) {                                            \
             for (i32 y = (span)->y0; y < (span)->y1; y++) {                                        \

@@ -30,6 +30,11 @@ typedef struct Advect {
     const u8 *full;                 /* bricks that anything may reach (air_span_marked), or NULL */
     const f32 *from[ADVECT_FIELDS]; /* with their ghosts */
     f32 *to[ADVECT_FIELDS];
+    /* Of a MacCormack step that is limited: the values around the origins, kept by the first half
+     * for the second. NULL: not wanted. */
+    f32 *least[ADVECT_FIELDS], *most[ADVECT_FIELDS];
+    /* The same for displacements along axes other than that of a face. */
+    f32 *traced[3];
     /* Of a MacCormack step's second half: the semi-Lagrangian results, with their ghosts. */
     const f32 *ahead[ADVECT_FIELDS];
 } Advect;

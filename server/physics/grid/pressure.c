@@ -83,6 +83,7 @@ u64 air_pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at)
     u64 spans = (u64)grid->bricks[1] * (u64)grid->bricks[2] * (u64)((grid->bricks[0] + 1) / 2);
     pressure->sums = (f64 *)(void *)take(at, &used, 2 * spans);
     pressure->periodic = air_is_periodic(grid);
+    used += air_still_place(pressure, grid, at != NULL ? at + used : NULL);
     return used;
 }
 
@@ -204,10 +205,12 @@ void air_pressure_spans(Pressure *pressure, const AirGrid *grid)
     for (u32 l = 1; l < pressure->levels && pressure->sparse; l++) {
         open_level(&pressure->level[l - 1], &pressure->level[l], l);
     }
+    pressure->closed = true;
     for (u32 s = 0; s < 2 * grid->dims; s++) {
-        open = open || grid->sides[s] == AIR_OPEN;
+        pressure->closed = pressure->closed && grid->sides[s] != AIR_OPEN;
     }
-    pressure->singular = !open;
+    pressure->singular = pressure->closed && !open;
+    air_still_find(pressure);
 }
 
 /* ---- sums ---- */
@@ -369,10 +372,13 @@ static f64 sum_of(Pressure *pressure, AirLoop *loop)
     return total(pressure);
 }
 
+/* What a closed grid gains has nowhere to go. */
 static void center(Pressure *pressure, f64 cells)
 {
-    if (pressure->singular && cells > 0.0) {
-        pressure->shift = (f32)(sum_of(pressure, mean_span) / cells);
+    bool gains = pressure->closed && pressure->sparse && pressure->gains;
+    if ((pressure->singular || gains) && cells > 0.0) {
+        f64 sum = sum_of(pressure, mean_span) + (gains ? air_still_gain(pressure) : 0.0);
+        pressure->shift = (f32)(sum / cells);
         air_each(&pressure->level[0].grid, pressure->jobs, shift_span, pressure);
     }
 }
@@ -380,26 +386,28 @@ static void center(Pressure *pressure, f64 cells)
 static PressureResult by_gradients(Pressure *pressure, u32 levels, f64 least, u32 most)
 {
     const AirGrid *grid = &pressure->level[0].grid;
-    f64 square = sum_of(pressure, begin_span), weight = 0.0;
+    f64 square = sum_of(pressure, begin_span) + air_still_begin(pressure), weight = 0.0;
     PressureResult result = {0, square};
     air_ghosts_clear(grid, pressure->direction);
     while (square > least && result.iterations < most) {
         air_pressure_cycle(pressure, levels);
-        f64 next = total(pressure);
+        f64 next = total(pressure) + air_still_precondition(pressure);
         pressure->step = weight > 0.0 ? (f32)(next / weight) : 0.0f;
         weight = next;
         air_each(grid, pressure->jobs, turn_span, pressure);
+        air_still_turn(pressure);
         if (pressure->periodic) {
             air_wrap(grid, pressure->direction);
         }
-        f64 bend = sum_of(pressure, apply_span);
+        f64 bend = sum_of(pressure, apply_span) + air_still_apply(pressure);
         if (!(bend > 0.0) || !(weight > 0.0)) {
             break; /* exhausted by rounding */
         }
         pressure->step = (f32)(weight / bend);
-        square = sum_of(pressure, step_span);
+        square = sum_of(pressure, step_span) + air_still_step(pressure);
         result.iterations++;
     }
+    air_still_end(pressure, false);
     result.residual = square;
     return result;
 }
@@ -419,7 +427,7 @@ static void add_span(void *context, const AirSpan *span, u32 index)
 static PressureResult by_jacobi(Pressure *pressure, f64 least, u32 most)
 {
     const AirGrid *grid = &pressure->level[0].grid;
-    f64 square = sum_of(pressure, begin_span);
+    f64 square = sum_of(pressure, begin_span) + air_still_begin(pressure);
     PressureResult result = {0, square};
     pressure->from = pressure->direction;
     pressure->to = pressure->level[0].x;
@@ -430,13 +438,14 @@ static PressureResult by_jacobi(Pressure *pressure, f64 least, u32 most)
         if (pressure->periodic) {
             air_wrap(grid, pressure->from);
         }
-        square = sum_of(pressure, jacobi_span);
+        square = sum_of(pressure, jacobi_span) + air_still_jacobi(pressure, jacobi_damping);
         f32 *swap = pressure->from;
         pressure->from = pressure->to;
         pressure->to = swap;
         result.iterations++;
     }
     air_each(grid, pressure->jobs, add_span, pressure);
+    air_still_end(pressure, true);
     result.residual = square;
     return result;
 }

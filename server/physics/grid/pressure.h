@@ -1,10 +1,11 @@
 /*
  * pressure.h: Poisson's equation on a grid of air: of a cell with d neighbours that are not behind
- * a closed side, d x − Σ x of its neighbours = b, with x = 0 on open sides and in sleeping
- * bricks. Methods: damped Jacobi; conjugate gradients with a symmetric Gauss-Seidel sweep (red and
- * black within bricks' rows, the rows by colours) as preconditioner; the same with a V-cycle of
- * multigrid with such sweeps (McAdams, Sifakis & Teran 2010, "A parallel multigrid Poisson solver
- * for fluids simulation on large grids").
+ * a closed side, d x − Σ x of its neighbours = b, with x = 0 on open sides. Sleeping bricks that
+ * hang together are still air of one pressure: one more unknown, or 0 where they reach an open side
+ * (pressure_still.c). Methods: damped Jacobi; conjugate gradients with a symmetric Gauss-Seidel
+ * sweep (red and black within bricks' rows, the rows by colours) as preconditioner; the same with a
+ * V-cycle of multigrid with such sweeps (McAdams, Sifakis & Teran 2010, "A parallel multigrid
+ * Poisson solver for fluids simulation on large grids").
  * Layer: server/physics/grid, private.
  */
 #ifndef PLENUM_SERVER_PHYSICS_GRID_PRESSURE_H
@@ -32,6 +33,22 @@ typedef struct PressureLevel {
     f32 *open;
 } PressureLevel;
 
+/* Sleeping bricks that hang together. */
+typedef struct PressureStill {
+    u32 faces, bricks; /* faces to awake bricks */
+    bool held;         /* x is 0: an open side, or the largest of a closed grid */
+    f64 x, b;          /* as those of a cell that has all these faces */
+    f64 better, direction, product;
+} PressureStill;
+
+/* Faces between an awake brick and a sleeping one. */
+typedef struct PressurePatch {
+    u32 still, axis;
+    bool above;       /* the sleeping one is */
+    i32 inner, outer; /* first cells, awake and asleep */
+    i32 count[2], step[2];
+} PressurePatch;
+
 typedef struct Pressure {
     u32 levels;
     PressureLevel level[PRESSURE_LEVELS_MAX];
@@ -40,12 +57,20 @@ typedef struct Pressure {
     f32 *solution, *direction;
     f32 *from, *to; /* Jacobi: what is added to the solution */
     f64 *sums;      /* [spans of the finest level] */
+    /* Still air; its cells next to awake ones hold its x in solution during a tick and, while
+     * solving, in direction. */
+    PressureStill *still;                     /* [bricks] */
+    PressurePatch *patches;                   /* [6 × bricks] */
+    u32 *label, *queue;                       /* [bricks] number of a sleeping brick's still air */
+    u32 still_count, patch_count, free_count; /* free: not held */
     Jobs *jobs;
     f32 step;      /* α or β of the loop at work */
     f32 shift;     /* subtracted from the right-hand side */
     bool singular; /* no open side: x is known up to a constant */
     bool periodic;
     bool sparse; /* some bricks sleep */
+    bool closed; /* no side of the grid is open */
+    bool gains;  /* set by the owner: b may contain more than flows between cells */
 } Pressure;
 
 typedef struct PressureResult {
@@ -64,6 +89,29 @@ void air_pressure_spans(Pressure *pressure, const AirGrid *grid);
  * outside. */
 PressureResult air_pressure_solve(Pressure *pressure, PressureMethod method, f64 tolerance,
                                   u32 most, Jobs *jobs);
+
+/* pressure_still.c */
+u64 air_still_place(Pressure *pressure, const AirGrid *grid, u8 *at);
+/* Finds the still air, after the grid's spans changed. */
+void air_still_find(Pressure *pressure);
+/* Its pressure begins as the mean of the solution at its faces. Between ticks, as in images, it is
+ * 0 like that of all sleeping bricks. */
+void air_still_begin_tick(Pressure *pressure);
+void air_still_end_tick(Pressure *pressure);
+/* Before a solve: its b, from the velocities of low faces. */
+void air_still_source(Pressure *pressure, f32 *const velocity[3]);
+f64 air_still_gain(const Pressure *pressure); /* Σ b, with those held */
+/* Sums of its pressure over its faces, against axes: what it took of the air's momentum. */
+void air_still_push(const Pressure *pressure, f64 push[3]);
+/* Parts of a solver's loop, for what is not held; they return what its sums lack. */
+f64 air_still_begin(Pressure *pressure);        /* b² */
+f64 air_still_precondition(Pressure *pressure); /* b · better */
+void air_still_turn(Pressure *pressure);
+f64 air_still_apply(Pressure *pressure);            /* direction · product */
+f64 air_still_step(Pressure *pressure);             /* b² */
+f64 air_still_jacobi(Pressure *pressure, f32 part); /* square of the residual */
+/* After the loop; `jacobi`: x is what was added. */
+void air_still_end(Pressure *pressure, bool jacobi);
 
 /* pressure_level.c: one V-cycle for level[0].b, into level[0].x; `levels` 1: a sweep. Sums:
  * b · x. */

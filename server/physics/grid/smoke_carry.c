@@ -1,5 +1,6 @@
 /* smoke_carry.c: transport of velocity, smoke, heat and fuel; fire and cooling. */
 #include "server/physics/grid/smoke_internal.h"
+#include "shared/base/check.h"
 
 #include <string.h>
 
@@ -24,6 +25,24 @@ static Advect advect_of(const Smoke *smoke, u32 place)
         advect.velocity[c] = smoke->velocity[c];
     }
     return advect;
+}
+
+/* What the first half of a MacCormack step keeps for the second goes where only pressure computes
+ * otherwise. */
+static void keep_more(const Smoke *smoke, Advect *advect, bool corrected)
+{
+    const PressureLevel *top = &smoke->pressure.level[0];
+    f32 *const scratch[4] = {top->b, top->r, top->x, smoke->pressure.direction};
+    CHECK(!corrected || advect->count <= 2);
+    for (u32 f = 0; f < advect->count && corrected && advect->limited; f++) {
+        advect->least[f] = scratch[2 * f];
+        advect->most[f] = scratch[2 * f + 1];
+    }
+    for (u32 c = 0, used = 2; c < smoke->grid.dims && corrected; c++) {
+        if (advect->place < ADVECT_CELLS && c != advect->place) {
+            advect->traced[c] = scratch[used++];
+        }
+    }
 }
 
 /* ---- momentum ---- */
@@ -151,6 +170,7 @@ void smoke_carry_velocity(Smoke *smoke)
         advect.from[0] = smoke->velocity[c];
         advect.to[0] = corrected ? smoke->ahead : smoke->next[c];
         smoke_carry_rims(smoke, c);
+        keep_more(smoke, &advect, corrected);
         advect_back(&advect, smoke->jobs);
         if (corrected) {
             smoke_sides(smoke, c, smoke->ahead, (SmokeSides)(SMOKE_SIDES_FREE | SMOKE_SIDES_STILL));
@@ -209,6 +229,7 @@ static void drift(Smoke *smoke, u32 first, u32 count)
         advect.from[f] = smoke->field[first + f];
         advect.to[f] = *scratch[f];
     }
+    keep_more(smoke, &advect, corrected);
     advect_back(&advect, smoke->jobs);
     for (u32 f = 0; f < count && corrected; f++) {
         ahead = count;
@@ -230,15 +251,20 @@ static u32 drifts_at_once(const Smoke *smoke)
     return smoke->def.options.advection == SMOKE_MACCORMACK ? arrays / 2 : ADVECT_FIELDS;
 }
 
-/* Whether air is made or blown through walls, which pressure cannot always make room for: then
- * fluxes may take more out of a cell than there is. */
-static bool makes_room(const Smoke *smoke)
+bool smoke_makes_air(const Smoke *smoke)
 {
     bool any = smoke->burns && smoke->def.options.expansion > 0.0f;
     for (u32 s = 0; s < 2 * smoke->grid.dims; s++) {
         any = any || vec3_length_squared(smoke->def.sides[s].velocity) > 0.0f;
     }
-    return any || smoke->residual > 10.0f * smoke->def.options.tolerance;
+    return any;
+}
+
+/* Pressure cannot always make room for what is made or blown in: then fluxes may take more out of a
+ * cell than there is. */
+static bool makes_room(const Smoke *smoke)
+{
+    return smoke_makes_air(smoke) || smoke->residual > 10.0f * smoke->def.options.tolerance;
 }
 
 static void flow(Smoke *smoke, SmokeField number)

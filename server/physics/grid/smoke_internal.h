@@ -139,6 +139,8 @@ void smoke_project(Smoke *smoke);
 /* smoke_carry.c */
 void smoke_carry_velocity(Smoke *smoke);
 void smoke_carry_fields(Smoke *smoke);
+/* Whether fire expands or air is blown through sides. */
+bool smoke_makes_air(const Smoke *smoke);
 /* Faces of sleeping bricks above awake ones, which pressure alone moves: of component c the scratch
  * arrays that take its place get them too. */
 void smoke_carry_rims(Smoke *smoke, u32 c);

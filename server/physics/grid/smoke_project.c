@@ -164,6 +164,8 @@ void smoke_project(Smoke *smoke)
     const AirGrid *grid = &smoke->grid;
     const SmokeOptions *options = &smoke->def.options;
     air_each(grid, smoke->jobs, source_span, smoke);
+    air_still_source(&smoke->pressure, smoke->velocity);
+    smoke->pressure.gains = smoke_makes_air(smoke);
     f64 square = 0.0, cells = 0.0;
     for (u32 s = 0; s < grid->span_count; s++) {
         const AirSpan *span = &grid->spans[s];
@@ -182,4 +184,5 @@ void smoke_project(Smoke *smoke)
     smoke->iterations = result.iterations;
     smoke->residual = rms > 0.0 ? (f32)(result.residual / rms) : 0.0f;
     subtract(smoke);
+    air_still_end_tick(&smoke->pressure);
 }

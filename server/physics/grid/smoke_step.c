@@ -317,6 +317,7 @@ void smoke_step(Smoke *smoke, f32 s, Vec3 gravity, const Collider *colliders, u3
         return;
     }
     rescale(smoke);
+    air_still_begin_tick(&smoke->pressure);
     smoke_tally_begin(smoke);
     for (u32 i = 0; i < smoke->source_count; i++) {
         feed(smoke, &smoke->sources[i]);

@@ -196,6 +196,12 @@ void smoke_tally_end(Smoke *smoke)
     for (u32 s = 0; s < 2 * grid->dims; s++) {
         take_side(smoke, &sum, s, mass);
     }
+    f64 push[3];
+    air_still_push(&smoke->pressure, push);
+    for (u32 c = 0; c < grid->dims; c++) { /* to still air */
+        taken->flow[c] += mass * push[c];
+        account->within[c] -= push[c];
+    }
 }
 
 SmokeTaken smoke_taken(const Smoke *smoke)

@@ -56,21 +56,38 @@ int matter_water_fill(Matter *matter, ErrorText *error)
 
 /* ---- springs and rain ---- */
 
-/* Depth of the hole that a drop makes. */
-static const f32 drop_cells = 0.25f;
+enum {
+    DROPS_MAX = 4096 /* in a tick; if more fall, these bring their water */
+};
+
+/* Depth of the hole that a drop makes; rise of a cell to which rain brings water: far less would be
+ * lost to rounding. */
+static const f32 drop_cells = 0.25f, rise_cells = 0.02f;
+
+/* How many of a thing of which there are so many in a tick come in this one. */
+static f64 coming(const MatterWater *m, f64 in_a_tick)
+{
+    return floor(in_a_tick * (f64)(m->ticks + 1)) - floor(in_a_tick * (f64)m->ticks);
+}
 
 static void rain(MatterWater *m, u32 index, f32 factor)
 {
     const SceneWater *water = &water_scene(m)->waters[index];
     u64 seed = water_scene(m)->seed + 77u * index;
-    f32 mean = water->rain * factor * water->width * water->length * world_tick_s(m->base.world);
-    u32 drops = (u32)fminf(mean + random_range(seed, 3 * m->drops, 0.0f, 1.0f), 4096.0f);
-    m->drops++;
-    for (u32 n = 0; n < drops; n++, m->drops++) {
+    f64 cell = (f64)water->cell_m, tick_s = (f64)world_tick_s(m->base.world);
+    f64 wet = (f64)factor * (f64)water->width * (f64)water->length * tick_s;
+    u32 drops = (u32)fmin(coming(m, (f64)water->rain * wet), DROPS_MAX);
+    f64 due = coming(m, (f64)water->rainfall * wet / ((f64)rise_cells * cell * cell * cell));
+    u32 rises = (u32)fmin(due, DROPS_MAX);
+    f32 rise = rises > 0 ? (f32)((f64)rise_cells * cell * due / rises) : 0.0f;
+    f32 owed = 0.0f; /* where waves were too high */
+    for (u32 n = 0; n < u32_max(drops, rises); n++, m->drops++) {
+        owed += n < rises ? rise : 0.0f;
         f32 x = random_range(seed, 3 * m->drops + 1, 0.0f, (f32)water->cells[0]);
         f32 z = random_range(seed, 3 * m->drops + 2, 0.0f, (f32)water->cells[1]);
-        pool_ripple(m->pools[index], u32_min((u32)x, water->cells[0] - 1),
-                    u32_min((u32)z, water->cells[1] - 1), drop_cells * water->cell_m);
+        owed -= pool_drop(m->pools[index], u32_min((u32)x, water->cells[0] - 1),
+                          u32_min((u32)z, water->cells[1] - 1),
+                          n < drops ? drop_cells * water->cell_m : 0.0f, owed);
     }
 }
 
@@ -117,7 +134,7 @@ void matter_water_flow(MatterWater *m)
                 pour(m, i, water->first_spring + s, volume);
             }
         }
-        if (water->rain > 0.0f && wet > 0.0f) {
+        if (water->rain + water->rainfall > 0.0f && wet > 0.0f) {
             rain(m, i, wet);
         }
     }

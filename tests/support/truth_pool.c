@@ -203,6 +203,45 @@ static f64 volume(TruthCase *c)
     return worst;
 }
 
+/* Of rain on a pond, in 1 s: water gained but for that which fell, of that; nothing is gained by
+ * rings alone. */
+static f64 rain(TruthCase *c)
+{
+    char more[256];
+    static const char *const kinds[][2] = {
+        {"wave", "closed"}, {"shallow", "closed"}, {"shallow", "periodic"}};
+    u32 kind = truth_pick(c, PL_COUNT(kinds));
+    f64 drops = (f64)truth_log_range(c, 1.0f, 100.0f);
+    f64 fall = truth_pick(c, 4) == 0 ? 0.0 : (f64)truth_log_range(c, 1e-5f, 3e-3f);
+    snprintf(more, sizeof more,
+             ",\"method\":\"%s\",\"border_x\":\"%s\",\"border_z\":\"%s\",\"rain\":%.9g,"
+             "\"rainfall\":%.9g",
+             kinds[kind][0], kinds[kind][1], kinds[kind][1], drops, fall);
+    truth_say(c, "%s %s, %.3g drops/m2 s, %.3g m/s: ", kinds[kind][0], kinds[kind][1], drops, fall);
+    Basin of = basin(c, more);
+    tank(&of);
+    build(&of);
+    f64 before = sums_of(&of).volume, area = (f64)of.wide * (f64)of.wide;
+    for (u32 t = 0; t < of.rate; t++) {
+        world_tick(of.world, NULL, 0);
+    }
+    Input dry = {.kind = INPUT_SET,
+                 .user = 1,
+                 .sequence = 1,
+                 .index = of.water->parameters[PARAMETER_RAIN],
+                 .rotation = quat_identity()};
+    for (u32 t = 0; t < 4; t++) { /* what waves were cut off is given back */
+        world_tick(of.world, &dry, t == 0);
+    }
+    f64 gained = sums_of(&of).volume - before, fell = fall * area;
+    /* Rounding of all cells, and what has not made a whole rise yet. */
+    f64 rounding = 5e-6 * area * (f64)of.depth + (fall > 0.0 ? 0.02 * pow((f64)of.cell, 3.0) : 0.0);
+    f64 off = fmax(fabs(gained - fell) - rounding, 0.0);
+    bool sound = is_sound(&of);
+    tear_down(&of);
+    return sound ? off / fmax(fell, rounding) : NAN;
+}
+
 /* ---- energy ---- */
 
 /* Rise of the energy of water and bodies that fall into it, of what they lose. */
@@ -284,6 +323,13 @@ const TruthLaw truth_pool[] = {
      .few = 6,
      .many = 200,
      .measure = volume},
+    {.name = "water/rain",
+     .about = "water gained by rain on a pond in 1 s, less what fell, of that",
+     .unit = "",
+     .bound = 1e-3,
+     .few = 6,
+     .many = 200,
+     .measure = rain},
     {.name = "water/energy_any",
      .about = "rise of the energy of water and bodies of any shape that fall into it, of the loss",
      .unit = "",

@@ -325,18 +325,33 @@ void pool_push(Pool *pool, Vec3 place, f32 radius, Vec3 impulse)
     }
 }
 
-void pool_ripple(Pool *pool, u32 i, u32 k, f32 depth)
+/* Water at rest comes to a cell, or, less than 0, leaves it; returns how much did. */
+static f32 add_still(Pool *pool, u32 cell, f32 rise)
 {
-    u32 nx = pool->def.size[0], nz = pool->def.size[1];
-    if (i < 1 || k < 1 || i + 1 >= nx || k + 1 >= nz) {
-        return;
+    u32 i = cell % pool->def.size[0], k = cell / pool->def.size[0];
+    if (pool->wave != NULL) {
+        return wave_add(pool->wave, i, k, rise, 0.0f);
     }
-    f32 down = f32_min(depth, 0.5f * pool_depth(pool, i, k));
-    u32 cell = k * nx + i, around[4] = {cell - 1, cell + 1, cell - nx, cell + nx};
-    pool_add(pool, cell, -down, 0.0f, 0.0f);
-    for (u32 n = 0; n < 4; n++) {
-        pool_add(pool, around[n], 0.25f * down, 0.0f, 0.0f);
+    f32 old = pool_depth(pool, i, k), depth = old + rise, u, w;
+    pool_flow(pool, i, k, &u, &w);
+    f32 part = depth > old ? old / depth : 1.0f;
+    shallow_set(pool->shallow, i, k, depth, u * part, w * part);
+    return rise;
+}
+
+f32 pool_drop(Pool *pool, u32 i, u32 k, f32 depth, f32 more)
+{
+    u32 nx = pool->def.size[0], nz = pool->def.size[1], cell = k * nx + i;
+    CHECK(i < nx && k < nz);
+    if (depth > 0.0f && i >= 1 && k >= 1 && i + 1 < nx && k + 1 < nz) {
+        const u32 around[4] = {cell - 1, cell + 1, cell - nx, cell + nx};
+        f32 down = f32_min(depth, 0.5f * pool_depth(pool, i, k)), raised = 0.0f;
+        for (u32 n = 0; n < 4; n++) {
+            raised += add_still(pool, around[n], 0.25f * down);
+        }
+        add_still(pool, cell, -raised);
     }
+    return more > 0.0f ? add_still(pool, cell, more) : 0.0f;
 }
 
 /* ---- hands ---- */

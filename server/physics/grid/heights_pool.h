@@ -82,8 +82,9 @@ f64 pool_pour(Pool *pool, Vec3 place, f32 radius, f64 volume);
 /* An impulse (N s) on the water within `radius`: it flows along, and a downward one drives it
  * apart. */
 void pool_push(Pool *pool, Vec3 place, f32 radius, Vec3 impulse);
-/* A drop: presses a cell down by `depth` m and raises its neighbours. */
-void pool_ripple(Pool *pool, u32 i, u32 k, f32 depth);
+/* A drop: presses a cell down by `depth` m and raises its neighbours, then raises it by what the
+ * drop brings, `more` m, which is at rest. Returns how much of that there was room for. */
+f32 pool_drop(Pool *pool, u32 i, u32 k, f32 depth, f32 more);
 
 /* Hands drag water along. `hand` < POOL_HANDS_MAX is the caller's number. */
 bool pool_hand_grab(Pool *pool, u32 hand, Vec3 place, f32 radius);

@@ -105,7 +105,7 @@ static bool is_done(Jobs *jobs, u32 ranges)
     return (i32)(atomic_load_explicit(&jobs->done, memory_order_acquire) - ranges) >= 0;
 }
 
-/* Pauses of those who wait, before they sleep. */
+/* Pauses of a waiting thread before it sleeps. */
 static u32 spin_limit(Jobs *jobs)
 {
     return atomic_load_explicit(&jobs->held, memory_order_relaxed) ? HELD_PAUSES
@@ -442,7 +442,7 @@ static void keep_off_owner(Jobs *jobs)
     }
     CPU_CLR(cpu, &others);
     for (u32 i = 1; i < jobs->threads; i++) {
-        /* If this fails, workers are where they were. */
+        /* If this fails, workers keep their processors. */
         (void)pthread_setaffinity_np(jobs->workers[i].thread, sizeof others, &others);
     }
     jobs->owner_cpu = cpu;

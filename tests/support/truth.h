@@ -30,7 +30,7 @@ void truth_say(TruthCase *c, const char *format, ...) __attribute__((format(prin
 
 typedef struct TruthLaw {
     const char *name;  /* "contact/energy": area and law; NULL ends a table */
-    const char *about; /* what is measured, as one line of the table */
+    const char *about; /* the measured quantity, as one line of the table */
     const char *unit;
     f64 bound;                    /* the largest error allowed */
     u32 few, many;                /* cases of `make test` (0: none) and of plenum-bench truth */
@@ -65,10 +65,10 @@ extern const TruthLaw truth_particles[]; /* truth_particles.c: particle systems 
 extern const TruthLaw truth_mutual[];    /* truth_mutual.c: orbits, gravitation, flocks, swarms */
 extern const TruthLaw truth_liquid[];    /* truth_liquid.c: liquids at rest */
 extern const TruthLaw truth_flow[];      /* truth_flow.c: liquids in motion, closed tanks, abuse */
-extern const TruthLaw truth_water[];     /* truth_water.c: water on grids and what floats in it */
+extern const TruthLaw truth_water[];     /* truth_water.c: water on grids and floating bodies */
 extern const TruthLaw truth_pool[];      /* truth_pool.c: pools with anything in them */
 extern const TruthLaw truth_light[];     /* truth_light.c: light things below a liquid's surface */
-extern const TruthLaw truth_smoke[];     /* truth_smoke.c: air on grids and what is in it */
+extern const TruthLaw truth_smoke[];     /* truth_smoke.c: air on grids and things in it */
 extern const TruthLaw truth_all[];       /* truth_all.c: all kinds of matter together */
 extern const TruthLaw truth_driven[];    /* truth_driven.c: bins and lifts that move */
 extern const TruthLaw truth_merge[];     /* truth_merge.c: scenes laid over each other */

@@ -81,7 +81,7 @@ static f64 drop(TruthCase *c, Basin *of, f32 smallest, f32 heaviest, f32 fastest
     return (f64)(volume * density);
 }
 
-/* A floor and walls around the water: what sinks lies on it, what floats stays over the grid. */
+/* A floor and walls around the water: sunken bodies lie on it, floating ones stay over the grid. */
 static void tank(Basin *of)
 {
     f32 far = 0.5f * of->wide + 1.0f, high = of->depth + of->wide;
@@ -195,7 +195,7 @@ static f64 volume(TruthCase *c)
         pool_hand_drag(pool, 0, vec3(x, 0.0f, 0.3f * x));
         world_tick(of.world, NULL, 0);
         f64 off = fabs(sums_of(&of).volume - before) / scale;
-        /* Waves are given back what is cut off them a step later. */
+        /* Waves get clipped volume back a step later. */
         worst = waves ? off : fmax(worst, off);
     }
     worst = is_sound(&of) ? worst : NAN;
@@ -244,7 +244,7 @@ static f64 rain(TruthCase *c)
 
 /* ---- energy ---- */
 
-/* Rise of the energy of water and bodies that fall into it, of what they lose. */
+/* Rise of the energy of water and bodies that fall into it, relative to their loss. */
 static f64 energy(TruthCase *c)
 {
     Basin of = basin(c, "");

@@ -169,7 +169,7 @@ static f64 divergence(TruthCase *c)
     return worst;
 }
 
-/* Smoke, heat and fuel that stirred air loses or gains, of what there is. */
+/* Smoke, heat and fuel that stirred air loses or gains, relative to the total. */
 static f64 conserved(TruthCase *c)
 {
     Box box = any_stirred(c);
@@ -285,7 +285,7 @@ static f64 symmetry(TruthCase *c)
     return askew;
 }
 
-/* ---- what is in the air ---- */
+/* ---- things in the air ---- */
 
 static MatterSmoke *smoke_in(World *world)
 {

@@ -59,21 +59,21 @@ typedef struct ContactPlace {
     Vec3 couple[CONTACT_POINTS_MAX], lever;
 } ContactPlace;
 
-/* Points of which the distances to a thing are asked at once. */
+/* Number of points whose distances to a thing are computed at once. */
 typedef struct ContactPoints {
     const Vec3 *points; /* [count] m */
     const f32 *reach;   /* [count] m */
     u32 count;
     f32 *distances; /* [count] m, output */
-    Vec3 *normals;  /* [count] output; NULL: nobody asks */
+    Vec3 *normals;  /* [count] output; NULL: not needed */
 } ContactPoints;
 
 /* Interface of a kind of matter. `of` is its own data; a thing is its own number: a slot, a
  * body. All functions are required unless marked NULL. */
 typedef struct ColliderOps {
     const char *name;
-    /* Its things keep fluids out of where they are, and float in them; those that do not are fluids
-     * or drops themselves. */
+    /* Its things displace fluids and float in them; things that do not are fluids or drops
+     * themselves. */
     bool displaces;
     /* ---- search ---- */
     /* Before the search of a tick: builds tables from current positions. */
@@ -90,18 +90,18 @@ typedef struct ColliderOps {
     void (*step_begin)(void *of, f32 h);
     void (*step_end)(void *of, f32 h); /* and after it: moves */
     void (*substep_end)(void *of);
-    /* ---- questions; may be asked from several threads ---- */
+    /* ---- queries; may be called from several threads ---- */
     /* m, signed distance from a point to a thing at its current position, and the outward
      * normal; beyond `reach` (m) only a lower bound. */
     f32 (*distance)(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *normal);
-    /* The same for each of several points, with the same bits. NULL: they are asked one by one. */
+    /* The same for several points, with the same bits. NULL: they are queried one by one. */
     void (*distances)(const void *of, u32 thing, const ContactPoints *points);
-    /* Does the thing stay where it is in this tick, whatever touches it? NULL: nobody knows. */
+    /* Is the thing certain not to move in this tick, whatever touches it? NULL: unknown. */
     bool (*still)(const void *of, u32 thing);
     /* m/s of the actual motion of the thing at its point nearest to `point`. */
     Vec3 (*velocity)(const void *of, u32 thing, Vec3 point);
     f32 (*friction)(const void *of, u32 thing);
-    /* Does the thing, at its current position, overlap a shape? NULL: sensors do not notice it. */
+    /* Does the thing, at its current position, overlap a shape? NULL: sensors do not detect it. */
     bool (*touches)(const void *of, u32 thing, const ShapePose *shape);
     /* Does a ray hit the thing, at its current position, within max m? Writes the distance (0 from
      * inside a solid) and the normal against the ray. NULL: rays pass. */
@@ -110,7 +110,8 @@ typedef struct ColliderOps {
     /* May the particle touch the thing within h s, whatever other forces act on the two?
      * Thread-safe, like the next. */
     bool (*may_meet)(const void *of, u32 thing, const ContactParticle *particle, f32 h);
-    /* Will the particle come nearer than its radius in a step of h s? If so, fills in the place. */
+    /* Will the particle come nearer than its radius in a step of h s? If so, fills in the contact
+     * place. */
     bool (*meet)(const void *of, u32 thing, const ContactParticle *particle, f32 h,
                  ContactPlace *place);
     /* 1/kg of the place along a unit direction; 0: immovable. */
@@ -119,15 +120,16 @@ typedef struct ColliderOps {
      * point. */
     void (*impulse)(void *of, const ContactPlace *place, Vec3 impulse);
     /* Positional correction: impulse_m (kg m) is mass times distance. Displacing the two at
-     * different velocities changes their angular momentum, which the thing takes up; the place
-     * may move to the particle's current position. NULL: all places keep. */
+     * different velocities changes their angular momentum, which the thing takes up; the place may
+     * move to the particle's current position. NULL: places are never corrected. */
     void (*push)(void *of, ContactPlace *place, Vec3 impulse_m, const ContactParticle *particle);
     /* An impact on the thing. NULL: nothing sleeps. */
     void (*wake)(void *of, u32 thing);
     /* For things that cannot wake within a tick: others check them before it, and call wake.
      * CONTACT_ANY: is any asleep? NULL: none. */
     bool (*asleep)(const void *of, u32 thing);
-    /* Does a medium (medium.h) blow on its surface, and need not stop there? NULL: no. */
+    /* Does a medium (medium.h) act on its surface by drag instead of being stopped there? NULL:
+     * no. */
     bool (*blown)(const void *of, u32 thing);
     /* Number of points of all its things: places name lower ones. NULL: places name none. */
     u32 (*points)(const void *of);
@@ -187,8 +189,8 @@ void contact_lag_end(void *of);          /* substep_end */
  * displacement and adds no velocity. Returns true if they touched. */
 bool contact_particle(const Collider *collider, u32 thing, ContactParticle *particle, f32 h);
 
-/* Nearest hit of a ray with what a collider offers to this group and mask, within max m, after its
- * begin; at equal distances the first in its order. */
+/* Nearest hit of a ray with the things that a collider offers to this group and mask, within max m,
+ * after its begin; at equal distances the first in its order. */
 typedef struct ContactHit {
     u32 thing;
     f32 distance; /* m */

@@ -1,7 +1,7 @@
 /* advect.c: semi-Lagrangian and MacCormack steps. A row is traced first, in chunks; then eight
- * neighbouring cells interpolate at once: as neighbours go almost the same way, what they need are
- * two or three cells per axis at a common offset, loaded as whole vectors and weighted by lane.
- * Where neighbours diverge by more than a cell, each is interpolated alone. */
+ * neighbouring cells are interpolated at once: as the traces of neighbours are almost parallel,
+ * they need two or three cells per axis at a common offset, loaded as whole vectors and weighted by
+ * lane. Where neighbours diverge by more than a cell, each is interpolated alone. */
 #include "server/physics/grid/advect.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ enum {
     VECTORS = CHUNK / SIMD_LANES,
 };
 
-/* Where the places of a row lie along an axis: what is traced stays within. */
+/* Range of the places of a row along an axis: traces are clamped to it. */
 typedef struct Limits {
     const AirGrid *grid;
     f32 low[3], high[3]; /* in cells */
@@ -42,7 +42,7 @@ SIMD_INLINE i32 step_of(const AirGrid *grid, u32 axis)
     return axis == 0 ? 1 : axis == 1 ? grid->row : grid->slab;
 }
 
-/* Component c at eight places of a kind; up and down: the steps of c and of the place. */
+/* Component c at eight places of a kind; up and down: strides to the neighbours. */
 SIMD_INLINE f32x8 velocity_at(const f32 *v, u32 place, u32 c, i32 up, i32 down)
 {
     if (place == c) {
@@ -73,15 +73,15 @@ SIMD_INLINE i32 floor_of(f32 s)
 /* ---- windows ---- */
 
 /* The cells that eight traces interpolate: two along each axis from `lo` on, or three where a bit
- * of `wide` is set; part: of the way from the first to the next ones, 0..1 or 0..2. */
+ * of `wide` is set; part: position between the first and the next ones, 0..1 or 0..2. */
 typedef struct Window {
     i32 lo[3];
     u32 wide;
     f32x8 part[3];
 } Window;
 
-/* False: the traces diverge too much, or leave the row's ghosts. Without branches, which would not
- * be foreseen. */
+/* False: the traces diverge too much, or leave the row's ghosts. Without branches, which would be
+ * mispredicted. */
 SIMD_INLINE bool find_window(const AirGrid *grid, const f32x8 s[3], i32 x, bool deep, Window *w)
 {
     const f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f), two = f32x8_set(2.0f);
@@ -234,7 +234,7 @@ SIMD_INLINE Range range_of_window(const f32 *cells, const Rows *rows, const Wind
         break;                                                                                     \
     }
 
-/* One trace alone: the same by hand. */
+/* A single trace, in scalar code. */
 static f32 sample_one(const AirGrid *grid, const Limits *limits, const f32 *cells, const i32 at[3],
                       const f32 s[3], f32 *least, f32 *most)
 {
@@ -314,14 +314,14 @@ SIMD_INLINE Range range_around(const AirGrid *grid, const Limits *limits, const 
     return range;
 }
 
-/* ---- the same window again ---- */
+/* ---- reusing the window of the previous row ---- */
 
-/* Two cells along each axis, with no side to wrap between. In most of the air a vector's traces end
- * in the same one as those of the row before: then there is nothing to find. */
+/* Two cells along each axis, without wrapping at a side. In most of the air a vector's traces end
+ * in the same window as those of the row before, which then need not be searched. */
 typedef struct Lane {
     i32 offset; /* floats from a cell to the window's first */
     f32 lo[3];
-    bool open; /* there is one, and it is within the row's ghosts */
+    bool open; /* it exists, and lies within the row's ghosts */
 } Lane;
 
 static bool wraps(const AirGrid *grid, const Limits *limits, const i32 at[3], const f32 lo[3])
@@ -421,7 +421,7 @@ SIMD_INLINE void trace_chunk(const Advect *advect, const Limits *limits, u32 pla
     }
 }
 
-/* Those through the velocity half way, of second order. */
+/* The same through the velocity at the midpoint, of second order. */
 static void refine_chunk(const Advect *advect, const Limits *limits, const i32 at[3], i32 vectors,
                          f32 sign, f32x8 *traced)
 {
@@ -450,7 +450,7 @@ static void refine_chunk(const Advect *advect, const Limits *limits, const i32 a
     }
 }
 
-/* One loop for each place, so that the compiler knows what is averaged. */
+/* One loop per place, so that the averaging is known at compile time. */
 SIMD_INLINE void trace(const Advect *advect, const Limits *limits, bool deep, f32 sign,
                        Chunk *chunk)
 {
@@ -482,7 +482,7 @@ SIMD_INLINE void load_trace(const f32x8 *traced, bool deep, f32x8 s[3])
     s[2] = deep ? traced[2 * VECTORS] : f32x8_set(0.0f);
 }
 
-/* Whether the traces of a vector of the chunk stay in the window; part: of the way through it. */
+/* Whether the traces of a vector of the chunk stay in the window; part: position within it. */
 SIMD_INLINE bool lane_holds(const Lane *lane, const f32x8 *traced, bool deep, f32x8 part[3])
 {
     const f32x8 half = f32x8_set(0.5f);
@@ -494,7 +494,7 @@ SIMD_INLINE bool lane_holds(const Lane *lane, const f32x8 *traced, bool deep, f3
     return lane->open && !i32x8_any(beyond);
 }
 
-/* Where the window of a vector is. */
+/* Position of a vector's window. */
 typedef enum Found {
     FOUND_LANE,  /* that of its lane */
     FOUND_OTHER, /* in the Window given */
@@ -658,7 +658,7 @@ SIMD_INLINE void correct_chunk(const Advect *advect, const Limits *limits, const
     }
 }
 
-/* Where nothing is carried. */
+/* Cells in which nothing is carried. */
 static void clear_rest(const Advect *advect, const AirSpan *span, const i32 filled[2])
 {
     for (i32 z = span->z0; z < span->z1; z++) {

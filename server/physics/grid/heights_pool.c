@@ -1,4 +1,5 @@
-/* heights_pool.c: a pool: memory, cells, what hands, pushes, springs and rain do, and its tick. */
+/* heights_pool.c: a pool: memory, cells, the effects of hands, pushes, springs and rain, and its
+ * tick. */
 #include "server/physics/grid/heights_internal.h"
 #include "server/physics/option.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of loaded state: no body displaces as much. */
+/* Limit for loaded state: no body displaces as much. */
 #define MISSING_MAX_M4 1e15
 
 /* ---- memory ---- */
@@ -143,7 +144,7 @@ void pool_destroy(Pool *pool)
     }
 }
 
-/* Nothing is in the water, and nobody holds it. */
+/* Whether nothing is in the water and no hand holds it. */
 static void forget(Pool *pool)
 {
     size_t cells = pool_cells(pool);
@@ -224,8 +225,8 @@ void pool_tune(Pool *pool, f32 friction, f32 damping)
 
 /* ---- discs ---- */
 
-/* Cells of which the middle is within `radius` (at least half a cell) of a place: columns and rows
- * [first, end). */
+/* Cells whose centre is within `radius` (at least half a cell) of a point: columns and rows [first,
+ * end). */
 typedef struct Disc {
     u32 first[2], end[2];
     f32 x, z, radius2; /* cells */
@@ -289,7 +290,7 @@ f64 pool_pour(Pool *pool, Vec3 place, f32 radius, f64 volume)
             f32 old = pool_depth(pool, i, k), u, w;
             f32 depth = volume > 0.0 ? old + rise : old * left;
             pool_flow(pool, i, k, &u, &w);
-            /* What is added brings no momentum; what leaves takes its own. */
+            /* Added water brings no momentum; removed water takes its own. */
             f32 part = depth > old ? old / depth : 1.0f;
             shallow_set(pool->shallow, i, k, depth, u * part, w * part);
             sum += (f64)pool_depth(pool, i, k) - (f64)old;
@@ -388,7 +389,7 @@ bool pool_hand_holds(const Pool *pool, u32 hand)
     return hand < pool->hand_end && pool->hands[hand].live != 0;
 }
 
-/* The water near a hand takes up most of its velocity within a tenth of a second. */
+/* The water near a hand reaches most of its velocity within a tenth of a second. */
 static void stir(Pool *pool, PoolHand *hand)
 {
     Vec3 way = vec3_sub(hand->target, hand->place);
@@ -458,7 +459,8 @@ PoolSums pool_sums(const Pool *pool, f32 gravity)
         sums.displaced += (f64)pool->held[c];
     }
     sums.displaced *= (f64)pool->def.cell_m * (f64)pool->def.cell_m;
-    sums.potential = -density * g * pool->missing; /* the grid has water where bodies are */
+    sums.potential = -density * g * pool->missing; /* the grid contains water at the places of
+                                                    * bodies */
     if (pool->wave != NULL) {
         WaveSums own = wave_sums(pool->wave);
         sums.volume = own.volume - sums.displaced;
@@ -547,8 +549,8 @@ const char *pool_validate(const Pool *pool)
     return wrong;
 }
 
-/* Sparse: most cells displace nothing. In the order in which they are given what they displace:
- * rounding depends on it. */
+/* Sparse: most cells displace nothing. In the order in which displacements were added, on which
+ * rounding depends. */
 static void serialize_held(Pool *pool, State *state)
 {
     u32 cells = pool_cells(pool), count = pool->touched_count;

@@ -1,16 +1,16 @@
 /*
- * heights_pool.h: a pool: a grid of water (shallow.h or wave.h) somewhere in the world, with all
- * that disturbs it: bodies that float in it, hands, pushes, springs and drains, rain. A tick is
+ * heights_pool.h: a pool: a grid of water (shallow.h or wave.h) placed in the world, with
+ * everything that disturbs it: floating bodies, hands, pushes, springs and drains, rain. A tick is
  *   pool_begin, for each substep of the world pool_substep, pool_finish
  * with the colliders of the bodies in begin.
  *
- * Bodies. A body is seen by vertical lines through cells: the part of each below the surface
- * displaces water, is lifted by the level of its cell, and is dragged by the water's motion. What
- * is displaced raises the level of its cell, whose water runs off: so bodies make waves, and the
- * pool's water plus what bodies displace is constant (Chentanez & Müller 2010, "Real-time
- * simulation of large bodies of water"). Horizontal impulses are exchanged with the momentum of the
- * cells of shallow water; vertical ones with its bed. The wave equation has no momentum: there a
- * push makes waves.
+ * Bodies. A body is sampled by vertical lines through cells: the part of each below the surface
+ * displaces water, is lifted by the level of its cell, and is dragged by the water's motion. The
+ * displaced volume raises the level of its cell, whose water runs off: so bodies make waves, and
+ * the volume of the pool's water plus that displaced by bodies is constant (Chentanez & Müller
+ * 2010, "Real-time simulation of large bodies of water"). Horizontal impulses are exchanged with
+ * the momentum of the cells of shallow water; vertical ones with its bed. The wave equation has no
+ * momentum: there a push makes waves.
  * Units SI, world axes; y is up. A tick allocates nothing after the first few.
  * Layer: server/physics (includes shared only).
  */
@@ -49,8 +49,8 @@ Pool *pool_create(const PoolDef *def, ErrorText *error);
 void pool_destroy(Pool *pool); /* NULL is fine */
 /* At rest and full to the datum over its bed; no hands. */
 void pool_clear(Pool *pool);
-/* Shallow only: heights of the bed above the datum, [size[1]][size[0]] m; the level stays. False:
- * a height is not finite or out of range, and nothing changed. */
+/* Shallow only: sets the heights of the bed above the datum, [size[1]][size[0]] m; the level stays.
+ * False: a height is not finite or out of range, and nothing changed. */
 bool pool_set_bed(Pool *pool, const f32 *bed);
 f32 pool_bed(const Pool *pool, u32 i, u32 k);
 /* Shallow only, between ticks: the bed of a cell moves, and lifts or lowers its water. Then, when
@@ -59,8 +59,8 @@ void pool_move_bed(Pool *pool, u32 i, u32 k, f32 height);
 void pool_find_falls(Pool *pool);
 /* Between ticks; both are kept within the ranges of their options. */
 void pool_tune(Pool *pool, f32 friction, f32 damping);
-/* Shallow only: the water of a cell then stands at `level` above the datum (or the cell is dry)
- * and flows at u, w m/s. */
+/* Shallow only: sets the level of a cell above the datum (or makes it dry) and its flow to u, w
+ * m/s. */
 void pool_set_level(Pool *pool, u32 i, u32 k, f32 level, f32 u, f32 w);
 
 /* ---- between ticks ---- */
@@ -71,22 +71,22 @@ f32 pool_level(const Pool *pool, u32 i, u32 k);
 f32 pool_depth(const Pool *pool, u32 i, u32 k);
 /* m/s along x and z; 0 of waves. */
 void pool_flow(const Pool *pool, u32 i, u32 k, f32 *u, f32 *w);
-/* Share of a cell that is white with foam, 0..1. */
+/* Fraction of a cell covered by foam, 0..1. */
 f32 pool_foam(const Pool *pool, u32 i, u32 k);
-/* The cell at a place; false: beside the grid. */
+/* The cell at a position; false: outside the grid. */
 bool pool_cell(const Pool *pool, Vec3 place, u32 *i, u32 *k);
 
-/* Shallow only: adds a volume (m³; negative: takes, as far as there is any) over a disc of `radius`
- * around a place. Returns what was added. */
+/* Shallow only: adds a volume (m³; negative: removes, at most as much as there is) over a disc of
+ * `radius` around a point. Returns what was added. */
 f64 pool_pour(Pool *pool, Vec3 place, f32 radius, f64 volume);
-/* An impulse (N s) on the water within `radius`: it flows along, and a downward one drives it
- * apart. */
+/* An impulse (N s) on the water within `radius`: a horizontal one moves it along, a downward one
+ * drives it apart. */
 void pool_push(Pool *pool, Vec3 place, f32 radius, Vec3 impulse);
 /* A drop: presses a cell down by `depth` m and raises its neighbours, then raises it by what the
  * drop brings, `more` m, which is at rest. Returns how much of that there was room for. */
 f32 pool_drop(Pool *pool, u32 i, u32 k, f32 depth, f32 more);
 
-/* Hands drag water along. `hand` < POOL_HANDS_MAX is the caller's number. */
+/* Hands drag water. `hand` < POOL_HANDS_MAX is the caller's number. */
 bool pool_hand_grab(Pool *pool, u32 hand, Vec3 place, f32 radius);
 void pool_hand_drag(Pool *pool, u32 hand, Vec3 target); /* non-finite targets are ignored */
 void pool_hand_release(Pool *pool, u32 hand);
@@ -103,7 +103,7 @@ void pool_wake(Pool *pool);
 
 /* ---- parcels, after pool_finish ---- */
 
-/* Water outside of the grid: drops of one mass, which another solver moves. */
+/* Water outside the grid: drops of equal mass, moved by another solver. */
 typedef struct PoolParcel {
     Vec3 position, velocity;
 } PoolParcel;
@@ -114,33 +114,34 @@ typedef struct PoolTaker {
     void *context;
 } PoolTaker;
 
-/* Shallow only: what parcels are, before the first tick; 0: the pool sheds none. */
+/* Shallow only: size and mass of parcels, before the first tick; 0: the pool sheds none. */
 void pool_set_parcels(Pool *pool, f32 size_m, f32 mass_kg);
-/* Sheds parcels where water falls over an edge of the bed that is at least three of them high, and
- * where a front breaks. The pool loses their mass and horizontal momentum; energy never grows:
- * what a front throws up is a share of what it loses. */
+/* Sheds parcels where water falls over an edge of the bed at least three parcels high, and where a
+ * front breaks. The pool loses their mass and horizontal momentum; energy never grows: a front
+ * throws them up with a fraction of the energy that it loses. */
 void pool_shed(Pool *pool, const PoolTaker *to);
-/* Whether a parcel that falls is at the surface, or on land that is bed: then it is water again,
- * with its mass and horizontal momentum, and the caller removes it. */
+/* Whether a falling parcel is at the surface, or on dry bed: then it is added to the water, with
+ * its mass and horizontal momentum, and the caller removes it. */
 bool pool_catch(Pool *pool, const PoolParcel *parcel);
 
 /* ---- measurements and state ---- */
 
 typedef struct PoolSums {
-    f64 volume;             /* m³ of water: without what bodies displace; of waves above rest */
+    f64 volume;             /* m³ of water without displaced volume; of waves above rest */
     f64 displaced;          /* m³ */
     f64 kinetic, potential; /* J; of the water without bodies, potential zero at y = 0 */
     f64 momentum[3];        /* kg m/s */
 } PoolSums;
 PoolSums pool_sums(const Pool *pool, f32 gravity);
 
-/* Momentum that shallow water lost in the last tick, N s, by who took it: what the water and what
- * is in it have, and all that was taken so far, is constant to rounding. Of a pool that counts it,
- * whose water then never sleeps; vertical are the weight of the water, and of what floats in it. */
+/* Momentum that shallow water lost in the last tick, N s, by cause: the momentum of the water and
+ * of the bodies in it plus all losses so far is constant to rounding. Only for a pool that counts
+ * it, whose water then never sleeps; not counted are the vertical forces: the weight of the water
+ * and of floating bodies. */
 typedef struct PoolTaken {
-    f64 sides[HEIGHTS_SIDE_COUNT][3]; /* by pressure, and with what flows out */
+    f64 sides[HEIGHTS_SIDE_COUNT][3]; /* by pressure and outflow */
     f64 bed[3];                       /* by pressure */
-    f64 friction[3];                  /* of the bed, damping, and limits of velocities */
+    f64 friction[3];                  /* of the bed, damping, and velocity limits */
 } PoolTaken;
 void pool_count(Pool *pool);
 PoolTaken pool_taken(const Pool *pool);
@@ -149,7 +150,7 @@ typedef struct PoolStats {
     bool awake;
     u32 bodies, columns; /* in the water, and lines through them, in the last tick */
     u32 shed, caught;    /* parcels, in the last tick */
-    f32 slowed;          /* < 1: waves are slower than they are (shallow.h, wave.h) */
+    f32 slowed;          /* < 1: waves are slowed down for stability (shallow.h, wave.h) */
 } PoolStats;
 PoolStats pool_stats(const Pool *pool);
 

@@ -6,12 +6,12 @@
 
 enum {
     FLUX_STEPS_MAX = 8,
-    FLUX_STEPS_NEAR = 4, /* in so many nothing gets further than the next brick */
+    FLUX_STEPS_NEAR = 4, /* with so many, nothing gets beyond the next brick */
 };
 /* Cells per step of fluxes. */
 static const f32 courant_most = 0.9f;
-/* Less smoke, warmth or fuel than this is none: what interpolation leaves far about a plume becomes
- * subnormal, which processors compute slowly. */
+/* Less smoke, heat or fuel than this is set to 0: what interpolation leaves far from a plume
+ * becomes subnormal, which processors compute slowly. */
 static const f32 trace_least = 1e-15f;
 
 static Advect advect_of(const Smoke *smoke, u32 place)
@@ -47,17 +47,17 @@ static void keep_more(const Smoke *smoke, Advect *advect, bool corrected)
 
 /* ---- momentum ---- */
 
-/* Steps that trace back do not keep the sum of what they carry. Where nothing flows through sides
- * and the axis is periodic, that is momentum which only bodies and walls along it may take: what is
- * missing is given back, shared by how much the step changed each cell, so that air at rest stays
- * so. */
+/* Semi-Lagrangian steps do not conserve the carried sum. If nothing flows through sides and the
+ * axis is periodic, that is momentum which only bodies and walls along the axis may take: the
+ * missing part is restored, distributed in proportion to the change of each cell by the step, so
+ * that air at rest stays at rest. */
 typedef struct Balance {
     Smoke *smoke;
     u32 axis;
-    f32 part; /* of each cell's change that is added, −1..1 */
+    f32 part; /* fraction of each cell's change that is added, −1..1 */
 } Balance;
 
-/* Sum of the change, or of its size. */
+/* Sum of the change, or of its magnitude. */
 static f64 change_of(Smoke *smoke, const AirSpan *span, u32 c, bool size)
 {
     const AirGrid *grid = &smoke->grid;
@@ -128,7 +128,7 @@ static void keep_momentum(Smoke *smoke, u32 c)
     if (!closed) {
         return;
     }
-    /* Once more for what rounding left. */
+    /* Repeated for the remainder left by rounding. */
     for (u32 pass = 0; pass < 2; pass++) {
         Balance balance = {smoke, c, 0.0f};
         f64 gained = sum_spans(smoke, change_span, &balance);
@@ -160,7 +160,7 @@ void smoke_carry_rims(Smoke *smoke, u32 c)
 void smoke_carry_velocity(Smoke *smoke)
 {
     bool corrected = smoke->def.options.advection == SMOKE_MACCORMACK;
-    /* The forces of whirls read what is beyond sides, viscosity the faces there. */
+    /* Vorticity forces read values beyond the sides, viscosity the faces there. */
     bool whirls = smoke->def.options.vorticity > 0.0f;
     bool read = whirls || smoke->def.options.viscosity > 0.0f;
     SmokeSides after = whirls ? SMOKE_SIDES_FREE : SMOKE_SIDES_FREE | SMOKE_SIDES_FACES;
@@ -188,8 +188,8 @@ void smoke_carry_velocity(Smoke *smoke)
     }
 }
 
-/* Nothing gets further than the next brick: faces at sides may be faster than those within, as what
- * flows through them is the sum of what flows through the other five of their cells. */
+/* Nothing gets beyond the next brick: faces at sides may be faster than those within, as the flow
+ * through them is the sum of the flows through the other five faces of their cells. */
 static bool is_slow(const Smoke *smoke)
 {
     f32 speed = smoke->speed;
@@ -211,8 +211,8 @@ static const u8 *full_of(Smoke *smoke, u32 first, u32 count)
     return full;
 }
 
-/* Fields [first, first + count) like velocity, without keeping their mass: as many at once as there
- * is scratch memory for (drifts_at_once). */
+/* Transports fields [first, first + count) like velocity, without conserving their mass: as many at
+ * once as scratch memory permits (drifts_at_once). */
 static void drift(Smoke *smoke, u32 first, u32 count)
 {
     bool corrected = smoke->def.options.advection == SMOKE_MACCORMACK;

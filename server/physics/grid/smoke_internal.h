@@ -21,11 +21,11 @@
 #include "server/physics/grid/pressure.h"
 #include "server/physics/grid/smoke.h"
 
-/* What is below these everywhere in a brick is nothing, and the brick falls asleep. */
+/* A brick in which everything is below these falls asleep. */
 #define SMOKE_QUIET_M_S   0.03f
 #define SMOKE_QUIET_K     0.2f
 #define SMOKE_QUIET_KG_M3 1e-5f
-/* Values are kept within these. */
+/* Values are limited to these. */
 #define SMOKE_SPEED_MAX   400.0f
 #define SMOKE_WARMTH_MAX  5000.0f
 #define SMOKE_FILL_MAX    1e4f
@@ -34,7 +34,7 @@
 typedef struct SmokeContact {
     u32 brick, collider, thing, number;
     bool moves, takes; /* takes: impulses */
-    f32 coupling;      /* share of the air within that it holds */
+    f32 coupling;      /* fraction of the air that the thing covers */
     Vec3 impulse;      /* N s, on the thing in this tick, */
     Vec3 moment;       /* Σ |J| x over faces, */
     f32 weight;        /* and Σ |J| */
@@ -44,16 +44,16 @@ typedef struct SmokeContact {
 typedef struct SmokeTally {
     f64 within[3];                /* before pressure */
     f64 force[3];                 /* what forces added */
-    f64 friction[SMOKE_SIDES][3]; /* what sides took by viscosity */
+    f64 friction[SMOKE_SIDES][3]; /* taken by sides through viscosity */
     f64 pressed[SMOKE_SIDES];     /* sums of pressure along sides, as a change of velocity */
     f64 faces[SMOKE_SIDES];       /* of faces at sides, through them */
 } SmokeTally;
 
-/* The same after a tick, kept for the next; only of f64. */
+/* The same after a tick, kept for the next one; only f64. */
 typedef struct SmokeAccount {
     f64 within[3], faces[SMOKE_SIDES];
-    f64 given[3];  /* since then: by sources and pushes, */
-    f64 matter[3]; /* and by what drags the air */
+    f64 given[3];  /* since then: from sources and pushes, */
+    f64 matter[3]; /* and from what drags the air */
 } SmokeAccount;
 
 struct Smoke {
@@ -68,7 +68,7 @@ struct Smoke {
     bool is_coupled; /* it is not all 0 */
     f32 *growth;     /* m/s: expansion of cells × spacing */
     u8 *busy;        /* [bricks] */
-    u8 *full[SMOKE_FIELDS]; /* [bricks] something is there, or next to it */
+    u8 *full[SMOKE_FIELDS]; /* [bricks] contains something, or is adjacent to one that does */
     f32 *most;              /* [bricks] by span: greatest speed */
     u8 *memory;
     SmokeSource sources[SMOKE_SOURCES_MAX];
@@ -81,14 +81,14 @@ struct Smoke {
     SmokeAccount account;
     SmokeTaken taken;
     /* of the tick */
-    f64 held[3], passed[3]; /* N s, on things, and what of that they took */
+    f64 held[3], passed[3]; /* N s, on things, and the part that they took */
     f32 tick_s;
     Vec3 gravity;
     Jobs *jobs;
     const Collider *colliders;
     u32 collider_count;
     /* kept */
-    f32 last_s;   /* length of the last tick: pressed is for that */
+    f32 last_s;   /* s, length of the last tick, to which `pressed` belongs */
     f32 speed;    /* greatest component, m/s */
     f32 residual; /* relative, of the last tick */
     u32 iterations;
@@ -125,9 +125,10 @@ static inline void smoke_swap(f32 **a, f32 **b)
 /* smoke_side.c: ghosts and side faces of component c. */
 typedef enum SmokeSides {
     SMOKE_SIDES_KEPT = 0,  /* faces of open sides keep their velocity */
-    SMOKE_SIDES_FREE = 1,  /* they take that of the next ones, less what still air beyond takes */
-    SMOKE_SIDES_STILL = 2, /* beyond open sides air is still where it enters: to be carried in */
-    SMOKE_SIDES_FACES = 4, /* only faces, of which divergences are made, not what is beyond */
+    SMOKE_SIDES_FREE = 1,  /* they take that of the adjacent ones, minus what still air beyond
+                            * takes */
+    SMOKE_SIDES_STILL = 2, /* beyond open sides, entering air is still: for transport */
+    SMOKE_SIDES_FACES = 4, /* only faces, for divergences, not the ghosts beyond */
 } SmokeSides;
 void smoke_sides(const Smoke *smoke, u32 c, f32 *cells, SmokeSides how);
 void smoke_field_ghosts(const Smoke *smoke, f32 *cells);
@@ -141,8 +142,8 @@ void smoke_carry_velocity(Smoke *smoke);
 void smoke_carry_fields(Smoke *smoke);
 /* Whether fire expands or air is blown through sides. */
 bool smoke_makes_air(const Smoke *smoke);
-/* Faces of sleeping bricks above awake ones, which pressure alone moves: of component c the scratch
- * arrays that take its place get them too. */
+/* Faces of sleeping bricks above awake ones, which only pressure moves: scratch arrays that replace
+ * component c need them, too. */
 void smoke_carry_rims(Smoke *smoke, u32 c);
 /* Zeros there, in an array that had another use. */
 void smoke_clear_rims(const Smoke *smoke, f32 *cells);
@@ -152,8 +153,8 @@ void smoke_find_contacts(Smoke *smoke);
 void smoke_obstacles(Smoke *smoke);
 /* smoke_air.c */
 void smoke_uncouple(Smoke *smoke);
-/* smoke_tally.c: begins and ends a tick's; `cells` are those of component c with what is beyond
- * sides, of which viscosity smears `amount`. */
+/* smoke_tally.c: begins and ends the sums of a tick; `cells` are those of component c with their
+ * ghosts, of which viscosity diffuses `amount`. */
 void smoke_tally_begin(Smoke *smoke);
 void smoke_tally_friction(Smoke *smoke, u32 c, const f32 *cells, f32 amount);
 void smoke_tally_end(Smoke *smoke);
@@ -164,7 +165,7 @@ SIMD_INLINE f64 smoke_sum_wide(f32x8 v)
     Wide w = __builtin_convertvector(v, Wide);
     return ((w[0] + w[4]) + (w[1] + w[5])) + ((w[2] + w[6]) + (w[3] + w[7]));
 }
-/* Lanes of a vector of component c at x that are faces between two cells along x, others 0. */
+/* Lanes of a vector of component c at x that are faces between two cells along x; others are 0. */
 SIMD_INLINE f32x8 smoke_inner(const AirGrid *grid, u32 c, i32 x, f32x8 v)
 {
     static const i32x8 numbers = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -176,7 +177,7 @@ SIMD_INLINE f32x8 smoke_inner(const AirGrid *grid, u32 c, i32 x, f32x8 v)
     }
     return v;
 }
-/* Adds a row of such to component c, unless the row is one of faces at a side. */
+/* Adds a row of these to component c, unless its faces are at a side. */
 SIMD_INLINE void smoke_tally_row(const AirGrid *grid, u32 c, i32 y, i32 z, f32x8 row, f64 sums[3])
 {
     bool side = (c == 1 && y == 0) || (c == 2 && z == 0);

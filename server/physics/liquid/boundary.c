@@ -1,7 +1,8 @@
 /* boundary.c: other matter near the liquid. A thing adds density to an item by its signed distance
  * (kernel.h; cf. Koschier & Bender 2017, "Density maps") and pushes it by the gradient of that at
- * the item's own pressure: so density has no deficit at walls, and what pressure and friction give
- * an item the thing receives with the opposite sign. Hard contact comes on top (contact.h). */
+ * the item's own pressure: so density has no deficit at walls, and the thing receives the opposite
+ * of the impulses that pressure and friction give an item. Hard contact is solved in addition
+ * (contact.h). */
 #include "server/physics/contact/bodies.h"
 #include "server/physics/liquid/kernel.h"
 #include "server/physics/liquid/liquid_internal.h"
@@ -12,15 +13,16 @@
 enum {
     BLOCK = 32,         /* items that share a search */
     THINGS_MAX = 1024,  /* of one collider near a block */
-    PAIRS_OF_ITEM = 16, /* whose half-spaces are weighed against each other */
+    PAIRS_OF_ITEM = 16, /* whose half-spaces are weighted against each other */
 };
 
-/* A half-space of a static thing is measured again when the item moved this far, in spacings. */
+/* A half-space of a static thing is computed again when the item has moved this far, in
+ * spacings. */
 static const f32 measure_again = 0.25f;
 
-/* Mass of the liquid that moves a place of a body, or of a soft body, over that of the place: from
- * here on it couples less by pressure, from twice this on not at all. Soft bodies are moved point
- * by point: what is stable for a body as a whole tears at them. */
+/* Ratio of the liquid's mass that acts on a body, or on a point of a soft body, to the mass there:
+ * above this it couples less by pressure, above twice this not at all. Soft bodies are moved point
+ * by point, so that forces which are stable for a body as a whole would tear them. */
 static const f32 light_body = 40.0f, light_soft = 1.0f;
 
 /* A thing near a block of items. */
@@ -90,7 +92,7 @@ static void search_block(Liquid *liquid, u32 block)
     }
 }
 
-/* How far an item may come within the tick, m, whatever acts on it. */
+/* Maximal distance that an item may move within the tick, m. */
 static f32 range_of(const Liquid *liquid, u32 i)
 {
     const Four *v = &liquid->motion[i];
@@ -104,7 +106,7 @@ static bool is_outside(const Bounds *bounds, const Four *x, f32 far)
            x->y - far > bounds->max.y || x->z + far < bounds->min.z || x->z - far > bounds->max.z;
 }
 
-/* Items that may meet a body that never moves: those near its bounds, asked for all at once. */
+/* Items that may meet a body that never moves: those near its bounds, queried all at once. */
 static void test_static(const Liquid *liquid, Find *find, const Bounds *bounds)
 {
     const Collider *collider = &liquid->colliders[find->collider];
@@ -162,7 +164,7 @@ static void test_finds(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Of a block: its pairs by item. */
+/* The pairs of a block, by item. */
 static void add_pairs(Liquid *liquid, u32 block, const Find *finds, u32 count)
 {
     u32 base = block * BLOCK;
@@ -181,7 +183,7 @@ static void add_pairs(Liquid *liquid, u32 block, const Find *finds, u32 count)
     }
 }
 
-/* Movers by collider, thing, item: unique keys of which the index of the pair is the low half. */
+/* Movers by collider, thing, item: unique keys whose low half is the index of the pair. */
 static u64 mover_key(const Liquid *liquid, u32 pair)
 {
     const LiquidPair *of = &liquid->pairs[pair];
@@ -312,8 +314,8 @@ static void measure_movers(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* What of a half-space with density b another one, of density `other`, fills already: all of it if
- * they are the same plane, the product if they are at right angles. */
+/* The part of a half-space with density b that another one, with density `other`, already covers:
+ * all of it if they are the same plane, the product if they are perpendicular. */
 static f32 shared_part(Vec3 n, Vec3 m, f32 other)
 {
     f32 c = vec3_dot(n, m);
@@ -357,7 +359,7 @@ f32 liquid_boundary_item(Liquid *liquid, u32 i)
 
 /* ---- light things ---- */
 
-/* How near an item is to its thing, 1 to half of its reach; and whether friction acts. */
+/* How near an item is to its thing, 1 within half of its reach; and whether friction acts. */
 static ThingLoad load_of(const Liquid *liquid, const LiquidMover *mover)
 {
     f32 far = liquid->pairs[mover->pair].far / liquid->def.spacing;
@@ -372,8 +374,8 @@ static void add_load(ThingLoad *sum, ThingLoad load, f32 weight)
     sum->rubs += weight * load.rubs;
 }
 
-/* The items that move the place of a mover as well as its own does: all of a body's, of a soft
- * body's those that share its points. */
+/* The items that move the same part of a thing as a mover does: for a body all of its items, for a
+ * soft body those that share its points. */
 static ThingLoad loads_at(const Liquid *liquid, const LiquidMover *mover, ThingLoad all)
 {
     const ContactPlace *place = &mover->place;
@@ -420,10 +422,10 @@ static void weigh_group(Liquid *liquid, u32 first, u32 end)
     }
 }
 
-/* Pressures of the last step act on a thing before those of this one are solved. Where the liquid
- * that touches a thing has many times its mass they would throw it to and fro: there the thing
- * counts less for density and pressure, and contact, which takes the masses of each pair, counts
- * more. */
+/* Pressures of the last step act on a thing before those of this one are solved. If the liquid that
+ * touches a thing has many times its mass, they would throw it back and forth: there the thing
+ * couples less by density and pressure, and more by contact, which accounts for the masses of each
+ * pair. */
 static void weigh_things(Liquid *liquid)
 {
     for (u32 m = 0, end = 0; m < liquid->mover_count; m = end) {
@@ -440,7 +442,7 @@ void liquid_boundary_step(Liquid *liquid)
     weigh_things(liquid);
 }
 
-/* Speeds after the impulses of the pressures kept. */
+/* Velocities after the impulses of the stored pressures. */
 static void measure_speeds(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
@@ -482,8 +484,8 @@ void liquid_boundary_press(Liquid *liquid, bool warm)
     }
 }
 
-/* A thing of which many items feel the motion yields to all of them at once (mass splitting,
- * Tonge et al. 2012). */
+/* A thing that many items touch yields to all of them at once (mass splitting, Tonge et al.
+ * 2012). */
 void liquid_boundary_load(Liquid *liquid)
 {
     for (u32 m = 0; m < liquid->mover_count; m++) {
@@ -503,7 +505,7 @@ static bool is_near(const Liquid *liquid, const LiquidPair *pair, f32 radius)
 {
     const Four *v = &liquid->motion[pair->item];
     f32 approach = -vec3_dot(vec3_sub(vec3(v->x, v->y, v->z), pair->speed), pair->normal);
-    /* A plane may be nearer than its linearized distance by what was moved since. */
+    /* A plane may be nearer than its linearized distance by the motion since. */
     f32 slack = pair->mover == LIQUID_STATIC ? measure_again * liquid->def.spacing : 0.0f;
     f32 speed = pair->mover == LIQUID_STATIC
                     ? approach
@@ -519,8 +521,8 @@ static void contact(Liquid *liquid, const LiquidPair *pair)
         return;
     }
     ContactParticle particle = particle_of(liquid, i, radius);
-    /* Points that are displaced against stiff edges come back as velocities: where many heavy items
-     * press on light points that is energy from nothing. */
+    /* Displacing points against stiff edges turns into velocity: where many heavy items press on
+     * light points this creates energy. */
     particle.yields = pair->mover != LIQUID_STATIC && liquid->movers[pair->mover].place.count != 0;
     if (contact_particle(&liquid->colliders[pair->collider], pair->thing, &particle, liquid->h)) {
         Four *x = &liquid->place[i], *v = &liquid->motion[i];

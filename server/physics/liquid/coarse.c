@@ -1,10 +1,10 @@
 /*
- * coarse.c: pressure of long waves. A round of solve.c carries a change of pressure by a few
- * spacings. So in each round the residual is summed over cells of about 64 items, and a pressure
- * constant in each cell solves the sums (aggregation multigrid of two levels, additive; Vaněk et
- * al. 1996 without smoothing). The operator between cells is a Laplacian over the pairs of items
- * (Brookshaw 1985) for such pressures (Galerkin), built once a tick: near enough to that of the
- * items for a preconditioner, in one pass.
+ * coarse.c: pressure of long waves. An iteration of solve.c propagates a change of pressure by a
+ * few spacings. So in each iteration the residual is summed over cells of about 64 items, and a
+ * piecewise constant pressure solves the sums (aggregation multigrid of two levels, additive; Vaněk
+ * et al. 1996 without smoothing). The operator between cells is a Laplacian over the pairs of items
+ * (Brookshaw 1985) for such pressures (Galerkin), built once per tick, in one pass: close enough to
+ * that of the items for a preconditioner.
  */
 #include "server/physics/liquid/grid.h"
 #include "server/physics/liquid/near8.h"
@@ -14,16 +14,16 @@
 #include <string.h>
 
 enum {
-    AROUND = 27, /* a cell and those around it */
+    AROUND = 27, /* a cell and its neighbours */
     SELF = 13,
     BINS = 8,       /* cells that an item touches */
     CELLS = 512,    /* of a parallel range */
     ROUNDS_MAX = 32 /* of conjugate gradients */
 };
 
-/* Residual, as part of its start, at which the solver stops. */
+/* Residual, relative to the first one, at which the solver stops. */
 static const f64 residual_part = 0.02;
-/* Added to the diagonal, as part of it: for liquids without any surface. */
+/* Fraction added to the diagonal, for liquids without any surface. */
 static const f32 ridge = 1e-3f;
 
 typedef struct LiquidCoarse {
@@ -126,8 +126,8 @@ static void mark_cells(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* On which side of its cell an item's nearest border along each axis lies (0 or −1: the greater),
- * and where: what a neighbour may be beyond. */
+/* The nearest border of an item's cell along each axis: its side (0 or −1: the greater) and
+ * position, beyond which a neighbour may lie. */
 typedef struct Borders {
     f32x8 at[3]; /* m */
     i32x8 side[3];
@@ -153,7 +153,7 @@ SIMD_INLINE Borders borders_of(const f32x8 at[4], f32 fine)
     return borders;
 }
 
-/* What the pairs of items give the cells that they touch: the operator of solve.c, for pressures
+/* Contributions of the pairs of items to their cells: the operator of solve.c, for pressures
  * constant in each cell. Bit a of a bin: beyond the border of axis a. */
 SIMD_INLINE void bin_slice(Liquid *liquid, u32 first, Kernel kernel, bool mixed)
 {

@@ -132,7 +132,7 @@ u64 liquid_bytes(const LiquidDef *def)
            (slots / 2 + 2 * SMALL_STORE) * (2 * sizeof(LiquidPair) + sizeof(LiquidMover));
 }
 
-/* Room for what a tick finds, so that it rarely needs more: pairs with things, with those that may
+/* Capacity for the data of a tick, so that it rarely grows: pairs with things, with those that may
  * move, and the largest tables of cells. In a small store every particle may touch several. */
 static bool reserve(Liquid *liquid)
 {
@@ -155,7 +155,8 @@ static bool reserve(Liquid *liquid)
  * period of Rayleigh (1879), mean of drops of 5 to 8 spacings. */
 static const f32 cohesion_per_tension = 1.1f;
 
-/* Of the solver's least viscosity, what the strongest vorticity takes away: more heats it. */
+/* Fraction of the solver's least viscosity that maximal vorticity removes: more would add
+ * energy. */
 static const f32 vorticity_part = 0.6f;
 
 void liquid_factors(Liquid *liquid)

@@ -40,7 +40,7 @@ SIMD_INLINE i32x8 load_items(const u32 *item)
     return v;
 }
 
-/* How far x is from an interval. */
+/* Distance of x from an interval. */
 SIMD_INLINE f32x8 beyond(f32x8 x, f32 low, f32 high)
 {
     return x - f32x8_min(f32x8_max(x, f32x8_set(low)), f32x8_set(high));
@@ -73,7 +73,7 @@ static void add_run(const Liquid *liquid, Candidates *all, u32 first, u32 end)
     }
 }
 
-/* Of the cells around those that the box reaches, row by row. */
+/* The cells around those that overlap the box, row by row. */
 static void find_candidates(const Liquid *liquid, Candidates *all)
 {
     u32 width = 1u << liquid->cell_bits[0];
@@ -203,7 +203,7 @@ void liquid_neighbours_find(Liquid *liquid, u32 first, u32 end)
     }
 }
 
-/* Whole slices again, after lists got shorter. */
+/* Restores whole slices after lists got shorter. */
 static void fill_slices(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
@@ -228,8 +228,8 @@ static bool has_neighbour(const Liquid *liquid, u32 i, u32 j)
     return false;
 }
 
-/* Where a list is full, the neighbours it lacks forget it too: else momentum would not be
- * exchanged. */
+/* If a list is full, the neighbours that it lacks drop the item, too: otherwise momentum would not
+ * be conserved. */
 static void make_mutual(Liquid *liquid)
 {
     for (u32 i = 0; i < liquid->items; i++) {

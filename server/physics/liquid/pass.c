@@ -1,50 +1,50 @@
 /*
  * pass.c: a step of the liquid, in passes over all pairs of neighbours. All are Jacobi: an item
  * reads others and writes itself, and its sums run over its list in order, so that results do not
- * depend on threads. What i does to j, j does to i with the opposite sign to the last bit.
+ * depend on threads. The effect of i on j equals that of j on i with the opposite sign, to the last
+ * bit.
  *
- * 1 predict: the pressures of the last step act again, with gravity; density.
- * 2 project: what the velocities then do to the density, less what an excess asks for; viscosity
+ * 1 predict: the pressures of the last step act again, with gravity; density. 2 project: the rate
+ * of density at these velocities, minus the correction of an excess; viscosity
  *   (Morris et al. 1997); the shift of positions that takes an excess away.
- * solve.c: the change of pressure that stops that, not below zero.
- * 3 correct: velocities by the change of pressure.
- * Positions move by the corrected velocities and the shift. Taking an excess away by velocities
- * alone would leave its energy in them. The force of a wall is the gradient of the density that
- * it adds: anything else is not conservative and heats the liquid.
+ * solve.c: the change of pressure that stops this, not below zero. 3 correct: velocities by the
+ * change of pressure. Positions move by the corrected velocities and the shift. Removing an excess
+ * by velocities alone would leave its energy in them. The force of a wall is the gradient of the
+ * density that it adds: anything else is not conservative and heats the liquid.
  */
 #include "server/physics/liquid/near8.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Part of a small excess of density that a step's velocities take away (more than the slowest wave
- * gains in a step would overshoot, and what velocities take away they keep as energy), what counts
- * as small, and the same of a deficit beyond: liquid may close up to its density at rest. */
+/* Fraction of a small excess of density that a step's velocities remove (more than the slowest wave
+ * gains in a step would overshoot, and velocities keep the energy of what they remove); the limit
+ * of a small excess; and the same for a deficit: liquid may contract to its rest density. */
 static const f32 settling_part = 0.05f;
 static const f32 small_excess = 0.01f;
 static const f32 closing_part = 0.25f;
-/* The rest is taken from positions alone, by Jacobi's method, without a change of velocity: this
- * part in terms of the diagonal of the smooth operator, which is several times that of the rough
- * one. */
+/* The rest is removed from positions only, by Jacobi's method, without a change of velocity: this
+ * fraction relative to the diagonal of the smooth operator, which is several times that of the
+ * rough one. */
 static const f32 shift_part = 2.0f;
 static const f32 shift_excess_most = 1.0f;
-/* Longest shift, spacings: shifts know no contact, and must not carry what is crushed through a
+/* Longest shift, spacings: shifts ignore contact, and must not carry compressed liquid through a
  * wall. */
 static const f32 shift_most = 0.25f;
 /* An item with this little density has no pressure from earlier. */
 static const f32 alone_excess = -0.25f;
-/* Least kinematic viscosity, spacings² per step: it stills the noise of a rough arrangement. */
+/* Least kinematic viscosity, spacings² per step: it damps the noise of an irregular arrangement. */
 static const f32 viscosity_least = 0.002f;
-/* Of that least viscosity, what rubs on walls. */
+/* Fraction of that least viscosity that acts on walls. */
 static const f32 wall_part = 0.3f;
 /* Greatest of an explicit step, which is stable to about 0.07. */
 static const f32 viscosity_most = 0.05f;
 
-/* Slope of walls, over the spacing, that the operator's pairs outweigh. */
+/* Slope of walls, over the spacing, that is small compared to the operator's pairs. */
 static const f32 wall_most = 1.3f;
 
-/* Gradient of density, over the spacing, that makes an item all surface: that of the first layer of
- * a plane surface is 0.49, that of the second none. */
+/* Gradient of density, over the spacing, at which an item is entirely surface: that of the first
+ * layer of a plane surface is 0.49, that of the second none. */
 static const f32 surface_slope = 0.4f;
 /* ---- walls ---- */
 
@@ -58,8 +58,8 @@ static void prepare(Liquid *liquid, u32 i)
     liquid->motion[i].w = f32_max(phase->viscosity, viscosity_least * phase->damping * unit);
 }
 
-/* What the half-spaces of an item's things add to its constraint: their slope, and their density as
- * the fourth number. */
+/* Contribution of the half-spaces of an item's things to its constraint: their slope, and their
+ * density as the fourth number. */
 static void find_walls(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
@@ -80,7 +80,7 @@ static void find_walls(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* What the things of an item yield to its pressure, 1/(kg m²). */
+/* Compliance of the things of an item to its pressure, 1/(kg m²). */
 static f32 yields_of(const Liquid *liquid, u32 i)
 {
     f32 sum = 0.0f;
@@ -94,7 +94,7 @@ static f32 yields_of(const Liquid *liquid, u32 i)
     return sum;
 }
 
-/* From here on a wall is stiffer than the pairs, and counts in the diagonal of the operator. */
+/* Above this a wall is stiffer than the pairs, and contributes to the diagonal of the operator. */
 static f32 wall_most_2(const Liquid *liquid)
 {
     return wall_most * wall_most / (liquid->def.spacing * liquid->def.spacing);
@@ -103,10 +103,10 @@ static f32 wall_most_2(const Liquid *liquid)
 /* ---- surface tension ---- */
 
 /* How much of a surface an item is: the square of the gradient of density, with that of walls, over
- * the square that counts as whole. In `answer` its traits, the cohesion times that. Items of a
- * surface pull each other along it like a membrane, so that its curvature presses. Forces between
- * all items (Tartakovsky & Meakin 2005) would press the inside by ten times that and more: a drop
- * of them is a solid. */
+ * the square of a full surface. In `answer` the cohesion times that. Items of a surface pull each
+ * other along it like a membrane, so that its curvature presses. Forces between all items
+ * (Tartakovsky & Meakin 2005) would press the inside by ten times that and more: a drop of them is
+ * a solid. */
 SIMD_INLINE void surface_slice(Liquid *liquid, u32 first, Kernel kernel)
 {
     const Four *places = liquid->place;
@@ -289,8 +289,8 @@ static void find_density(Liquid *liquid, bool search)
 
 /* ---- 2 ---- */
 
-/* Friction of an item along its things: the stress of its viscosity over its distance, as far as
- * that stops it; that of grains belongs to their contacts. */
+/* Friction of an item along its things: the stress of its viscosity over its distance, at most
+ * enough to stop it; that of grains is part of their contacts. */
 static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
 {
     const PhaseFactors *phase = &liquid->factors[liquid->phase_of[i]];
@@ -306,7 +306,7 @@ static Vec3 wall_drag(Liquid *liquid, u32 i, f32 *rate, Vec3 v)
         if (!(pair->far < 1.0f * d) || liquid->thick) {
             continue;
         }
-        against = vec3_add(against, sum); /* what other things have stopped already */
+        against = vec3_add(against, sum); /* already stopped by other things */
         f32 approach = vec3_dot(against, pair->normal);
         Vec3 slip = vec3_add_scaled(against, -approach, pair->normal);
         f32 thick = f32_max(phase->viscosity, wall_part * liquid->motion[i].w);
@@ -375,7 +375,7 @@ static f32x8 drag_slice(Liquid *liquid, u32 first, u32 lanes, f32x8 rates)
     return rates;
 }
 
-/* What pressures have to stop: the rate of density, and a part of an excess or deficit. */
+/* Right-hand side for pressures: the rate of density, and a fraction of an excess or deficit. */
 SIMD_INLINE f32x8 wanted_of(f32x8 rates, f32x8 excess, f32 h)
 {
     f32x8 small = f32x8_set(small_excess), zero = f32x8_set(0.0f);
@@ -390,7 +390,7 @@ SIMD_INLINE f32x8 project_slice(Liquid *liquid, u32 first, u32 end, bool mixed)
     f32 d = liquid->def.spacing, h = liquid->h;
     u32 lanes = lanes_of(first, end);
     f32x8 at[4], full[4], own[4], zero = f32x8_set(0.0f);
-    f32 volume = liquid->thick ? 0.0f : d * d * d; /* that of thick liquids has acted */
+    f32 volume = liquid->thick ? 0.0f : d * d * d; /* that of thick liquids has already acted */
     f32x8 unit = f32x8_set(2.0f * h * volume * liquid->factors[0].lightness);
     load_fours(liquid->place + first, at);
     Flow flow = flow_of(liquid, first, at, mixed);
@@ -417,8 +417,8 @@ SIMD_INLINE f32x8 project_slice(Liquid *liquid, u32 first, u32 end, bool mixed)
     return residual;
 }
 
-/* What the excess of an item asks of positions, for the next pass to gather; what its things yield
- * as the fourth number of `full`. */
+/* The position correction for the excess of an item, gathered by the next pass; the compliance of
+ * its things is the fourth number of `full`. */
 static void loosen(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;

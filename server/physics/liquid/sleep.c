@@ -1,8 +1,8 @@
 /*
- * sleep.c: pools, which fall asleep and wake as a whole. A pool is what hangs together by cells of
- * the grid; a store with grains is one pool, whose contacts are remembered. A pool at rest for
- * LIQUID_REST_S is a member of the bodies' islands, so that it sleeps with what floats in it.
- * It wakes where something moves in it: other matter, hands, other particles.
+ * sleep.c: pools, which fall asleep and wake as a whole. A pool is a connected set of occupied
+ * cells of the grid; a store with grains is one pool, whose contacts are stored. A pool at rest for
+ * LIQUID_REST_S is a member of the bodies' islands, so that it sleeps together with the bodies that
+ * float in it. It wakes if something moves in it: other matter, hands, other particles.
  */
 #include "server/physics/contact/bodies.h"
 #include "server/physics/liquid/kernel.h"
@@ -15,33 +15,34 @@
 enum {
     BLOCK = 128, /* sleeping particles that share bounds */
     THINGS_MAX = 256,
-    POOLS = 4096, /* for which there is room from the start */
-    MEMBERS = 64, /* a list of members has whole groups of so many */
-    AHEAD = 13,   /* of the cells around a cell, those with greater coordinates */
+    POOLS = 4096, /* for which memory is reserved at the start */
+    MEMBERS = 64, /* lists of members are padded to groups of this size */
+    AHEAD = 13,   /* neighbours of a cell with greater coordinates */
     NO_MEMBER = UINT32_MAX
 };
 
 /* Things that move this fast wake the liquid, m/s. */
 static const f32 stir_m_s = 0.01f;
-/* Kinetic energy per mass at rest, over g · spacing; less for thick liquids with less noise. */
+/* Limit of the kinetic energy per mass at rest, over g · spacing; lower for thick liquids, which
+ * have less noise. */
 static const f32 rest_part = 1e-4f;
-/* An arrangement under pressure keeps vibrating, each item about its place: in deep tanks with
- * several times that energy. They rest as well, if what flows, the mean of a coarse cell, has no
- * more than this part of it. */
+/* Items under pressure keep vibrating about their positions: in deep tanks with several times that
+ * energy. They are at rest, too, if the mean motion of each coarse cell has at most this fraction
+ * of it. */
 static const f32 vibration_most = 8.0f, flow_most = 0.5f;
 /* Viscosity over ρ sqrt(g spacing³) from which a liquid is thick. */
 static const f32 thick_from = 0.06f;
-/* What floats is at rest below so many times the speed of a liquid at rest. */
+/* Floating bodies are at rest below this multiple of the speed of a liquid at rest. */
 static const f32 sway_part = 2.0f;
 
 struct LiquidPool {
     f64 energy; /* m²/s², Σ v² / 2 */
-    f64 flow;   /* that of the means of coarse cells, of a pool that vibrates */
+    f64 flow;   /* the same for the means of coarse cells, of a vibrating pool */
     u32 count, quiet, member;
     f32 thickest; /* m³/(kg) Pa s / spacing³, greatest viscosity over density */
     bool held;    /* something keeps it awake */
-    bool calm;    /* nothing does, and it hardly moves in this tick */
-    bool linked;  /* something floats in it: the islands decide */
+    bool calm;    /* nothing keeps it awake, and it hardly moves in this tick */
+    bool linked;  /* something floats in it: decided with the islands */
     bool sleeps;
 };
 
@@ -140,7 +141,7 @@ static bool is_asleep(const Liquid *liquid, const LiquidBlock *block)
     return liquid->pool[liquid->sleeper[block->first]] != 0;
 }
 
-/* Does this thing move, as seen from a place near it, or is it a body that will? */
+/* Does this thing move near the given point, or is it a body that will move? */
 static bool is_moving(const Collider *collider, u32 thing, Vec3 at, f32 *speed)
 {
     const ContactBodyOps *bodies = contact_bodies(collider);
@@ -394,8 +395,8 @@ static bool vibrates(const Liquid *liquid, const LiquidPool *pool)
     return pool->energy >= rest && pool->energy < (f64)vibration_most * rest;
 }
 
-/* What flows in pools that may only vibrate. A coarse cell is of the pool of its first item; others
- * in it count as they are. */
+/* The mean flow in pools that may only vibrate. A coarse cell belongs to the pool of its first
+ * item; items of other pools in it are included. */
 static void measure_flow(Liquid *liquid)
 {
     bool needed = false;
@@ -403,7 +404,8 @@ static void measure_flow(Liquid *liquid)
         liquid->pools[p].flow = liquid->pools[p].energy;
         needed = needed || vibrates(liquid, &liquid->pools[p]);
     }
-    if (!needed || liquid->coarse_stale) { /* stale: no cells, as liquid has made no step */
+    if (!needed || liquid->coarse_stale) { /* stale: no cells, because the liquid has made no
+                                            * step */
         return;
     }
     Four *sums = liquid->answer; /* scratch of a step, [coarse_count]: Σ v, number */
@@ -482,7 +484,7 @@ static void hold_by_hands(Liquid *liquid)
     }
 }
 
-/* Ticks at rest, of each particle: pools merge and part. */
+/* Ticks at rest, of each particle: pools merge and split. */
 static void count_quiet(Liquid *liquid)
 {
     for (u32 p = 0; p < liquid->pool_count; p++) {

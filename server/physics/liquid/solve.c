@@ -1,10 +1,10 @@
 /*
  * solve.c: pressures by conjugate gradients. The unknowns are the pressures λ (N s m) of active
  * items; the operator A = J M⁻¹ Jᵀ is that of the pairs' own gradients J, applied in two passes
- * (pressures → velocities → rates of density), so that what it promises the velocities do. The
- * start is the last step's pressure; the preconditioner is the diagonal and, for long waves, the
- * cells of coarse.c. Negative pressures are cut off at the end.
- * Ihmsen et al. 2014, "Implicit incompressible SPH"; Bender & Koschier 2015.
+ * (pressures → velocities → rates of density), exactly as velocities respond. The start is the last
+ * step's pressure; the preconditioner is the diagonal and, for long waves, the cells of coarse.c.
+ * Negative pressures are cut off at the end. Ihmsen et al. 2014, "Implicit incompressible SPH";
+ * Bender & Koschier 2015.
  */
 #include "server/physics/liquid/near8.h"
 
@@ -13,14 +13,15 @@ enum {
     ROUNDS_FAST = 2, /* where noise does not matter */
     ROUNDS_MOST = 8,
 };
-/* Residual (mean change of density in a step) that needs no more rounds, and that needs more. */
+/* Residuals (mean change of density in a step) below which iteration stops, and above which it
+ * continues. */
 static const f32 good_enough = 2e-5f, bad = 1e-3f;
-/* Way of the fastest item in a step of fast liquid, spacings. */
+/* Motion of the fastest item in a step from which a liquid is fast, spacings. */
 static const f32 fast_way = 0.1f;
 /* Greatest pressure, ρ spacing² / h². */
 static const f32 pressure_most = 0.5f;
-/* The operator lets pass pressures that alternate from item to item. This part of a Laplacian over
- * pairs holds them; the pressure of waves longer than that does not feel it. */
+/* The operator does not see pressures that alternate from item to item. This fraction of a
+ * Laplacian over pairs damps them; longer waves of pressure are hardly affected. */
 static const f32 smoothing = 0.05f;
 
 /* ---- operator ---- */
@@ -40,8 +41,9 @@ SIMD_INLINE f32x8 answer_slice(Liquid *liquid, u32 first, bool mixed)
         rough += n.over * (n.w - at[3]);
     }
     load_fours(liquid->full + first, full);
-    /* Grains are held by their contacts, which the operator does not know: taken as free to move, a
-     * bed of them would let a liquid's pressure vanish and take in twice what its pores hold. */
+    /* Grains are held by their contacts, which the operator does not include: treated as free to
+     * move, a bed of grains would make a liquid's pressure vanish and absorb twice the volume of
+     * its pores. */
     all = mixed ? vec3x8_scale(all, own[0]) : all;
     all = vec3x8_add_scaled(all, at[3], (Vec3x8){full[0], full[1], full[2]});
     f32x8 energy = vec3x8_dot(all, all) + 2.0f * smoothing * (rough * at[3]);
@@ -86,8 +88,8 @@ SIMD_INLINE f32x8 sums_mixed(const Liquid *liquid, u32 first, const f32x8 at[4],
     return sum;
 }
 
-/* The same of one density: places are in the fourth number of `answer`, so that a row asks for
- * nothing else, and its fours are added as they are; the rough part is known. */
+/* The same of one density: places are in the fourth number of `answer`, so that a row needs no
+ * other data, and its fours are added directly; the rough part is known. */
 SIMD_INLINE f32x8 sums_plain(const Liquid *liquid, u32 first, const f32x8 at[4])
 {
     f32x8 zero = f32x8_set(0.0f), sums[4] = {zero, zero, zero, zero}; /* of items k, k + 4 each */
@@ -177,8 +179,8 @@ static void turn(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Pressures are not negative, and no greater than a step can bear: what a piston squeezes gives
- * way. */
+/* Pressures are not negative, and limited to what a step can resolve: liquid compressed by a piston
+ * yields. */
 static void bound_item(Liquid *liquid, u32 i, f32 unit)
 {
     f32 most = unit * liquid->factors[liquid->phase_of[i]].mass;
@@ -234,8 +236,9 @@ static void advance_last(void *context, u32 first, u32 end, u32 worker)
     }
 }
 
-/* Preconditioned conjugate gradients for what `change` then adds to the pressures. Where a round is
- * known to be the last one, its image is not needed: of one density, `answer` tells its energy. */
+/* Preconditioned conjugate gradients for what `change` then adds to the pressures. If an iteration
+ * is known to be the last one, its image is not needed: for one density, its energy follows from
+ * `answer`. */
 static u32 iterate(Liquid *liquid)
 {
     u32 n = liquid->items, round = 0;

@@ -13,11 +13,11 @@ enum {
 
 /* Greatest mean of p h² / (ρ spacing²) in a step. */
 static const f32 pressure_most = 0.12f;
-/* m²/s², pressure over density that is expected of liquid which has none yet: 10 m of water. */
+/* m²/s², pressure over density assumed for a liquid that has none yet: 10 m of water. */
 static const f32 standing_most = 100.0f;
-/* Greatest way of the fastest item in a step, spacings. */
+/* Maximal motion of the fastest item in a step, spacings. */
 static const f32 way_most = 0.6f;
-/* σ / (ρ g spacing²) below which surface tension is left out. */
+/* σ / (ρ g spacing²) below which surface tension is omitted. */
 static const f32 tension_least = 0.005f;
 
 void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick_s, Jobs *jobs)
@@ -72,7 +72,7 @@ static void sum_pressures(void *context, u32 first, u32 end, u32 worker)
     liquid->sums[4 * (size_t)(first / LIQUID_GRAIN)] = (f32)count;
 }
 
-/* Steps in a substep of h s: as many as asked for, or as pressure and speed need. */
+/* Steps in a substep of h s: the number requested, or more if pressure and speed require it. */
 static u32 steps_of(Liquid *liquid, f32 h)
 {
     f64 sum = 0.0;
@@ -96,7 +96,7 @@ static u32 steps_of(Liquid *liquid, f32 h)
     return u32_max(liquid->def.iterations, needed);
 }
 
-/* Whether some surface tension is more than this part of the weight of a cube of one spacing over
+/* Whether some surface tension exceeds this fraction of the weight of a cube of one spacing over
  * its edge: the capillary length is then 0.07 spacings or longer. */
 static bool tension_matters(const Liquid *liquid)
 {

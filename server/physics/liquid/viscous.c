@@ -1,17 +1,18 @@
 /*
  * viscous.c: viscosity of thick liquids, implicitly: velocities x with M x + h K x = M v, where K
  * is the pairs' friction and that of walls (Weiler et al. 2018 with the pairs of Morris et al.
- * 1997), by conjugate gradients with the diagonal as preconditioner. What is left of the residual
- * is added as momentum, so that pairs exchange the impulse h K x exactly, however far it went.
- * Arrays of later passes are borrowed: `answer` is the direction, with the viscosity as fourth
- * number; `shift` the residual, `change` the image; `image` the diagonal, `residual` that of walls.
+ * 1997), by conjugate gradients with the diagonal as preconditioner. The remaining residual is
+ * added as momentum, so that pairs exchange the impulse h K x exactly, whatever the number of
+ * iterations. Arrays of later passes are borrowed: `answer` is the direction, with the viscosity as
+ * fourth number; `shift` the residual, `change` the image; `image` the diagonal, `residual` that of
+ * walls.
  */
 #include "server/physics/liquid/near8.h"
 
 enum {
     ROUNDS_MOST = 40
 };
-/* Squared part of the first residual that may be left. */
+/* Square of the remaining residual relative to the first. */
 static const f64 residual_part = 1e-6;
 
 typedef struct Viscous {
@@ -21,8 +22,8 @@ typedef struct Viscous {
 
 /* ---- walls ---- */
 
-/* Of a pair with a wall: its friction over the item's mass; a thing that may move yields to all of
- * its pairs at once. */
+/* Friction of a pair with a wall over the item's mass; a movable thing yields to all of its pairs
+ * at once. */
 static f32 wall_rate(const Liquid *liquid, const LiquidPair *pair)
 {
     const PhaseFactors *phase = &liquid->factors[liquid->phase_of[pair->item]];
@@ -53,7 +54,7 @@ static f32 walls_of(const Liquid *liquid, u32 i, Vec3 *drive)
     return sum;
 }
 
-/* What things receive: the opposite of what walls give an item of velocity x. */
+/* Impulses on things: the opposite of those that walls give an item of velocity x. */
 static void drag_things(Liquid *liquid, u32 i, Vec3 x)
 {
     f32 mass = liquid->factors[liquid->phase_of[i]].mass;
@@ -73,7 +74,7 @@ typedef struct Friction {
     f32x8 all;  /* Σ k, kg */
 } Friction;
 
-/* Of the first three numbers of `from`, whose fourth is the viscosity. */
+/* For the first three numbers of `from`; the fourth is the viscosity. */
 SIMD_INLINE Friction friction_of(const Liquid *liquid, const Four *from, u32 first, Kernel kernel,
                                  bool mixed)
 {

@@ -1,6 +1,6 @@
 /* test_smoke.c: grids of all shapes, sides and methods in a storm stay within their limits, and
- * what is saved is loaded again; bricks that wake between ticks get their spans once; bad
- * definitions are refused with a text. */
+ * saved state loads again; bricks that wake between ticks get their spans once; bad definitions are
+ * refused with a text. */
 #include "server/physics/grid/smoke_internal.h"
 
 #include <math.h>

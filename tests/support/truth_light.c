@@ -39,8 +39,28 @@ static void add_body(SceneText *of, TruthCase *c, f32 size)
     }
 }
 
+/* Any method but that of small steps, and any stiffness. */
+static void add_method(SceneText *of, TruthCase *c, bool solid)
+{
+    static const char *const methods[] = {"xpbd_iterations", "pbd",    "euler",
+                                          "midpoint",        "verlet", "relax"};
+    const char *method = methods[truth_pick(c, 6)];
+    f32 soft = truth_log_range(c, 1e-7f, 1e-1f), part = truth_range(c, 0.3f, 1.0f);
+    u32 iterations = 1 + truth_pick(c, 30);
+    bool stiff = truth_pick(c, 3) == 0;
+    truth_say(c, " %s", method);
+    scene_text_add(of, ",\"method\":\"%s\",\"iterations\":%u,\"stiffness\":%.9g", method,
+                   iterations, (f64)part);
+    if (!stiff && !solid) {
+        truth_say(c, " %.2g m/N", (f64)soft);
+        scene_text_add(of, ",\"stretch_compliance\":%.9g", (f64)soft);
+        scene_text_add(of, ",\"shear_compliance\":%.9g,\"bend_compliance\":%.9g", (f64)soft,
+                       (f64)(10.0f * soft));
+    }
+}
+
 /* A cloth, rope or jelly of any density around the middle, free or held. */
-static void add_soft(SceneText *of, TruthCase *c, f32 size)
+static void add_soft(SceneText *of, TruthCase *c, f32 size, bool others)
 {
     u32 kind = truth_pick(c, 4), n = 3 + truth_pick(c, 18);
     Quat q = truth_rotation(c);
@@ -76,7 +96,11 @@ static void add_soft(SceneText *of, TruthCase *c, f32 size)
             "true},\"density\":%.9g,\"stretch_compliance\":-1,\"bend\":\"none\",\"young\":50000",
             (f64)far, (f64)far, (f64)far, (f64)(50.0f * density));
     }
-    scene_text_add(of, ",\"damping\":0.2}");
+    scene_text_add(of, ",\"damping\":0.2");
+    if (others) {
+        add_method(of, c, kind == 3);
+    }
+    scene_text_add(of, "}");
 }
 
 static void probe_json(SceneText *of)
@@ -108,7 +132,7 @@ static void far_json(SceneText *of)
 }
 
 /* Rise of the energy of a full tank with something in it, within a second, of m g h / 2. */
-static f64 energy(TruthCase *c)
+static f64 risen(TruthCase *c, bool others)
 {
     static const u32 rates[] = {30, 60, 60, 120};
     SceneText of = {.used = 0};
@@ -117,7 +141,7 @@ static f64 energy(TruthCase *c)
     u32 z = 8 + truth_pick(c, 9), steps = 1 + truth_pick(c, 4);
     Vec3 half = vec3_scale(vec3((f32)x, (f32)y, (f32)z), 0.5f * d);
     f32 size = 2.0f * f32_min(half.x, f32_min(half.y, half.z)) * truth_range(c, 0.3f, 0.65f);
-    bool body = truth_pick(c, 3) == 0;
+    bool body = truth_pick(c, 3) == 0 && !others;
     truth_say(c, "%u x %u x %u of %.3f m, %u Hz, %u steps", x, y, z, (f64)d, rate, steps);
     head_json(&of, rate, steps, d);
     water_json(&of, half);
@@ -129,7 +153,7 @@ static f64 energy(TruthCase *c)
     }
     scene_text_add(&of, "],\"soft_bodies\":[");
     if (!body) {
-        add_soft(&of, c, size);
+        add_soft(&of, c, size, others);
     }
     scene_text_add(&of, "],");
     probe_json(&of);
@@ -287,6 +311,16 @@ static f64 draught(TruthCase *c)
     return fabs(draws - deep) / (f64)d;
 }
 
+static f64 energy(TruthCase *c)
+{
+    return risen(c, false);
+}
+
+static f64 energy_of_methods(TruthCase *c)
+{
+    return risen(c, true);
+}
+
 const TruthLaw truth_light[] = {
     {.name = "liquid/light",
      .about = "rise of the energy of a tank with a light or heavy thing in it, of m g h / 2",
@@ -304,5 +338,12 @@ const TruthLaw truth_light[] = {
      .few = 4,
      .many = 100,
      .measure = draught},
+    {.name = "liquid/light methods",
+     .about = "the same of cloths, ropes and jellies of each method but that of small steps",
+     .unit = "",
+     .bound = 0.02,
+     .few = 12,
+     .many = 200,
+     .measure = energy_of_methods},
     {.name = NULL},
 };

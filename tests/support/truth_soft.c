@@ -481,6 +481,120 @@ static f64 thrown_energy(TruthCase *c)
     return risen;
 }
 
+/* ---- every method ---- */
+
+static bool make_sheet(SoftMesh *mesh, TruthCase *c, u32 kind, f32 size, SoftDef *def)
+{
+    ErrorText error;
+    u32 n = 3 + truth_pick(c, 14), cells[3] = {2, 2, 2};
+    static const SoftBend bends[] = {SOFT_BEND_NONE, SOFT_BEND_DISTANCE, SOFT_BEND_DIHEDRAL};
+    f32 compliance = truth_pick(c, 3) == 0 ? 0.0f : truth_log_range(c, 1e-7f, 1e-1f);
+    def->stretch_compliance = compliance;
+    def->shear_compliance = 10.0f * compliance;
+    def->bend = kind == 0 ? bends[truth_pick(c, 3)] : SOFT_BEND_NONE;
+    truth_say(c, " kind %u %u points %.2f m %.2g m/N", kind, n, (f64)size, (f64)compliance);
+    if (kind == 2) {
+        def->stretch_compliance = -1.0f;
+        def->young = truth_log_range(c, 1e4f, 1e6f);
+        return soft_mesh_box(mesh, vec3(size, size, size), cells, true, &error) == 0;
+    }
+    return kind == 0 ? soft_mesh_grid(mesh, n, n, size, size, &error) == 0
+                     : soft_mesh_rope(mesh, n, size, &error) == 0;
+}
+
+/* A sheet, rope or block of any method, free or held at a point, is thrown at a floor, and a body
+ * at it. Nothing is stretched at first, so what moves never has more than at first: the largest
+ * rise, of that. */
+static f64 methods_energy(TruthCase *c)
+{
+    static const char *const names[] = {"xpbd",     "iterations", "pbd",  "euler",
+                                        "midpoint", "verlet",     "relax"};
+    Closed of = closed_make(c, CLOSED_GRAVITY, 1.0f);
+    SoftMesh mesh;
+    SoftRange range;
+    SoftDef def = soft_def_default();
+    SoftPin pin = {.point = 0};
+    u32 kind = truth_pick(c, 3);
+    f32 size = truth_log_range(c, 0.1f, 2.0f);
+    closed_add_floor(&of);
+    def.method = (SoftMethod)truth_pick(c, PL_COUNT(names));
+    truth_say(c, " %s", names[def.method]);
+    bool made = make_sheet(&mesh, c, kind, size, &def);
+    def.iterations = 1 + truth_pick(c, 30);
+    def.stiffness = truth_range(c, 0.3f, 1.0f);
+    def.mass_kg = truth_log_range(c, 0.05f, 5.0f) * size * size;
+    def.damping = 0.0f;
+    def.friction = truth_range(c, 0.0f, 1.0f);
+    def.thickness = truth_range(c, 0.002f, 0.02f);
+    def.pins = &pin;
+    def.pin_count = truth_pick(c, 2);
+    def.orientation = truth_rotation(c);
+    def.position = vec3(0.0f, 2.0f * size + 0.1f, 0.0f);
+    def.velocity = vec3_scale(truth_direction(c), truth_log_range(c, 0.5f, 10.0f));
+    def.angular_velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 10.0f));
+    f32 mass = def.mass_kg * truth_log_range(c, 0.1f, 100.0f);
+    Vec3 at = vec3(0.0f, 4.0f * size + 0.3f, 0.0f);
+    closed_add_body(&of, closed_shape(c, size * truth_range(c, 0.1f, 0.3f)), mass, at,
+                    truth_rotation(c), vec3(0.0f, -truth_range(c, 0.0f, 10.0f), 0.0f));
+    truth_say(c, " %.3f and %.3f kg %.1f m/s%s", (f64)def.mass_kg, (f64)mass,
+              (f64)vec3_length(def.velocity), def.pin_count != 0 ? " held" : "");
+    f64 risen = NAN;
+    if (made && closed_add_soft(&of, &def, &mesh, &range) && soft_build(of.soft) == 0) {
+        ClosedSums s = closed_sums(&of);
+        f64 start = s.kinetic + s.potential;
+        risen = 0.0;
+        for (f32 t = 0.0f; t < 3.0f && !isnan(risen); t += of.tick_s) {
+            closed_tick(&of);
+            s = closed_sums(&of);
+            f64 now = (s.kinetic + s.potential) / start - 1.0;
+            risen = isfinite(now) ? fmax(risen, now) : NAN;
+        }
+    }
+    closed_finish(&of);
+    return risen;
+}
+
+/* Two sheets that are pinned through each other, or on each other: how far does a point get from
+ * their middle, beyond twice their size? */
+static f64 crossed_far(TruthCase *c)
+{
+    Closed of = closed_make(c, CLOSED_GRAVITY, 1.0f);
+    f32 size = truth_log_range(c, 0.3f, 3.0f), far = 0.0f;
+    u32 points = 6 + truth_pick(c, 18);
+    bool made = true, level = truth_pick(c, 2) != 0; /* with edges on edges */
+    for (u32 i = 0; i < 2; i++) {
+        SoftMesh mesh;
+        ErrorText error;
+        SoftRange range;
+        SoftPin pins[24];
+        SoftDef def = soft_def_default();
+        for (u32 k = 0; k < points; k++) {
+            pins[k] = (SoftPin){.point = k};
+        }
+        def.pins = pins;
+        def.pin_count = points;
+        def.mass_kg = truth_log_range(c, 0.05f, 2.0f) * size * size;
+        def.thickness = truth_range(c, 0.005f, 0.03f);
+        def.orientation = level ? quat_identity() : truth_rotation(c);
+        f32 cells = (f32)truth_pick(c, points) / (f32)(points - 1);
+        Vec3 middle = vec3(cells * size, 0.2f * size, 0.0f);
+        middle.y = level ? (f32)truth_pick(c, points) / (f32)(points - 1) * size : middle.y;
+        middle.z = level ? truth_range(c, 0.0f, 1.0f) * def.thickness : 0.0f;
+        def.position = vec3_neg(quat_rotate(def.orientation, middle));
+        made = made && soft_mesh_grid(&mesh, points, points, size, size, &error) == 0 &&
+               closed_add_soft(&of, &def, &mesh, &range);
+    }
+    made = made && soft_build(of.soft) == 0;
+    for (f32 t = 0.0f; made && t < 0.5f; t += of.tick_s) {
+        closed_tick(&of);
+        for (u32 i = 0; i < soft_particles(of.soft); i++) {
+            far = f32_max(far, vec3_length(soft_position(of.soft, i)));
+        }
+    }
+    closed_finish(&of);
+    return made ? fmax(0.0, (f64)(far / size) - 2.0) : NAN;
+}
+
 /* ---- thin walls ---- */
 
 /* A kinematic plate of 2 cm moves through a hanging sheet, or a jelly in space: how many points
@@ -692,6 +806,20 @@ const TruthLaw truth_soft[] = {
      .few = 4,
      .many = 80,
      .measure = thrown_energy},
+    {.name = "soft/methods",
+     .about = "energy that a sheet, rope or block of any method gains, thrown: 3 of 400 gain more",
+     .unit = "",
+     .bound = 0.01,
+     .few = 14,
+     .many = 400,
+     .measure = methods_energy},
+    {.name = "soft/crossed",
+     .about = "how far points of sheets get that are pinned through each other, of their size",
+     .unit = "",
+     .bound = 1.0,
+     .few = 20,
+     .many = 400,
+     .measure = crossed_far},
     {.name = "soft/wall",
      .about = "points that a thin moving wall passes",
      .unit = "points",

@@ -14,6 +14,7 @@
 #include "shared/geometry/triangle.h"
 
 static const f32 tiny = 1e-12f;
+static const f32 far_m = 1e6f; /* beyond the world */
 
 enum {
     GROWTHS_MAX = 24 /* doublings of the reach of a search that finds nothing */
@@ -59,7 +60,19 @@ static u32 overlaps(void *of, Bounds bounds, u32 group, u32 mask, u32 *things, u
 
 static bool take(void *of, u32 thing)
 {
-    return !soft_sleeps(((const SoftCollider *)of)->soft, thing);
+    Soft *soft = ((const SoftCollider *)of)->soft;
+    if (soft->surface != NULL) {
+        soft->surface->taken = true;
+    }
+    return !soft_sleeps(soft, thing);
+}
+
+static void step_begin(void *of, f32 h)
+{
+    const SoftCollider *bodies = of;
+    if (has_features(bodies)) {
+        surface_step(bodies->soft->surface, bodies->soft, bodies->lag.left, h);
+    }
 }
 
 /* ---- the nearest feature ---- */
@@ -68,6 +81,7 @@ typedef struct Search {
     const SoftCollider *bodies;
     u32 body;
     Vec3 from, to; /* m, of the particle */
+    Bounds way;    /* m, of what it may meet */
     f32 h;         /* s between the two, in which the points move too */
     bool inside;   /* of a tetrahedron, at `from`: the nearest surface is measured from there */
     u32 nearest;   /* feature, or SOFT_NONE */
@@ -114,11 +128,17 @@ static void look_at(void *context, u32 number)
         return;
     }
     Vec3 c[4] = {0}, later[4] = {0}, moved = vec3_zero();
+    Bounds box = {vec3(INFINITY, INFINITY, INFINITY), vec3(-INFINITY, -INFINITY, -INFINITY)};
     f32 weight[4] = {0};
     for (u32 k = 0; k < feature->corners; k++) {
         c[k] = place_of(bodies, feature->point[k]);
         later[k] =
             vec3_add_scaled(c[k], search->h, bodies->soft->points[feature->point[k]].velocity);
+        box.min = vec3_min(box.min, vec3_min(c[k], later[k]));
+        box.max = vec3_max(box.max, vec3_max(c[k], later[k]));
+    }
+    if (!bounds_overlap(&box, &search->way)) {
+        return; /* the boxes of the tree hold the motion of a tick */
     }
     if (feature->corners == 4) {
         search->inside = search->inside || is_inside(c, search->from);
@@ -174,10 +194,12 @@ static void run(Search *search, f32 reach)
     if (!has_features(bodies)) {
         return;
     }
-    tree_query(&bodies->surface->tree, bounds_grow(way, reach), look_at, search);
+    search->way = bounds_grow(way, reach);
+    tree_query(&bodies->surface->tree, search->way, look_at, search);
     for (u32 i = 0; i < GROWTHS_MAX && search->inside && search->nearest_inside == SOFT_NONE; i++) {
         reach = 2.0f * reach + 1e-3f;
-        tree_query(&bodies->surface->tree, bounds_grow(way, reach), look_at, search);
+        search->way = bounds_grow(way, reach);
+        tree_query(&bodies->surface->tree, search->way, look_at, search);
     }
 }
 
@@ -293,24 +315,50 @@ static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *norm
     return (search.inside ? -length : length) - thickness;
 }
 
+/* The feature of a body that is nearest to a point. */
+typedef struct NearestFeature {
+    const SoftCollider *bodies;
+    u32 body, number; /* of the feature, or SOFT_NONE */
+    Vec3 point;
+    f32 distance2; /* m² */
+    f32 weight[4];
+} NearestFeature;
+
+static f32 look_nearest(void *context, u32 number, f32 max)
+{
+    NearestFeature *of = context;
+    const SoftFeature *feature = &of->bodies->surface->features[number];
+    Vec3 c[4] = {0};
+    f32 weight[4] = {0};
+    if (feature->body != of->body || feature->corners == 4) {
+        return max;
+    }
+    for (u32 k = 0; k < feature->corners; k++) {
+        c[k] = place_of(of->bodies, feature->point[k]);
+    }
+    f32 distance2 = weights_of(feature, c, of->point, weight);
+    if (distance2 < of->distance2 || (distance2 == of->distance2 && number < of->number)) {
+        of->distance2 = distance2;
+        of->number = number;
+        memcpy(of->weight, weight, sizeof weight);
+    }
+    return f32_min(max, sqrtf(of->distance2));
+}
+
 static Vec3 velocity(const void *of, u32 thing, Vec3 point)
 {
     const SoftCollider *bodies = of;
-    Search search = search_of(bodies, thing, point, point, 0.0f);
-    f32 reach = 0.01f;
-    for (u32 i = 0; i < GROWTHS_MAX && search.nearest == SOFT_NONE; i++, reach *= 2.0f) {
-        run(&search, reach);
+    NearestFeature nearest = {bodies, thing, SOFT_NONE, point, INFINITY, {0}};
+    Vec3 v = vec3_zero();
+    if (has_features(bodies)) {
+        Bounds at = {point, point};
+        tree_nearest(&bodies->surface->tree, at, far_m, look_nearest, &nearest);
     }
-    Vec3 c[4] = {0}, v = vec3_zero();
-    f32 weight[4] = {0};
-    if (search.nearest != SOFT_NONE) {
-        const SoftFeature *feature = &bodies->surface->features[search.nearest];
+    if (nearest.number != SOFT_NONE) {
+        const SoftFeature *feature = &bodies->surface->features[nearest.number];
         for (u32 k = 0; k < feature->corners; k++) {
-            c[k] = place_of(bodies, feature->point[k]);
-        }
-        weights_of(feature, c, point, weight);
-        for (u32 k = 0; k < feature->corners; k++) {
-            v = vec3_add_scaled(v, weight[k], bodies->soft->points[feature->point[k]].velocity);
+            const SoftPoint *p = &bodies->soft->points[feature->point[k]];
+            v = vec3_add_scaled(v, nearest.weight[k], p->velocity);
         }
     }
     return v;
@@ -414,10 +462,12 @@ typedef struct Nearby {
     bool found;
 } Nearby;
 
-static void find_nearby(void *context, u32 number)
+/* One is enough: of a body whose boxes are large, as it is fast or torn, nearly all are near. */
+static f32 find_nearby(void *context, u32 number, f32 max)
 {
     Nearby *nearby = context;
-    nearby->found = nearby->found || nearby->bodies->surface->features[number].body == nearby->body;
+    nearby->found = nearby->bodies->surface->features[number].body == nearby->body;
+    return nearby->found ? -1.0f : max;
 }
 
 /* The boxes already include the motion of the tick. */
@@ -426,9 +476,8 @@ static bool may_meet(const void *of, u32 thing, const ContactParticle *particle,
     Nearby nearby = {of, thing, false};
     f32 speed = vec3_length(particle->velocity);
     Bounds box = {particle->position, particle->position};
-    tree_query(&nearby.bodies->surface->tree,
-               bounds_grow(box, particle->radius + (speed + CONTACT_MARGIN_M_S) * h), find_nearby,
-               &nearby);
+    box = bounds_grow(box, particle->radius + (speed + CONTACT_MARGIN_M_S) * h);
+    tree_nearest(&nearby.bodies->surface->tree, box, 0.0f, find_nearby, &nearby);
     return nearby.found;
 }
 
@@ -599,6 +648,7 @@ const ColliderOps soft_collider_ops = {
     .overlaps = overlaps,
     .take = take,
     .substep_begin = contact_lag_begin,
+    .step_begin = step_begin,
     .step_end = contact_lag_step,
     .substep_end = contact_lag_end,
     .distance = distance,

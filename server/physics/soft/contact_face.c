@@ -382,7 +382,12 @@ static f32 exchange(const FaceThing *of, const FacePoint *point, const ContactPl
 static void push_apart(const FaceThing *of, const FacePoint *point, ContactPlace *place, f32 apart)
 {
     f32 wb = of->collider->ops->inverse_mass(of->collider->of, place, of->face->normal);
-    f32 impulse_m = apart / (point->inverse_mass + wb);
+    f32 impulse_m = apart / (point->inverse_mass + wb), most = 0.0f;
+    for (u32 k = 0; k < 3; k++) {
+        const SoftPoint *p = &of->soft->points[of->face->point[k]];
+        most = f32_max(most, point->weight[k] * p->inverse_mass * impulse_m);
+    }
+    impulse_m *= soft_lever_part(most, apart);
     for (u32 k = 0; k < 3; k++) {
         SoftPoint *p = &of->soft->points[of->face->point[k]];
         f32 part = point->weight[k] * p->inverse_mass * impulse_m;

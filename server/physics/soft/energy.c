@@ -84,7 +84,7 @@ static f64 gas_energy(const Soft *soft, u32 index)
 f64 soft_elastic_energy(const Soft *soft, u32 body)
 {
     const SoftBody *of = &soft->bodies[body];
-    f64 h = (f64)soft->substep_s / soft->steps, sum = gas_energy(soft, body);
+    f64 h = (f64)soft->substep_s / u32_max(soft->taken, 1), sum = gas_energy(soft, body);
     for (u32 i = 0; i < of->constraint_count; i++) {
         sum += constraint_energy(soft, body, &soft->constraints[of->first_constraint + i], h);
     }

@@ -22,6 +22,7 @@ void methods_destroy(Methods *methods)
         free(methods->own);
         free(methods->multiplier);
         free(methods->spread);
+        free(methods->stable);
         free(methods);
     }
 }
@@ -44,10 +45,11 @@ static bool allocate(Soft *soft, Methods *methods)
     methods->own = calloc(particles, sizeof *methods->own);
     methods->multiplier = calloc(constraints, sizeof *methods->multiplier);
     methods->spread = calloc(constraints, sizeof *methods->spread);
+    methods->stable = calloc(soft->body_count, sizeof *methods->stable);
     return methods->first_grab != NULL && methods->moved != NULL && methods->speed != NULL &&
            methods->change != NULL && methods->drift != NULL && methods->expected != NULL &&
            methods->weight != NULL && methods->own != NULL && methods->multiplier != NULL &&
-           methods->spread != NULL;
+           methods->spread != NULL && methods->stable != NULL;
 }
 
 int methods_create(Soft *soft)
@@ -277,6 +279,19 @@ void methods_begin(Soft *soft)
             *first = i;
         }
     }
+}
+
+u32 methods_steps(const Soft *soft, f32 h)
+{
+    u32 steps = soft->steps;
+    for (u32 b = 0; soft->methods != NULL && b < soft->body_count; b++) {
+        const SoftBody *body = &soft->bodies[b];
+        if (integrates(body) && !soft_sleeps(soft, b)) {
+            f32 longest = springs_longest_step(soft, soft->methods, body);
+            steps = u32_max(steps, (u32)(h / longest + 0.99f)); /* rounding adds no step */
+        }
+    }
+    return steps;
 }
 
 void methods_body(Soft *soft, u32 index, f32 h)

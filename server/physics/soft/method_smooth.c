@@ -55,6 +55,12 @@ static SmoothRotation turning_of(const Soft *soft, const SoftBody *body)
     return t;
 }
 
+/* Of the distance of two points. */
+typedef struct Limit {
+    f32 least, most; /* m */
+    f32 back;        /* m, of what is beyond that a step takes back */
+} Limit;
+
 /* Pairs exchange a part of their velocity difference beyond the rotation of the body as a whole
  * (Müller et al. 2007, §3.5); lost angular momentum is restored. */
 void smooth_step(Soft *soft, const SoftBody *body, f32 h)
@@ -91,18 +97,21 @@ void smooth_step(Soft *soft, const SoftBody *body, f32 h)
     }
 }
 
-/* Removes the speed that would move two points out of [least, most] m within h. */
-static void limit_pair(Soft *soft, u32 p, u32 q, f32 least, f32 most, f32 h)
+/* Removes the speed that would move two points out of [least, most] m within h, or farther out than
+ * they are by less than `back` m: only what moves out loses it, and nothing is thrown back. */
+static void limit_pair(Soft *soft, u32 p, u32 q, Limit of, f32 h)
 {
     SoftPoint *a = &soft->points[p], *b = &soft->points[q];
     f32 w = a->inverse_mass + b->inverse_mass;
-    Vec3 d = vec3_sub(b->position, a->position);
-    d = vec3_add_scaled(d, h, vec3_sub(b->velocity, a->velocity));
+    Vec3 now = vec3_sub(b->position, a->position);
+    Vec3 d = vec3_add_scaled(now, h, vec3_sub(b->velocity, a->velocity));
     f32 d2 = vec3_length_squared(d);
-    if (d2 < 1e-18f || w <= 0.0f || (d2 <= most * most && d2 >= least * least)) {
+    if (d2 < 1e-18f || w <= 0.0f || (d2 <= of.most * of.most && d2 >= of.least * of.least)) {
         return;
     }
-    f32 length = sqrtf(d2), off = length - f32_clamp(length, least, most);
+    f32 length = sqrtf(d2), before = vec3_length(now);
+    f32 least = f32_min(of.least, before + of.back), most = f32_max(of.most, before - of.back);
+    f32 off = length - f32_clamp(length, least, most);
     Vec3 step = vec3_scale(d, off / (h * length * w));
     a->velocity = vec3_add_scaled(a->velocity, a->inverse_mass, step);
     b->velocity = vec3_add_scaled(b->velocity, -b->inverse_mass, step);
@@ -117,15 +126,17 @@ void limit_step(Soft *soft, const SoftBody *body, f32 h)
         const SoftConstraint *of = &soft->constraints[i];
         u32 points = constraint_points(of->kind);
         if (of->kind == CONSTRAINT_DISTANCE && of->role == ROLE_LIMIT) {
-            limit_pair(soft, of->point[0], of->point[1], of->low, of->high, h);
+            Limit limit = {of->low, of->high, CONTACT_APART_M_S * h};
+            limit_pair(soft, of->point[0], of->point[1], limit, h);
         } else if (of->kind == CONSTRAINT_DISTANCE && of->role == ROLE_STRETCH) {
-            limit_pair(soft, of->point[0], of->point[1], 0.0f, stretch_max * of->high, h);
+            Limit limit = {0.0f, stretch_max * of->high, CONTACT_APART_M_S * h};
+            limit_pair(soft, of->point[0], of->point[1], limit, h);
         }
         bool solid = of->kind == CONSTRAINT_VOLUME || of->kind == CONSTRAINT_NEO_HOOKEAN;
         for (u32 k = 0; solid && k < points; k++) {
             u32 p = of->point[k], q = of->point[(k + 1) % points];
             f32 rest = vec3_distance(soft->rest[p], soft->rest[q]);
-            limit_pair(soft, p, q, 0.0f, stretch_max * rest, h);
+            limit_pair(soft, p, q, (Limit){0.0f, stretch_max * rest, CONTACT_APART_M_S * h}, h);
         }
     }
 }

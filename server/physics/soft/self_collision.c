@@ -287,7 +287,7 @@ void self_collision_substep(Soft *soft, f32 h)
 {
     SelfCollision *collision = soft->collision;
     if (collision != NULL && collision->any && soft->step != 0) {
-        collision->now_s = h * (f32)(soft->step / soft->steps);
+        collision->now_s = h * (f32)(soft->step / soft->taken);
         if (outrun(soft, h)) {
             search(soft);
         }
@@ -300,9 +300,9 @@ void self_collision_solve(Soft *soft, f32 h)
     if (collision == NULL || !collision->any) {
         return;
     }
-    u32 step = soft->step % soft->steps;
+    u32 step = soft->step % soft->taken;
     collision->crossing_count = step == 0 ? 0 : collision->crossing_count;
-    self_collision_pass(soft, h, h * (f32)(soft->steps - step), step == 0);
+    self_collision_pass(soft, h, h * (f32)(soft->taken - step), step == 0);
 }
 
 /* ---- state ---- */

@@ -144,6 +144,12 @@ static void share(Soft *soft, const CollisionContact *contact, Vec3 impulse)
 static void move_apart(Soft *soft, const CollisionContact *contact, f32 distance, f32 apart)
 {
     Vec3 against = vec3_zero();
+    f32 most = 0.0f;
+    for (u32 k = 0; k < 4; k++) {
+        f32 w = soft->points[contact->point[k]].inverse_mass;
+        most = f32_max(most, fabsf(contact->weight[k]) * w * contact->mass * apart);
+    }
+    apart *= soft_lever_part(most, apart);
     for (u32 k = 0; k < 4; k++) {
         SoftPoint *p = &soft->points[contact->point[k]];
         f32 part = contact->weight[k] * p->inverse_mass * contact->mass * apart;
@@ -192,7 +198,7 @@ static bool solve(Soft *soft, CollisionContact *contact, f32 h, f32 ahead)
     }
     if (distance < 0.0f) {
         /* On the wrong side: moved back slowly, and only once in a substep. */
-        if (distance < -lost_keeps * contact->keep || soft->step % soft->steps != 0) {
+        if (distance < -lost_keeps * contact->keep || soft->step % soft->taken != 0) {
             return true;
         }
         remember(soft->collision, contact);

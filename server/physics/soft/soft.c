@@ -188,8 +188,9 @@ void soft_substep(Soft *soft, f32 h)
     }
     soft_contact_substep(soft, h);
     self_collision_substep(soft, h);
-    f32 part = h / (f32)soft->steps;
-    for (u32 i = 0; i < soft->steps; i++) {
+    soft->taken = soft->step == 0 ? methods_steps(soft, h) : soft->taken;
+    f32 part = h / (f32)soft->taken;
+    for (u32 i = 0; i < soft->taken; i++) {
         step(soft, part, i > 0);
     }
     groups_move(soft, part);

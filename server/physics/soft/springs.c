@@ -1,28 +1,41 @@
 /*
  * springs.c: masses and springs, integrated explicitly: Euler, midpoint, Störmer–Verlet. A
- * constraint of compliance α is a spring of energy C² / 2α with a damping β / α along its gradient.
- * Explicit methods are stable only for soft springs, so the stiffness of each spring is limited:
- * with D = Σ w |∇C|² / p, where p is the spring's share of a particle's motion (those of a particle
- * sum to 1), no mode is faster than max k D by Cauchy's inequality, so k = min(1 / α, reach / (h²
- * D)), reach = 2 keeps (ωh)² ≤ 2 in every mode. Euler gains energy below β = h, the midpoint rule
- * below about (ωh)² h / 8: unless the definition says otherwise springs have just enough damping
- * (SoftDef.spring_damping). Kinds other than lengths have a smaller reach: their gradients rotate.
- * Last, nothing is stretched beyond three times its length (limit_step).
+ * constraint of compliance α is a spring of energy C² / 2α with a damping β / α along its
+ * gradient. Explicit methods are stable only for soft springs, so the stiffness of each spring
+ * is limited: with D = Σ w |∇C|² / p, where p is the spring's share of a particle's motion
+ * (those of a particle sum to 1), no mode is faster than max k D by Cauchy's inequality, so k =
+ * min(1 / α, reach / (h² D)), reach keeps (ωh)² ≤ reach in every mode. Euler gains energy below
+ * β = h, the midpoint rule below about (ωh)² h / 8, Verlet where points are pushed while they
+ * vibrate: unless the definition says otherwise springs have just enough damping
+ * (SoftDef.spring_damping). A point in contact moves by its velocity at the end of the step,
+ * without drift: for it the method is another one, stable up to (ωh)² (1 + 2β/h) = 4 for Euler,
+ * (ωh)² = 2 for the midpoint rule, 4 for Verlet. Kinds other than lengths have a smaller reach:
+ * their gradients rotate. Where springs as stiff as asked would not be stable in the steps of
+ * the scene, all soft bodies take shorter ones (methods_steps): so short that they are, or
+ * longest_step_s, from where on springs are softened. Bodies and particles in contact take
+ * these steps too: divided within the solver, a point in contact would move by the speed at
+ * which it happens to vibrate. Last, nothing is stretched beyond three times its length
+ * (limit_step).
  */
 #include "server/physics/soft/method.h"
 
-static const f32 reach = 2.0f;
+static const f32 reach_of[SOFT_METHOD_COUNT] = {
+    [SOFT_EULER] = 1.0f, [SOFT_MIDPOINT] = 1.25f, [SOFT_VERLET] = 2.0f};
 static const f32 curved_reach = 0.125f;           /* for all but lengths: their gradients rotate */
 static const f32 rotation_max = 0.3f;             /* rad, force on an angle, per step */
 static const f32 nominal_step_s = 1.0f / 1440.0f; /* shares: best for it, safe for others */
 static const f32 change_max_m_s = 100.0f;         /* limit of velocity change in a step */
+static const f32 longest_step_s = 1.0f / 720.0f;  /* of springs that are too stiff for the step */
+
+/* s², where nothing bounds it: finite, as scales may be 0. */
+static const f32 stable_most = 1e30f;
 
 /* ---- shares ---- */
 
 /* Limit of a spring's stiffness on one particle alone. */
 static f32 stiffness_on(const SoftConstraint *of, f32 inverse_mass)
 {
-    f32 most = reach / (2.0f * nominal_step_s * nominal_step_s * f32_max(inverse_mass, 1e-9f));
+    f32 most = 2.0f / (2.0f * nominal_step_s * nominal_step_s * f32_max(inverse_mass, 1e-9f));
     return of->compliance * most > 1.0f ? 1.0f / of->compliance : most;
 }
 
@@ -33,6 +46,38 @@ static void add_sums(const Soft *soft, Methods *methods, const SoftConstraint *o
         methods->change[p].x += stiffness_on(of, soft->points[p].inverse_mass);
         methods->change[p].y += 1.0f;
     }
+}
+
+/* Σ w |∇C|² / share: no mode is faster than k times this. */
+static f32 speed_bound(const Soft *soft, const Methods *methods, u32 index, u32 row,
+                       const ConstraintRows *rows)
+{
+    f32 sum = 0.0f;
+    for (u32 k = 0; k < rows->points; k++) {
+        f32 w = soft->points[soft->constraints[index].point[k]].inverse_mass;
+        sum += methods->spread[index][k] * w * vec3_length_squared(rows->gradient[row][k]);
+    }
+    return sum * (f32)rows->rows;
+}
+
+/* s², the square of the longest step in which a constraint at rest needs no softening. */
+static f32 stable_square(const Soft *soft, const Methods *methods, u32 index, f32 reach)
+{
+    const SoftConstraint *of = &soft->constraints[index];
+    ConstraintRows rows;
+    Vec3 x[4] = {{0.0f, 0.0f, 0.0f}};
+    f32 square = stable_most, within = of->kind == CONSTRAINT_DISTANCE ? reach : curved_reach;
+    for (u32 k = 1; k < constraint_points(of->kind); k++) {
+        x[k] = vec3_sub(soft->rest[of->point[k]], soft->rest[of->point[0]]);
+    }
+    constraint_evaluate(of, constraint_shape(soft, of), x, &rows);
+    for (u32 row = 0; row < rows.rows; row++) {
+        f32 bound = speed_bound(soft, methods, index, row, &rows);
+        if (bound > 0.0f) {
+            square = f32_min(square, of->compliance * within * rows.factor[row] / bound);
+        }
+    }
+    return square;
 }
 
 /* Half of a particle is shared by stiffness and half equally: bending then takes little from
@@ -53,6 +98,21 @@ void springs_create(const Soft *soft, Methods *methods, const SoftBody *body)
             methods->spread[i][k] = 1.0f / share;
         }
     }
+    f32 *stable = methods->stable[body - soft->bodies];
+    stable[0] = stable[1] = stable_most;
+    for (u32 i = body->first_constraint; i < end; i++) {
+        if (soft->constraints[i].role != ROLE_LIMIT) {
+            f32 *of = &stable[soft->constraints[i].role == ROLE_BEND];
+            *of = f32_min(*of, stable_square(soft, methods, i, reach_of[body->def.method]));
+        }
+    }
+}
+
+f32 springs_longest_step(const Soft *soft, const Methods *methods, const SoftBody *body)
+{
+    const f32 *stable = methods->stable[body - soft->bodies];
+    f32 square = f32_min(stable[0] * soft->stretch_scale, stable[1] * soft->bend_scale);
+    return sqrtf(f32_max(square, longest_step_s * longest_step_s));
 }
 
 /* ---- forces ---- */
@@ -61,24 +121,13 @@ void springs_create(const Soft *soft, Methods *methods, const SoftBody *body)
 static f32 damping_of(const SoftBody *body, f32 z2, f32 h)
 {
     if (!(body->def.spring_damping >= 0.0f)) {
-        return body->def.method == SOFT_EULER      ? 1.0f
-               : body->def.method == SOFT_MIDPOINT ? 0.25f * z2
-                                                   : 0.0f;
+        return body->def.method == SOFT_EULER      ? 1.0f + 0.1f * z2
+               : body->def.method == SOFT_MIDPOINT ? 0.2f * z2
+                                                   : 0.12f * z2;
     }
     f32 asked = body->def.spring_damping / h;
-    return f32_min(asked, 0.25f + 1.5f / f32_max(z2, 1e-6f));
-}
-
-/* Σ w |∇C|² / share: no mode is faster than k times this. */
-static f32 speed_bound(const Soft *soft, const Methods *methods, u32 index, u32 row,
-                       const ConstraintRows *rows)
-{
-    f32 sum = 0.0f;
-    for (u32 k = 0; k < rows->points; k++) {
-        f32 w = soft->points[soft->constraints[index].point[k]].inverse_mass;
-        sum += methods->spread[index][k] * w * vec3_length_squared(rows->gradient[row][k]);
-    }
-    return sum * (f32)rows->rows;
+    z2 = f32_max(z2, 1e-6f);
+    return f32_min(asked, f32_min(0.25f + 1.5f / z2, 1.9f / z2 - 0.5f));
 }
 
 static void add_force(const Soft *soft, Methods *methods, const SoftConstraint *of,
@@ -107,13 +156,15 @@ static void add_distance(const Soft *soft, Methods *methods, const SoftBody *bod
     if (slack || length < 1e-9f || bound <= 0.0f) {
         return;
     }
-    f32 least = h * h * bound / reach;
+    f32 reach = reach_of[body->def.method], least = h * h * bound / reach;
     f32 k = 1.0f / f32_max(of->compliance * soft_role_scale(soft, of->role), least);
     f32 beta = damping_of(body, reach * least * k, h) * h, per_length = 1.0f / length;
     Vec3 n = vec3_scale(d, per_length), v = vec3_sub(methods->speed[b], methods->speed[a]);
     f32 rate = vec3_dot(v, n);
+    /* Verlet's steps conserve angular momentum. */
+    bool sideways_too = !(body->def.spring_damping >= 0.0f) && body->def.method != SOFT_VERLET;
     Vec3 force = vec3_scale(n, k * (value + beta * rate));
-    if (value > 0.0f && !(body->def.spring_damping >= 0.0f)) {
+    if (value > 0.0f && sideways_too) {
         f32 sideways = k * beta * f32_min(value * per_length, 1.0f);
         force = vec3_add_scaled(force, sideways, vec3_add_scaled(v, -rate, n));
     }
@@ -128,10 +179,15 @@ static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body,
     ConstraintRows rows;
     Vec3 x[4] = {{0.0f, 0.0f, 0.0f}};
     u32 a = of->point[0], points = constraint_points(of->kind);
+    /* Where gradients turn, Euler takes the force at the end of the step: damped by h. */
+    bool ahead = body->def.method == SOFT_EULER && !(body->def.spring_damping >= 0.0f);
     for (u32 k = 1; k < points; k++) {
         u32 b = of->point[k];
         x[k] = vec3_add(vec3_sub(soft->points[b].position, soft->points[a].position),
                         vec3_sub(moved[b], moved[a]));
+        if (ahead) {
+            x[k] = vec3_add_scaled(x[k], h, vec3_sub(methods->speed[b], methods->speed[a]));
+        }
     }
     constraint_evaluate(of, constraint_shape(soft, of), x, &rows);
     /* All rows are softened alike; otherwise they would not balance at rest. */
@@ -144,7 +200,7 @@ static void add_spring(const Soft *soft, Methods *methods, const SoftBody *body,
     if (rows.rows == 0 || !(least > 1e-20f)) {
         return;
     }
-    f32 beta = damping_of(body, curved_reach * least * k, h) * h;
+    f32 beta = ahead ? 0.0f : damping_of(body, curved_reach * least * k, h) * h;
     for (u32 row = 0; row < rows.rows; row++) {
         f32 rate = 0.0f;
         for (u32 i = 0; i < points; i++) {

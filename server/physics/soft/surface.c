@@ -87,9 +87,11 @@ static void list_features(SoftSurface *surface, const Soft *soft)
     }
 }
 
+static const Bounds none = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+
 static void find_boxes(SoftSurface *surface, const Soft *soft, f32 tick_s)
 {
-    const Bounds none = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    u32 loose = 0;
     for (u32 b = 0; b < soft->body_count; b++) {
         surface->body_bounds[b] = none;
     }
@@ -104,11 +106,39 @@ static void find_boxes(SoftSurface *surface, const Soft *soft, f32 tick_s)
             fastest = f32_max(fastest, vec3_length_squared(p->velocity));
         }
         f32 thickness = soft->bodies[feature->body].def.thickness;
-        box = bounds_grow(box, thickness + (sqrtf(fastest) + CONTACT_MARGIN_M_S) * tick_s);
+        f32 margin = (sqrtf(fastest) + CONTACT_MARGIN_M_S) * tick_s;
+        loose += margin > vec3_distance(box.max, box.min);
+        box = bounds_grow(box, thickness + margin);
         surface->boxes[i] = box;
         surface->numbers[i] = i;
         surface->body_bounds[feature->body] =
             bounds_union(surface->body_bounds[feature->body], box);
+    }
+    surface->loose = 2 * loose > surface->feature_count;
+}
+
+void surface_step(SoftSurface *surface, const Soft *soft, f32 left, f32 h)
+{
+    if (!surface->taken || !surface->loose) {
+        return;
+    }
+    for (u32 i = 0; i < surface->feature_count; i++) {
+        const SoftFeature *feature = &surface->features[i];
+        Bounds box = none;
+        for (u32 k = 0; k < feature->corners; k++) {
+            const SoftPoint *p = &soft->points[feature->point[k]];
+            Vec3 from = vec3_add_scaled(p->position, -left, p->velocity);
+            Vec3 to = vec3_add_scaled(from, h, p->velocity);
+            box.min = vec3_min(box.min, vec3_min(from, to));
+            box.max = vec3_max(box.max, vec3_max(from, to));
+        }
+        f32 thickness = soft->bodies[feature->body].def.thickness;
+        surface->boxes[i] = bounds_grow(box, thickness + CONTACT_MARGIN_M_S * h);
+    }
+    if (!tree_refit(&surface->tree, surface->boxes, sizeof *surface->boxes, surface->numbers,
+                    surface->feature_count, surface->leaves)) {
+        tree_build(&surface->tree, surface->boxes, sizeof *surface->boxes, surface->numbers,
+                   surface->feature_count, surface->leaves, NULL);
     }
 }
 
@@ -126,6 +156,7 @@ const SoftSurface *surface_of_tick(Soft *soft, Jobs *jobs, f32 tick_s)
     }
     soft->surface_stale = false;
     surface->feature_count = 0;
+    surface->taken = false;
     if (soft->body_count == 0 || !reserve(surface, soft)) {
         return surface;
     }

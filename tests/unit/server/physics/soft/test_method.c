@@ -36,10 +36,10 @@ static SoftRange add_rope(SoftKit *kit, SoftDef *def, u32 points, f32 length)
 }
 
 /* Expected elongation of ten links of a rope of 0.5 kg with 5 kg below them. XPBD: tension T
- * times compliance. Explicit springs: at most the stiffness m / 2 h² each (springs.c). Methods
- * with n iterations per tick of h: at rest each Gauss–Seidel iteration gives T h² / n to each
- * link; it satisfies the link above, and stretches it by that over the mass of their common
- * point. The last link has none after it. */
+ * times compliance. Explicit springs: at most the stiffness m / 2 h² each by Verlet, 5/8 and 1/2
+ * of it by midpoint and Euler (springs.c). Methods with n iterations per tick of h: at rest each
+ * Gauss–Seidel iteration gives T h² / n to each link; it satisfies the link above, and stretches
+ * it by that over the mass of their common point. The last link has none after it. */
 static f64 expected_stretch(const SoftDef *def)
 {
     f64 point = 0.05, tensions = 0.0, h = 1.0 / (60.0 * SOFT_KIT_SUBSTEPS * 3.0);
@@ -54,7 +54,8 @@ static f64 expected_stretch(const SoftDef *def)
         return tensions / (3600.0 * def->iterations * point) + own;
     }
     bool explicit = def->method != SOFT_XPBD;
-    return tensions * (explicit ? 2.0 * h * h / point : (f64)def->stretch_compliance);
+    f64 softest = def->method == SOFT_EULER ? 4.0 : def->method == SOFT_MIDPOINT ? 3.2 : 2.0;
+    return tensions * (explicit ? softest * h * h / point : (f64)def->stretch_compliance);
 }
 
 typedef struct Hanging {

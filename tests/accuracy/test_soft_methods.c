@@ -124,7 +124,7 @@ static void rope_hangs_as_catenary(void **unused)
     }
 }
 
-/* ---- statics: what iterations leave ---- */
+/* ---- statics: residual of iterations ---- */
 
 /* Mean strain of a rope of 1 kg hanging from its first point: compliance times the mean weight
  * below each of its n links over their rest length. */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* ---- bodies on what is held ---- */
+/* ---- bodies on held cloth and ropes ---- */
 
 /* A sheet of `cells` cells along its length, or a bridge, pinned according to `held`. */
 typedef enum Hold {

@@ -17,7 +17,7 @@ static const f32 tiny = 1e-12f;
 static const f32 far_m = 1e6f; /* beyond the world */
 
 enum {
-    GROWTHS_MAX = 24 /* doublings of the reach of a search that finds nothing */
+    GROWTHS_MAX = 24 /* how often a search that finds nothing doubles its reach */
 };
 
 /* Position of a point at the time of the other party's step. */
@@ -203,7 +203,7 @@ static void run(Search *search, f32 reach)
     }
 }
 
-/* ---- how a place hangs on its corners ---- */
+/* ---- distribution to the corners of a feature ---- */
 
 /* Barycentric coordinates at the foot of p, also beyond the triangle's edges; its normal and the
  * height of p. False for a triangle without area. */
@@ -364,7 +364,8 @@ static Vec3 velocity(const void *of, u32 thing, Vec3 point)
     return v;
 }
 
-/* A point in it, or, of a shape between the points, its middle near a surface. */
+/* Whether a point lies in the shape, or, for a shape between the points, its middle near a
+ * surface. */
 static bool touches(const void *of, u32 thing, const struct ShapePose *shape)
 {
     const SoftCollider *bodies = of;

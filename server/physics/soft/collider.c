@@ -81,7 +81,6 @@ typedef struct Search {
     const SoftCollider *bodies;
     u32 body;
     Vec3 from, to; /* m, of the particle */
-    Bounds way;    /* m, of what it may meet */
     f32 h;         /* s between the two, in which the points move too */
     bool inside;   /* of a tetrahedron, at `from`: the nearest surface is measured from there */
     u32 nearest;   /* feature, or SOFT_NONE */
@@ -128,17 +127,11 @@ static void look_at(void *context, u32 number)
         return;
     }
     Vec3 c[4] = {0}, later[4] = {0}, moved = vec3_zero();
-    Bounds box = {vec3(INFINITY, INFINITY, INFINITY), vec3(-INFINITY, -INFINITY, -INFINITY)};
     f32 weight[4] = {0};
     for (u32 k = 0; k < feature->corners; k++) {
         c[k] = place_of(bodies, feature->point[k]);
         later[k] =
             vec3_add_scaled(c[k], search->h, bodies->soft->points[feature->point[k]].velocity);
-        box.min = vec3_min(box.min, vec3_min(c[k], later[k]));
-        box.max = vec3_max(box.max, vec3_max(c[k], later[k]));
-    }
-    if (!bounds_overlap(&box, &search->way)) {
-        return; /* the boxes of the tree hold the motion of a tick */
     }
     if (feature->corners == 4) {
         search->inside = search->inside || is_inside(c, search->from);
@@ -194,12 +187,10 @@ static void run(Search *search, f32 reach)
     if (!has_features(bodies)) {
         return;
     }
-    search->way = bounds_grow(way, reach);
-    tree_query(&bodies->surface->tree, search->way, look_at, search);
+    tree_query(&bodies->surface->tree, bounds_grow(way, reach), look_at, search);
     for (u32 i = 0; i < GROWTHS_MAX && search->inside && search->nearest_inside == SOFT_NONE; i++) {
         reach = 2.0f * reach + 1e-3f;
-        search->way = bounds_grow(way, reach);
-        tree_query(&bodies->surface->tree, search->way, look_at, search);
+        tree_query(&bodies->surface->tree, bounds_grow(way, reach), look_at, search);
     }
 }
 

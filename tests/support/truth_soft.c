@@ -439,6 +439,21 @@ static f64 spin_lost_cut(TruthCase *c)
 
 /* ---- matter of any stiffness, thrown ---- */
 
+/* Largest rise of the kinetic and potential energy in 3 s, relative to the start; NaN: not
+ * finite. */
+static f64 rise_of(Closed *of)
+{
+    ClosedSums s = closed_sums(of);
+    f64 start = s.kinetic + s.potential, risen = 0.0;
+    for (f32 t = 0.0f; t < 3.0f && !isnan(risen); t += of->tick_s) {
+        closed_tick(of);
+        s = closed_sums(of);
+        f64 now = (s.kinetic + s.potential) / start - 1.0;
+        risen = isfinite(now) ? fmax(risen, now) : NAN;
+    }
+    return risen;
+}
+
 /* A block without damping thrown at a floor: energy gain relative to the initial energy. */
 static f64 thrown_energy(TruthCase *c)
 {
@@ -467,15 +482,7 @@ static f64 thrown_energy(TruthCase *c)
     f64 risen = NAN;
     if (soft_mesh_box(&mesh, vec3(size, size, size), cells, true, &error) == 0 &&
         closed_add_soft(&of, &def, &mesh, &range) && soft_build(of.soft) == 0) {
-        ClosedSums s = closed_sums(&of);
-        f64 start = s.kinetic + s.potential;
-        risen = 0.0;
-        for (f32 t = 0.0f; t < 3.0f && !isnan(risen); t += of.tick_s) {
-            closed_tick(&of);
-            s = closed_sums(&of);
-            f64 now = (s.kinetic + s.potential) / start - 1.0;
-            risen = isfinite(now) ? fmax(risen, now) : NAN;
-        }
+        risen = rise_of(&of);
     }
     closed_finish(&of);
     return risen;
@@ -540,15 +547,7 @@ static f64 methods_energy(TruthCase *c)
               (f64)vec3_length(def.velocity), def.pin_count != 0 ? " held" : "");
     f64 risen = NAN;
     if (made && closed_add_soft(&of, &def, &mesh, &range) && soft_build(of.soft) == 0) {
-        ClosedSums s = closed_sums(&of);
-        f64 start = s.kinetic + s.potential;
-        risen = 0.0;
-        for (f32 t = 0.0f; t < 3.0f && !isnan(risen); t += of.tick_s) {
-            closed_tick(&of);
-            s = closed_sums(&of);
-            f64 now = (s.kinetic + s.potential) / start - 1.0;
-            risen = isfinite(now) ? fmax(risen, now) : NAN;
-        }
+        risen = rise_of(&of);
     }
     closed_finish(&of);
     return risen;

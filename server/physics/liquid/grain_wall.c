@@ -177,9 +177,9 @@ static void exchange(Liquid *liquid, const GrainWall *wall, const ContactPlace *
     liquid->touched = true;
 }
 
-/* 1/kg, the most that a thing answers to an impulse across the normal is at most this sum over two
- * directions. A triangle of cloth below a large grain, or a ball that rolls, answers more across
- * than along: friction that counted on the response along the normal overshot, each sweep more. */
+/* 1/kg, upper bound of a thing's response to an impulse across the normal: the sum over two
+ * directions. A triangle of cloth below a large grain, or a ball that rolls, responds more across
+ * the normal than along it: friction computed from the response along it diverges. */
 static f32 response_across(const Collider *collider, const ContactPlace *place, Vec3 normal)
 {
     Vec3 one = vec3_perpendicular(normal);
@@ -187,9 +187,10 @@ static f32 response_across(const Collider *collider, const ContactPlace *place, 
            collider->ops->inverse_mass(collider->of, place, vec3_cross(normal, one));
 }
 
-/* Part of the impulses of the last step that a thing gets at once. They acted elsewhere on it: what
- * the pin of a cloth took would throw the light point beside it. So it gets no more speed than the
- * grain would; beside a grain that is heavier, sweeps find the impulse at once. */
+/* Fraction of the last step's impulses that is applied at the start of a step. They may have acted
+ * on another part of the thing: an impulse that the pin of a cloth took would throw the light point
+ * beside it. So the thing gains no more speed than the grain would; against a heavier grain, sweeps
+ * find the impulse at once anyway. */
 static f32 warm_part(const Collider *collider, const ContactPlace *place, const GrainWall *wall)
 {
     f32 response = collider->ops->inverse_mass(collider->of, place, wall->normal) +

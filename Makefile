@@ -7,7 +7,7 @@
 #   make bench   plenum-bench        make fuzz   60 s of each fuzz target
 #   make soak    one server and 64 clients for SOAK_MINUTES (20)
 #   make bench-peers               the rigid and soft scenes beside Bullet and ODE
-#   make golden  keep the hashes of today's worlds: tests/determinism/golden/hashes.txt
+#   make golden  store the hashes of the current worlds: tests/determinism/golden/hashes
 #   make check-deploy              deploy/ with the tools of operators (installs them)
 #   make check-export              exports and films with gltf-validator, @mcap/core and ffmpeg (installs them)
 #   make lint    formatting, static analysis, include directions

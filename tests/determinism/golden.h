@@ -1,5 +1,5 @@
 /* golden.h: thirteen scenes that contain everything, with three active users in each, whose hashes
- * are stored in the tree (golden/hashes.txt): test_golden.c compares them, golden_harness.c does so
+ * are stored in the tree (golden/hashes): test_golden.c compares them, golden_harness.c does so
  * for other compilers. Only world.h is used, so that the hashes remain valid when its
  * implementation changes. */
 #ifndef PLENUM_TESTS_DETERMINISM_GOLDEN_H

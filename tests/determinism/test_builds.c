@@ -219,7 +219,7 @@ static void builds_agree_on_worlds(void **unused)
     expect_one_hash("world_harness");
 }
 
-/* The first ticks of golden/hashes.txt, packets included. */
+/* The first ticks of the golden scenes, packets included. */
 static void builds_agree_on_golden_scenes(void **unused)
 {
     PL_UNUSED(unused);

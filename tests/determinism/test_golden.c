@@ -1,11 +1,12 @@
 /* test_golden.c: thirteen scenes with user input evolve bit for bit as when their hashes were
- * stored in golden/hashes.txt. `test_golden --record` (`make golden`) stores the current ones; a
- * commit that does so must say why. Each scene runs with another number of threads, which must not
- * matter. */
+ * stored, one file for each scene in golden/hashes. `test_golden --record` (`make golden`) stores
+ * the current ones; a commit that does so must say why. Each scene runs with another number of
+ * threads, which must not matter. */
 #include "protocol/record/recording.h"
 #include "tests/determinism/golden.h"
 #include "tests/support/process.h"
 
+#include <glob.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,7 @@ enum {
     RECORDED = 0, /* index of the scene that is recorded */
 };
 
-static const char hashes_path[] = "tests/determinism/golden/hashes.txt";
+#define HASHES "tests/determinism/golden/hashes"
 
 typedef struct Results {
     GoldenRun runs[GOLDEN_SCENES];
@@ -88,61 +89,69 @@ static void run_scene(u32 scene)
 
 /* ---- stored hashes ---- */
 
-static int record(void)
+static FILE *hashes_open(u32 scene, const char *mode)
 {
-    FILE *file = fopen(hashes_path, "w");
-    golden_need(file != NULL, hashes_path);
+    char path[128];
+    snprintf(path, sizeof path, HASHES "/%s.txt", golden_name(&golden_scenes[scene]));
+    FILE *file = fopen(path, mode);
+    golden_need(file != NULL, path);
+    return file;
+}
+
+static void record_scene(u32 scene)
+{
+    run_scene(scene);
+    FILE *file = hashes_open(scene, "w");
     fprintf(file, "# Written by `make golden`. Changed only by a commit that says why.\n"
-                  "# scene tick world frame wire\n");
-    for (u32 s = 0; s < GOLDEN_SCENES; s++) {
-        run_scene(s);
-        const char *name = golden_name(&golden_scenes[s]);
-        for (u32 i = 0; i < ROWS; i++) {
-            const GoldenRow *row = &got.runs[s].rows[i];
-            fprintf(file, "%s %u %016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n", name,
-                    (i + 1) * GOLDEN_EVERY, row->world, row->frame, row->wire);
-        }
+                  "# tick world frame wire\n");
+    for (u32 i = 0; i < ROWS; i++) {
+        const GoldenRow *row = &got.runs[scene].rows[i];
+        fprintf(file, "%u %016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n", (i + 1) * GOLDEN_EVERY,
+                row->world, row->frame, row->wire);
     }
-    fprintf(file, "recording of %s: %016" PRIx64 "\n", golden_name(&golden_scenes[RECORDED]),
-            got.recording);
-    return fclose(file) == 0 ? 0 : 1;
+    if (scene == RECORDED) {
+        fprintf(file, "recording %016" PRIx64 "\n", got.recording);
+    }
+    golden_need(fclose(file) == 0, "hashes cannot be written");
 }
 
-static u32 scene_named(const char *name)
+/* Every row of a scene, once and in order, and nothing else. */
+static void read_scene(u32 scene)
 {
-    for (u32 s = 0; s < GOLDEN_SCENES; s++) {
-        if (strcmp(golden_name(&golden_scenes[s]), name) == 0) {
-            return s;
+    FILE *file = hashes_open(scene, "r");
+    const char *name = golden_name(&golden_scenes[scene]);
+    char line[256];
+    u32 rows = 0, recordings = 0, tick;
+    while (fgets(line, sizeof line, file) != NULL) {
+        GoldenRow row;
+        if (line[0] == '#') {
+            continue;
         }
+        if (sscanf(line, "recording %" SCNx64, &expected.recording) == 1) {
+            recordings++;
+            continue;
+        }
+        int fields = sscanf(line, "%u %" SCNx64 " %" SCNx64 " %" SCNx64, &tick, &row.world,
+                            &row.frame, &row.wire);
+        golden_need(fields == 4 && rows < GOLDEN_ROWS && tick == (rows + 1) * GOLDEN_EVERY, line);
+        expected.runs[scene].rows[rows++] = row;
     }
-    return GOLDEN_SCENES;
+    fclose(file);
+    golden_need(rows == GOLDEN_ROWS && recordings == (scene == RECORDED), name);
 }
 
-/* Every row of every scene, once each and no other. */
+/* A file for each scene, and no file of a scene that is gone. */
 static int read_hashes(void **unused)
 {
     PL_UNUSED(unused);
-    FILE *file = fopen(hashes_path, "r");
-    golden_need(file != NULL, hashes_path);
-    char line[256], name[64];
-    u32 rows = 0, tick;
-    while (fgets(line, sizeof line, file) != NULL) {
-        GoldenRow row;
-        if (line[0] == '#' ||
-            sscanf(line, "recording of %63[^:]: %" SCNx64, name, &expected.recording) == 2) {
-            continue;
-        }
-        int fields = sscanf(line, "%63s %u %" SCNx64 " %" SCNx64 " %" SCNx64, name, &tick,
-                            &row.world, &row.frame, &row.wire);
-        u32 scene = scene_named(name);
-        golden_need(fields == 5 && scene < GOLDEN_SCENES && tick % GOLDEN_EVERY == 0 && tick > 0 &&
-                        tick <= GOLDEN_TICKS,
-                    line);
-        expected.runs[scene].rows[tick / GOLDEN_EVERY - 1] = row;
-        rows++;
+    for (u32 s = 0; s < GOLDEN_SCENES; s++) {
+        read_scene(s);
     }
-    fclose(file);
-    golden_need(rows == GOLDEN_SCENES * GOLDEN_ROWS, "hashes.txt lacks rows: run `make golden`");
+    glob_t files;
+    golden_need(glob(HASHES "/*", 0, NULL, &files) == 0, HASHES);
+    bool all = files.gl_pathc == GOLDEN_SCENES;
+    globfree(&files);
+    golden_need(all, HASHES " contains files that belong to no scene");
     return 0;
 }
 
@@ -225,7 +234,10 @@ static void everything_happens(void **unused)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--record") == 0) {
-        return record();
+        for (u32 s = 0; s < GOLDEN_SCENES; s++) {
+            record_scene(s);
+        }
+        return 0;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenes_are_golden),

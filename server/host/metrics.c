@@ -120,6 +120,8 @@ static void write_world(Page *page, Host *host)
         {"plenum_world_speed_ratio", "gauge", "World seconds per real second, as asked for.",
          (f64)s->status.speed},
         {"plenum_entities", "gauge", "Entities in the world.", host->common.entities.count},
+        {"plenum_rewind_bytes", "gauge", "Memory of the images that the world can be rewound to.",
+         (f64)s->back_bytes},
     };
     rows_write(page, rows, PL_COUNT(rows));
 }

@@ -37,6 +37,7 @@ typedef struct SourceStatus {
     u64 late_ticks;      /* ticks that started late since the start */
     u64 checkpoints, checkpoints_failed; /* written, and not, since the start */
     u64 checkpoint_tick;                 /* of the newest; 0: none */
+    u64 back_bytes;                      /* of the images to rewind to, in memory */
     bool checkpoint_failing;             /* the last one could not be written */
     bool recording;                      /* there is one */
     bool recording_ended;                /* before the session: nothing more is written */

@@ -212,5 +212,6 @@ void sim_keep_image(WorldSource *s)
     pthread_mutex_lock(&s->mutex);
     s->world_tick = tick;
     s->oldest_tick = rewind_oldest(&s->rewind, tick);
+    s->status.back_bytes = s->rewind.bytes;
     pthread_mutex_unlock(&s->mutex);
 }

@@ -39,12 +39,14 @@ enum {
     SAMPLES_MAX = 24 * 3600,
     PAGE_BYTES = 64 << 10,
     FILE_BYTES = 400 << 10, /* "disk" of each file of the server */
+    PARTS = 20,             /* of the time, for the line of memory */
     WARM_S = 60,            /* histories fill, places are taken */
     GROWTH_BYTES = 2 << 20
 };
 
 /* What is asked of the server's page of metrics. */
 #define MEMORY        "process_resident_memory_bytes"
+#define IMAGES        "plenum_rewind_bytes"
 #define MALFORMED     "plenum_malformed_total"
 #define FLOODED       "plenum_sessions_ended_total{reason=\"flood\"}"
 #define TIMED_OUT     "plenum_sessions_ended_total{reason=\"timeout\"}"
@@ -81,7 +83,7 @@ typedef struct Soak {
     u64 crowd_ns; /* its end; 0: over */
     u32 port, http, lonely_http;
     u64 end_ns;
-    f64 *memory; /* [samples] */
+    f64 *memory; /* [samples] bytes, without the images to rewind to: they grow with the world */
     u32 samples;
     bool full; /* /healthz told of the full disk */
     u32 failures;
@@ -343,9 +345,9 @@ static void network_begin(Soak *soak)
 /* Names change; better to hear of it at once than after twenty minutes. */
 static void check_names(Soak *soak)
 {
-    static const char *const names[] = {MEMORY,   MALFORMED,  FLOODED,       TIMED_OUT,
-                                        JOINS,    ENTITIES,   WRITE_FAILING, TICK_MEDIAN,
-                                        TICK_P99, CPU_MEDIAN, CPU_P99,       TICKS_LATE};
+    static const char *const names[] = {MEMORY,     IMAGES,   MALFORMED,     FLOODED,     TIMED_OUT,
+                                        JOINS,      ENTITIES, WRITE_FAILING, TICK_MEDIAN, TICK_P99,
+                                        CPU_MEDIAN, CPU_P99,  TICKS_LATE};
     if (!page_get(soak, "/metrics")) {
         fprintf(stderr, "soak: the server gives no metrics\n");
         exit(98);
@@ -364,7 +366,7 @@ static void sample(Soak *soak)
         soak->full = soak->full || strstr(soak->page, " 200 ") == NULL;
     }
     if (page_get(soak, "/metrics") && soak->samples < SAMPLES_MAX) {
-        soak->memory[soak->samples++] = metric(soak, MEMORY);
+        soak->memory[soak->samples++] = metric(soak, MEMORY) - metric(soak, IMAGES);
     }
 }
 
@@ -433,8 +435,14 @@ static void check_server(Soak *soak)
     } else {
         printf("      too short to tell whether memory grows\n");
     }
-    printf("      memory %.1f MiB, %.0f joined, %.0f timed out, %.0f entities\n", after / (1 << 20),
-           metric(soak, JOINS), metric(soak, TIMED_OUT), metric(soak, ENTITIES));
+    for (u32 i = 0; i < PARTS; i++) {
+        printf("%s%.1f", i == 0 ? "      largest of each twentieth, MiB: " : ", ",
+               largest(soak->memory, i * soak->samples / PARTS, (i + 1) * soak->samples / PARTS) /
+                   (1 << 20));
+    }
+    printf("\n      and %.1f MiB of images, %.0f joined, %.0f timed out, %.0f entities\n",
+           metric(soak, IMAGES) / (1 << 20), metric(soak, JOINS), metric(soak, TIMED_OUT),
+           metric(soak, ENTITIES));
     expect(soak, soak->full && metric(soak, WRITE_FAILING) > 0,
            "full disk, told by /healthz and /metrics; recording fails",
            metric(soak, WRITE_FAILING));

@@ -155,6 +155,13 @@ bool Builder::joint_values(const JsonPath &at, const fb::Joint *in, SceneJoint *
         return false;
     }
     out->rest = is_angular(out->kind) ? rest * RADIANS : rest;
+    if (out->friction > 0.0f && out->kind == JOINT_SLIDER) {
+        if (out->force_max > 0.0f) {
+            return fail(at, "friction", "a motor holds with its force, too; leave out one of them");
+        }
+        out->force_max = out->friction; // a motor that holds still
+        out->friction = 0.0f;
+    }
     out->sprung = out->frequency > 0.0f;
     out->driven = out->force_max > 0.0f || out->torque_max > 0.0f;
     out->collide = in->collide();
@@ -432,7 +439,9 @@ SceneJoint link_joint(const RagdollJoint &link, const std::vector<SceneBody> &bo
     // axis creeps like a gate for half a minute, and a head that hangs free swings as long.
     f32 friction = JOINT_FRICTION * size * mass;
     if (link.kind == JOINT_HINGE) {
-        made.driven = true; // a motor that holds still
+        // A motor that holds still: with its limits solved in the tree of joints, as with
+        // friction, a straight leg on the ground would not come to rest.
+        made.driven = true;
         made.force_max = friction;
     } else {
         made.friction = friction;

@@ -57,8 +57,8 @@ static u32 part(World *world, TruthCase *c, Vec3 at)
 
 static JointDef dry_joint(TruthCase *c)
 {
-    static const JointKind kinds[] = {JOINT_BALL, JOINT_CONE_TWIST, JOINT_UNIVERSAL};
-    static const char *const names[] = {"ball", "cone", "universal"};
+    static const JointKind kinds[] = {JOINT_BALL, JOINT_CONE_TWIST, JOINT_UNIVERSAL, JOINT_HINGE};
+    static const char *const names[] = {"ball", "cone", "universal", "hinge"};
     u32 kind = truth_pick(c, PL_COUNT(kinds));
     truth_say(c, "%s", names[kind]);
     return joint_def_default(kinds[kind]);
@@ -149,9 +149,9 @@ static Rod rod_make(TruthCase *c, f64 angle, f64 friction_of_weight, f64 gravity
     JointDef joint = dry_joint(c);
     joint.b = rigid_at(rod.world.rigid, rod.slot);
     joint.anchor_b = vec3(0.0f, arm, 0.0f);
-    /* Any axes for a ball; a universal joint turns about one of them. */
-    Quat frame = joint.kind == JOINT_UNIVERSAL ? kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0)
-                                               : truth_rotation(c);
+    /* Any axes for a ball; others turn about one of theirs. */
+    bool about_z = joint.kind == JOINT_UNIVERSAL || joint.kind == JOINT_HINGE;
+    Quat frame = about_z ? kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0) : truth_rotation(c);
     joint.frame_a = frame;
     joint.frame_b = quat_mul(quat_conjugate(def.orientation), frame);
     joint.friction = (f32)rod.friction;
@@ -207,6 +207,44 @@ static f64 swing_loss(TruthCase *c)
     return 100.0 * fabs(lost - rod.friction * travelled) / (rod.weight * high);
 }
 
+/* Where a swing from an angle ends, on the other side: W (cos x - cos a) = T (a + x). */
+static f64 swing_end(f64 angle, f64 friction_of_weight)
+{
+    f64 low = 1e-9 - angle, high = angle;
+    for (u32 i = 0; i < 60; i++) {
+        f64 x = 0.5 * (low + high);
+        bool beyond = cos(x) - cos(angle) < friction_of_weight * (angle + x);
+        high = beyond ? x : high;
+        low = beyond ? low : x;
+    }
+    return low;
+}
+
+/* Released at an angle, it swings until the friction holds it: degrees from where that must be. */
+static f64 stop_angle(TruthCase *c)
+{
+    f64 start = DEGREE * (f64)truth_range(c, 10.0f, 90.0f), angle = start, side = 1.0;
+    f64 share = sin(start) / (f64)truth_range(c, 2.0f, 20.0f);
+    u32 swings = 0;
+    for (; sin(angle) > share; swings++) {
+        angle = swing_end(angle, share);
+        side = -side;
+        if (angle < 0.0) {
+            angle = -angle;
+            side = -side;
+        }
+    }
+    Rod rod = rod_make(c, start, share, GRAVITY);
+    truth_say(c, ", %u swings to %.2f deg", swings, side * angle / DEGREE);
+    f64 period = 2.0 * PI * sqrt(rod.inertia / rod.weight);
+    for (u32 i = 0; i < ticks_of(&rod.world, ((f64)swings + 1.0) * 0.7 * period); i++) {
+        kit_tick(rod.world.rigid);
+    }
+    f64 off = fabs(rod_angle(&rod) - side * angle) / DEGREE;
+    rigid_destroy(rod.world.rigid);
+    return off;
+}
+
 /* Without gravity it slows down evenly, and stops at I w / T: percent of the first speed. */
 static f64 slowing(TruthCase *c)
 {
@@ -228,6 +266,40 @@ static f64 slowing(TruthCase *c)
     return 100.0 * error;
 }
 
+/* A body that slides up a rail of any slope, with friction that may hold it or not: the way to
+ * where it stops, against v^2 / 2a; percent. */
+static f64 sliding(TruthCase *c)
+{
+    World world = draw_world(c, GRAVITY);
+    f64 angle = DEGREE * (f64)truth_range(c, 0.0f, 90.0f), speed = (f64)truth_range(c, 1.0f, 10.0f);
+    f64 share = (f64)truth_log_range(c, 0.05f, 5.0f);
+    f32 half = truth_log_range(c, 0.05f, 1.0f), mass = truth_log_range(c, 0.1f, 100.0f);
+    BodyDef def = body_def_default();
+    def.shape = (Shape){.kind = SHAPE_BOX, .half = {half, 0.5f * half, 0.3f * half}};
+    def.mass_kg = mass;
+    def.orientation = truth_rotation(c);
+    u32 slot = kit_add(world.rigid, &def);
+    JointDef joint = joint_def_default(JOINT_SLIDER);
+    joint.b = rigid_at(world.rigid, slot);
+    joint.frame_a = kit_rotation(vec3(0.0f, 0.0f, 1.0f), angle / DEGREE);
+    joint.frame_b = quat_mul(quat_conjugate(def.orientation), joint.frame_a);
+    joint.flags |= JOINT_DRIVE; /* its friction is a motor that holds still */
+    joint.force_max = (f32)(share * (f64)mass * GRAVITY);
+    kit_join(world.rigid, &joint);
+    Vec3 along = quat_rotate(joint.frame_a, vec3(1.0f, 0.0f, 0.0f));
+    rigid_set_velocity(world.rigid, slot, vec3_scale(along, (f32)speed), vec3_zero());
+    truth_say(c, ", %.0f deg, friction %.2f m g, %.1f m/s", angle / DEGREE, share, speed);
+    f64 slows = GRAVITY * (share + sin(angle)), way = 0.5 * speed * speed / slows, most = 0.0;
+    for (u32 i = 0; i < ticks_of(&world, 1.2 * speed / slows) + 1; i++) {
+        kit_tick(world.rigid);
+        most = fmax(most, (f64)vec3_dot(rigid_centre(world.rigid, slot), along));
+    }
+    rigid_destroy(world.rigid);
+    /* The last step ends it within itself. */
+    f64 step = speed / (world.rate * (f64)world.substeps);
+    return 100.0 * fmax(0.0, fabs(most - way) - 0.5 * step) / way;
+}
+
 /* Held at an angle where it pulls with less than the friction: degrees that it sinks in 10 s. */
 static f64 creep(TruthCase *c)
 {
@@ -247,8 +319,11 @@ const TruthLaw truth_dry[] = {
     {"dry/momentum", "and change of their angular momentum", "%", 0.3, 20, 1000, momentum_turns},
     {"dry/swing", "energy lost in two swings less torque times angle", "%", 1.0, 20, 1000,
      swing_loss},
+    {"dry/angle", "the angle at which a pendulum stops", "deg", 0.5, 20, 1000, stop_angle},
     {"dry/stops", "a rod slows down evenly and stops, against I w / T", "%", 1.0, 20, 1000,
      slowing},
+    {"dry/slides", "the way of a body on a rail until it stops, against v^2 / 2a", "%", 1.0, 20,
+     1000, sliding},
     {"dry/holds", "sinking of a rod whose weight pulls with less, 10 s", "deg", 0.1, 20, 1000,
      creep},
     {.name = NULL},

@@ -465,67 +465,107 @@ static f64 thrown_momentum(TruthCase *c)
 
 /* ---- limits ---- */
 
-/* A limb of one to four boxes on cone-twist joints and hinges with limits, from the world or free;
- * straight, so that all joints are within theirs at first. */
-static World limb(TruthCase *c, bool hangs, f64 *unit)
+/* What the joints of a limb have besides limits. */
+typedef enum LimbKind {
+    LIMB_LIMITED,
+    LIMB_DRY /* dry friction */
+} LimbKind;
+
+typedef struct Limb {
+    World world;
+    f64 weight;  /* J: m g times distance from its start */
+    f64 gravity; /* m/s^2 */
+} Limb;
+
+static void limb_joint(Limb *limb, TruthCase *c, LimbKind kind, JointDef *joint, f32 torque)
 {
-    World world = draw_fine(c, 8, hangs ? GRAVITY : 0.0);
-    u32 count = (hangs ? 1 : 2) + truth_pick(c, 3);
+    bool hinge = truth_pick(c, 2) != 0;
+    JointDef usual = joint_def_default(hinge ? JOINT_HINGE : JOINT_CONE_TWIST);
+    usual.a = joint->a;
+    usual.b = joint->b;
+    usual.anchor_a = joint->anchor_a;
+    usual.anchor_b = joint->anchor_b;
+    *joint = usual;
+    if (hinge) { /* about z */
+        joint->frame_a = joint->frame_b = kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0);
+    }
+    joint->flags |= JOINT_LIMITS;
+    joint->swing = truth_range(c, 10.0f, 90.0f) * (f32)DEGREE;
+    joint->lower = -truth_range(c, 5.0f, 60.0f) * (f32)DEGREE;
+    joint->upper = truth_range(c, 5.0f, 60.0f) * (f32)DEGREE;
+    truth_say(c, " %s %.0f", hinge ? "hinge" : "cone", (f64)joint->swing / DEGREE);
+    if (kind == LIMB_DRY && truth_pick(c, 4) != 0) {
+        joint->friction = torque * truth_log_range(c, 0.003f, 0.1f);
+        truth_say(c, " (%.2g N m)", (f64)joint->friction);
+    }
+    kit_join(limb->world.rigid, joint);
+}
+
+/* Boxes on cone-twist joints and hinges with limits, from the world or free; straight, so that all
+ * joints are within theirs at first. */
+static Limb limb_make(TruthCase *c, LimbKind kind, bool hangs, u32 count)
+{
+    Limb limb = {.world = draw_fine(c, LINKS_MAX, hangs ? GRAVITY : 0.0),
+                 .gravity = hangs ? GRAVITY : 0.0};
+    Rigid *rigid = limb.world.rigid;
     f32 half = truth_log_range(c, 0.05f, 0.3f), end = 0.0f;
     f32 angular_velocity = truth_range(c, 2.0f, 12.0f);
-    *unit = 0.0;
     truth_say(c, "%u %s of %.2f m,", count, hangs ? "hang" : "free", 2.0 * (f64)half);
     for (u32 i = 0; i < count; i++) {
         f32 thick = half * truth_range(c, 0.1f, 0.6f);
         BodyDef def = body_of(box_of(half, thick, thick), truth_log_range(c, 0.3f, 5.0f));
         def.position = vec3(end + half, 0.0f, 0.0f);
         def.angular_velocity = vec3_scale(truth_direction(c), angular_velocity);
-        u32 slot = kit_add(world.rigid, &def);
-        *unit += (f64)def.mass_kg * GRAVITY * (f64)(end + half);
+        u32 slot = kit_add(rigid, &def);
+        limb.weight += (f64)def.mass_kg * limb.gravity * (f64)(end + half);
         if (hangs || i > 0) {
-            bool hinge = truth_pick(c, 2) != 0;
-            JointDef joint = joint_def_default(hinge ? JOINT_HINGE : JOINT_CONE_TWIST);
-            if (hinge) { /* about z */
-                joint.frame_a = joint.frame_b = kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0);
+            JointDef joint = {.b = rigid_at(rigid, slot), .anchor_b = vec3(-half, 0.0f, 0.0f)};
+            if (i > 0) {
+                joint.a = rigid_at(rigid, slot - 1);
+                joint.anchor_a = vec3(half, 0.0f, 0.0f);
             }
-            joint.flags |= JOINT_LIMITS;
-            joint.swing = truth_range(c, 10.0f, 90.0f) * (f32)DEGREE;
-            joint.lower = -truth_range(c, 5.0f, 60.0f) * (f32)DEGREE;
-            joint.upper = truth_range(c, 5.0f, 60.0f) * (f32)DEGREE;
-            joint.a = i > 0 ? rigid_at(world.rigid, slot - 1) : joint.a;
-            joint.b = rigid_at(world.rigid, slot);
-            joint.anchor_a = i > 0 ? vec3(half, 0.0f, 0.0f) : vec3_zero();
-            joint.anchor_b = vec3(-half, 0.0f, 0.0f);
-            kit_join(world.rigid, &joint);
-            truth_say(c, " %s %.0f", hinge ? "hinge" : "cone", (f64)joint.swing / DEGREE);
+            f32 turning = angular_velocity * angular_velocity + (f32)limb.gravity / half;
+            limb_joint(&limb, c, kind, &joint, def.mass_kg * half * half * turning);
         }
         end += 2.0f * half;
     }
     truth_say(c, ", %.1f rad/s", (f64)angular_velocity);
-    return world;
+    return limb;
 }
 
 /* Its largest rise above the least that it had, percent of the kinetic energy at first and of
- * m g l; 10 s. */
-static f64 limited_energy(TruthCase *c)
+ * m g l. */
+static f64 limb_rise(Limb *limb, f64 seconds)
 {
-    f64 unit;
-    bool hangs = truth_pick(c, 2) != 0;
-    World world = limb(c, hangs, &unit);
-    f64 gravity = hangs ? GRAVITY : 0.0, rise = 0.0;
     for (u32 i = 0; i < 4; i++) {
-        kit_tick(world.rigid);
+        kit_tick(limb->world.rigid);
     }
-    f64 least = energy_of(&world, gravity);
-    f64 scale = kit_motion(world.rigid).energy + (hangs ? unit : 0.0);
-    for (u32 i = 0; i < ticks_of(&world, 10.0); i++) {
-        kit_tick(world.rigid);
-        f64 energy = energy_of(&world, gravity);
+    f64 least = energy_of(&limb->world, limb->gravity), rise = 0.0;
+    f64 scale = kit_motion(limb->world.rigid).energy + limb->weight;
+    for (u32 i = 0; i < ticks_of(&limb->world, seconds); i++) {
+        kit_tick(limb->world.rigid);
+        f64 energy = energy_of(&limb->world, limb->gravity);
         rise = fmax(rise, energy - least);
         least = fmin(least, energy);
     }
-    rigid_destroy(world.rigid);
+    rigid_destroy(limb->world.rigid);
     return 100.0 * rise / scale;
+}
+
+static f64 limb_energy(TruthCase *c, LimbKind kind)
+{
+    bool hangs = truth_pick(c, 2) != 0;
+    Limb limb = limb_make(c, kind, hangs, (hangs ? 1 : 2) + truth_pick(c, 3));
+    return limb_rise(&limb, 10.0);
+}
+
+static f64 limited_energy(TruthCase *c)
+{
+    return limb_energy(c, LIMB_LIMITED);
+}
+static f64 dry_energy(TruthCase *c)
+{
+    return limb_energy(c, LIMB_DRY);
 }
 
 /* ---- chains ---- */
@@ -722,6 +762,7 @@ const TruthLaw truth_motion[] = {
      thrown_momentum},
     {"motion/limited_energy", "nor do limbs whose joints have limits, 10 s", "%", 2.5, 20, 600,
      limited_energy},
+    {"motion/dry_energy", "nor if they have dry friction, 10 s", "%", 2.5, 20, 600, dry_energy},
     {"motion/ball_chain", "elongation of a hanging chain of ball joints", "%", 0.2, 6, 200,
      ball_chain},
     {"motion/hinge_chain", "the same of hinges", "%", 0.2, 6, 200, hinge_chain},

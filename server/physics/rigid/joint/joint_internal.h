@@ -26,7 +26,7 @@ typedef struct JointLoad {
     Vec3 angular; /* on b: fixed, slider, motor: world; hinge: about a's y, z; universal, x */
     f32 spring, motor, lower, upper; /* of the free motion: angle, translation or distance */
     f32 swing;
-    Vec3 friction; /* N m, on b: world; universal: x, about a's x, and y, about b's y */
+    Vec3 friction; /* N m, on b: world; universal: x, about a's x, and y, about b's y; hinge: x */
 } JointLoad;
 
 /* Saved and hashed: no padding. */

@@ -140,11 +140,12 @@ struct DryRow {
     u32 a, b, joint;
     JointKind kind;
     JointArms arms;
-    Vec3 local_x, local_y;      /* universal: its axes, in the frames of a and b */
+    Vec3 local_x, local_y;      /* hinge, universal: axes, in the frames of a and b */
     Vec3 arm_a, arm_b;          /* m, to b's anchor, where both forces act */
     Vec3 share[3];              /* impulse at the point per unit moment */
     Symmetric3 response;        /* of the rotation of b relative to a, the point held */
-    Vec3 axes[2];               /* universal: moments that leave its locked rotation alone */
+    Vec3 axes[2];               /* universal: moments that leave its locked rotation alone; hinge:
+                                   such a moment, and its axis */
     f32 most;                   /* N m s in a step */
     Vec3 impulse;               /* N m s: see JointLoad */
     Vec3 sum_force, sum_moment; /* of the substeps so far, on b at the anchor */

@@ -1,8 +1,9 @@
 /*
- * solve_joint_friction.c: dry friction about a point, all three axes at once. Coulomb's law: the
- * moment has at most a given size and opposes the remaining motion, not the motion before; the two
- * differ if the bodies rotate more easily about one axis than about another. Of all moments of that
- * size it is the one that leaves the least energy: a minimum in a ball, as in trust region methods.
+ * solve_joint_friction.c: dry friction in joints: about a point all three axes at once, about the
+ * axis of a hinge, and about both axes of a universal joint. Coulomb's law: the moment has at most
+ * a given size and opposes the remaining motion, not the motion before; the two differ if the
+ * bodies rotate more easily about one axis than about another. Of all moments of that size it is
+ * the one that leaves the least energy: a minimum in a ball, as in trust region methods.
  * Method: Newton's iteration on the reciprocal of the length (Moré and Sorensen, "Computing a trust
  * region step", 1983).
  */
@@ -91,6 +92,24 @@ static Vec3 bearing_axis(const Symmetric3 *response, Vec3 axis, Vec3 normal)
     return own > 0.0f ? vec3_add_scaled(axis, -vec3_dot(axis, turn) / own, normal) : axis;
 }
 
+/* The moment that turns a hinge about its axis alone, per unit about it: the bearings balance the
+ * rest. The response, of the axis' speed, is 1 / x·K⁻¹x. */
+static void hinge_axis(DryRow *row, Vec3 about_x)
+{
+    Symmetric3 k = row->response;
+    f32 scale = k.xx + k.yy + k.zz, least = LEAST_RESPONSE * scale;
+    k.xx += least;
+    k.yy += least;
+    k.zz += least;
+    row->axes[0] = row->axes[1] = vec3_zero();
+    if (scale > 0.0f) {
+        Symmetric3 inverse = symmetric_inverse(&k);
+        Vec3 moment = symmetric_mul(&inverse, about_x);
+        row->axes[0] = vec3_scale(moment, 1.0f / vec3_dot(about_x, moment));
+        row->axes[1] = about_x;
+    }
+}
+
 /* Computes all pose-dependent data. */
 static void dry_follow(const Rigid *rigid, DryRow *row, const Sides *sides)
 {
@@ -98,8 +117,10 @@ static void dry_follow(const Rigid *rigid, DryRow *row, const Sides *sides)
     Vec3 arm_a, gap = arms_now(rigid, &row->arms, row->a, row->b, &arm_a, &row->arm_b);
     row->arm_a = vec3_add(arm_a, gap);
     find_response(row, sides);
-    if (row->kind == JOINT_UNIVERSAL) {
-        Vec3 about_x = quat_rotate(qa, row->local_x), about_y = quat_rotate(qb, row->local_y);
+    Vec3 about_x = quat_rotate(qa, row->local_x), about_y = quat_rotate(qb, row->local_y);
+    if (row->kind == JOINT_HINGE) {
+        hinge_axis(row, about_x);
+    } else if (row->kind == JOINT_UNIVERSAL) {
         Vec3 normal = vec3_normalize_or(vec3_cross(about_y, about_x), vec3_zero());
         row->axes[0] = bearing_axis(&row->response, about_x, normal);
         row->axes[1] = bearing_axis(&row->response, about_y, normal);
@@ -130,6 +151,9 @@ void joint_dry_prepare(const Rigid *rigid, DryRow *row, u32 slot, f32 h)
 
 static Vec3 moment_of(const DryRow *row)
 {
+    if (row->kind == JOINT_HINGE) {
+        return vec3_scale(row->axes[0], row->impulse.x);
+    }
     if (row->kind == JOINT_UNIVERSAL) {
         return vec3_add_scaled(vec3_scale(row->axes[0], row->impulse.x), row->impulse.y,
                                row->axes[1]);
@@ -175,6 +199,15 @@ static void solve_bearings(DryRow *row, Vec3 speed)
     }
 }
 
+static void solve_hinge(DryRow *row, Vec3 speed)
+{
+    f32 response = vec3_dot(row->axes[1], symmetric_mul(&row->response, row->axes[0]));
+    if (response > 0.0f) {
+        f32 next = row->impulse.x - vec3_dot(row->axes[1], speed) / response;
+        row->impulse.x = f32_clamp(next, -row->most, row->most);
+    }
+}
+
 void joint_dry_solve(Rigid *rigid, DryRow *row, bool relax)
 {
     Sides sides = sides_read(rigid, row->a, row->b);
@@ -182,7 +215,9 @@ void joint_dry_solve(Rigid *rigid, DryRow *row, bool relax)
         dry_follow(rigid, row, &sides);
     }
     Vec3 old = moment_of(row), speed = vec3_sub(sides.wb, sides.wa);
-    if (row->kind == JOINT_UNIVERSAL) {
+    if (row->kind == JOINT_HINGE) {
+        solve_hinge(row, speed);
+    } else if (row->kind == JOINT_UNIVERSAL) {
         solve_bearings(row, speed);
     } else {
         /* The speed without friction. */

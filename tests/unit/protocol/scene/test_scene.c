@@ -266,6 +266,27 @@ static void test_motors_drive_in_the_frame_of_a(void **state)
     scene_destroy(scene);
 }
 
+/* The dry friction of sliders is a motor that holds still; others have their own. */
+static void test_joints_have_friction(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"hinge", "slider", "ball", "universal"};
+    for (u32 i = 0; i < 4; i++) {
+        char text[600];
+        snprintf(text, sizeof text,
+                 "{\"name\":\"t\"," TWO ",\"joints\":[{\"name\":\"j\",\"kind\":\"%s\",\"a\":\"p\","
+                 "\"b\":\"q\",\"friction\":3}]}",
+                 kinds[i]);
+        Scene *scene = must_parse(text);
+        const SceneJoint *joint = &scene->joints[0];
+        assert_true(joint->driven == (i == 1));
+        assert_float_equal(joint->force_max, i == 1 ? 3.0f : 0.0f, 0);
+        assert_float_equal(joint->friction, i == 1 ? 0.0f : 3.0f, 0);
+        assert_float_equal(joint->speed, 0.0f, 0);
+        scene_destroy(scene);
+    }
+}
+
 static void test_chains_join_neighbours(void **state)
 {
     (void)state;
@@ -500,6 +521,11 @@ static const Wrong wrongs[] = {
      "joints[0].limits: [1, 0]; give the lower limit first"},
     {HEAD TWO ",\"joints\":[{\"name\":\"j\",\"kind\":\"hinge\",\"a\":\"p\",\"speed\":1}]}",
      "joints[0].force: missing"},
+    {HEAD TWO ",\"joints\":[{\"name\":\"j\",\"kind\":\"slider\",\"a\":\"p\",\"force\":1,"
+              "\"friction\":1}]}",
+     "joints[0].friction: a motor holds"},
+    {HEAD TWO ",\"joints\":[{\"name\":\"j\",\"kind\":\"fixed\",\"a\":\"p\",\"friction\":1}]}",
+     "joints[0].friction: a fixed joint has none"},
     {HEAD TWO ",\"joints\":[{\"name\":\"j\",\"kind\":\"spring\",\"a\":\"p\"}]}",
      "joints[0].frequency: missing"},
     {HEAD TWO ",\"joints\":[{\"name\":\"j\",\"kind\":\"ball\",\"chain\":\"p\"}]}",
@@ -616,6 +642,7 @@ int main(void)
         cmocka_unit_test(test_tracks_and_noise_are_generated),
         cmocka_unit_test(test_joints_are_in_local_frames),
         cmocka_unit_test(test_motors_drive_in_the_frame_of_a),
+        cmocka_unit_test(test_joints_have_friction),
         cmocka_unit_test(test_chains_join_neighbours),
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_an_entity_finds_its_geometry),

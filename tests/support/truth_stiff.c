@@ -249,6 +249,53 @@ static f64 cloth_residue(TruthCase *c)
     return 100.0 * value / (f64)(once + 2e-3f);
 }
 
+/* A cloth hangs from one of its corners, and a body of 10 to 10 000 times its mass from any of its
+ * points: how much longer is the way between the two than one trail of threads and diagonals would
+ * be, in percent of it? */
+static f64 corner_stretch(TruthCase *c)
+{
+    Stage stage = stage_create(c, 30.0f, 4);
+    u32 n = 4 + truth_pick(c, 14), x = 1 + truth_pick(c, n - 1), y = 1 + truth_pick(c, n - 1);
+    f32 size = truth_log_range(c, 0.3f, 2.0f), cell = size / (f32)(n - 1);
+    f32 away = cell * sqrtf((f32)(x * x + y * y)), turn = -1.5707963f - atan2f((f32)y, (f32)x);
+    SoftDef def = soft_def_default();
+    def.mass_kg = truth_log_range(c, 0.02f, 0.5f) * size * size;
+    BodyDef load = body_def_default();
+    load.shape = (Shape){.kind = SHAPE_SPHERE, .radius = 0.05f};
+    load.mass_kg = def.mass_kg * truth_log_range(c, 10.0f, 1e4f);
+    load.position = vec3(0.0f, -away, 0.0f);
+    load.linear_damping = load.angular_damping = 4.0f;
+    f32 force = gravity * (load.mass_kg + def.mass_kg);
+    u32 diagonals = x < y ? x : y, threads = (x < y ? y : x) - diagonals;
+    def.stretch_compliance = truth_log_range(c, 1e-4f, 0.05f) * cell / force;
+    def.shear_compliance = def.stretch_compliance * truth_log_range(c, 1.0f, 10.0f);
+    f32 asked =
+        force * ((f32)diagonals * def.shear_compliance + (f32)threads * def.stretch_compliance);
+    truth_say(c, ", %u², %u and %u, %.2f m %.3f kg bear %.3g kg, asked %.2g m", n, x, y,
+              (double)size, (double)def.mass_kg, (double)load.mass_kg, (double)asked);
+    SoftMesh mesh;
+    ErrorText error;
+    if (stage.failed || soft_mesh_grid(&mesh, n, n, size, size, &error) != 0) {
+        stage_destroy(&stage);
+        return NAN;
+    }
+    SoftPin pins[2] = {{.point = 0}, {.point = y * n + x}};
+    pins[1].body = rigid_add(stage.rigid, &load);
+    def.damping = 4.0f;
+    def.mask = def.group = 2;
+    def.orientation = (Quat){cosf(0.5f * turn), 0.0f, 0.0f, sinf(0.5f * turn)};
+    def.pins = pins;
+    def.pin_count = 2;
+    SoftRange range = stage_add(&stage, &def, &mesh);
+    stage_run(&stage, 4.0f);
+    f64 length = stage.failed
+                     ? NAN
+                     : (f64)vec3_distance(soft_position(stage.soft, range.first),
+                                          soft_position(stage.soft, range.first + y * n + x));
+    stage_destroy(&stage);
+    return isnan(length) ? NAN : 100.0 * fmax(0.0, (length - (f64)away - (f64)asked) / (f64)away);
+}
+
 /* ---- a cantilever ---- */
 
 /* Timoshenko beam, clamped at one end: deflection of the other for 1 m/s² of gravity. */
@@ -632,6 +679,10 @@ const TruthLaw truth_stiff[] = {
      2.0, 12, 150, threads_stretch},
     {"stiff/cloth", "stretch of a hanging cloth over that of threads solved one by one (+ 0.2 %)",
      "%", 20.0, 12, 150, cloth_residue},
+    {"stiff/corner",
+     "stretch of a cloth from a corner to a body of up to 10 000 times its mass, beyond one "
+     "trail's",
+     "%", 2.0, 12, 200, corner_stretch},
     {"stiff/cantilever", "drop of a beam's tip beyond Timoshenko's, 0.1 to 10 MPa", "%", 25.0, 3,
      60, cantilever_drop},
     {"stiff/terminal", "speed of a falling cloth, error against m g / (A rho)", "%", 5.0, 24, 200,

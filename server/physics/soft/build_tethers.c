@@ -1,7 +1,8 @@
 /*
  * build_tethers.c: long-range attachments. A solver that iterates over single edges lets a long
  * cloth sag too far; a tether from each point to the nearest pin, as long as the path there at
- * rest, supports the whole cloth at once.
+ * rest, supports the whole cloth at once. A body that hangs on a sheet is borne in the same way, by
+ * threads as elastic as the sheet's.
  */
 #include "server/physics/soft/build.h"
 
@@ -15,12 +16,13 @@ enum {
 
 typedef struct TetherLink {
     u32 to;
-    f32 length;
+    f32 length, compliance;
 } TetherLink;
 
 typedef struct Reach {
-    f32 way; /* m, path to the nearest pin of an island */
-    u32 pin; /* that pin; SOFT_NONE: unreachable */
+    f32 way;        /* m, path to the nearest pin of an island */
+    f32 compliance; /* m/N, of that path */
+    u32 pin;        /* that pin; SOFT_NONE: unreachable */
 } Reach;
 
 /* All indices are local to the body. */
@@ -60,7 +62,7 @@ static void list_links(Tethers *t)
     for (u32 i = 0; i < body->constraint_count; i++) {
         for (u32 k = 0; is_link(&all[i]) && k < 2; k++) {
             u32 from = all[i].point[k] - body->first, to = all[i].point[1 - k] - body->first;
-            t->links[t->place[from]++] = (TetherLink){to, all[i].high};
+            t->links[t->place[from]++] = (TetherLink){to, all[i].high, all[i].compliance};
         }
     }
 }
@@ -158,11 +160,11 @@ static void find_ways(Tethers *t, u32 island)
     t->heap_count = 0;
     for (u32 i = 0; i < t->count; i++) {
         t->place[i] = SOFT_NONE;
-        reach[i] = (Reach){INFINITY, SOFT_NONE};
+        reach[i] = (Reach){INFINITY, 0.0f, SOFT_NONE};
     }
     for (u32 i = 0; i < t->count; i++) {
         if (t->island[i] == island) {
-            reach[i] = (Reach){0.0f, i};
+            reach[i] = (Reach){0.0f, 0.0f, i};
             heap_up(t, reach, i);
         }
     }
@@ -172,14 +174,17 @@ static void find_ways(Tethers *t, u32 island)
             u32 to = t->links[k].to;
             f32 way = reach[at].way + t->links[k].length;
             if (way < reach[to].way) {
-                reach[to] = (Reach){way, reach[at].pin};
+                f32 compliance = reach[at].compliance + t->links[k].compliance;
+                reach[to] = (Reach){way, compliance, reach[at].pin};
                 heap_up(t, reach, to);
             }
         }
     }
-    /* On a flat rectangle the shortest path is straight, not along edges. */
+    /* On a flat rectangle with diagonals the shortest path is straight, not along edges. */
+    const SoftDef *def = t->maker->def;
     const Vec3 *rest = t->maker->soft->rest + t->maker->body->first;
-    for (u32 i = 0; t->maker->def->mesh->grid[0] != 0 && i < t->count; i++) {
+    bool flat = def->mesh->grid[0] != 0 && def->shear_compliance >= 0.0f;
+    for (u32 i = 0; flat && i < t->count; i++) {
         if (reach[i].pin != SOFT_NONE) {
             reach[i].way = vec3_distance(rest[i], rest[reach[i].pin]);
         }
@@ -235,10 +240,48 @@ static void add_tethers(Tethers *t)
     }
 }
 
+static bool is_body(BodyId id)
+{
+    return id.generation != 0;
+}
+
+/* One pass over single threads carries too little of a hanging body's weight through light points.
+ * A trail, a thread along the shortest way from the body to what holds the sheet, bears it at once.
+ * It has the compliance of that way, so the sheet is not stiffer than asked. */
+static void add_trails(Tethers *t)
+{
+    u32 first = t->maker->body->first;
+    for (u32 island = 0; island < t->island_count; island++) {
+        for (u32 i = 0; i < t->count; i++) {
+            const Reach *reach = &t->reach[(size_t)island * t->count + i];
+            bool other = t->island[i] != SOFT_NONE && t->island[i] != island &&
+                         reach->pin != SOFT_NONE && is_body(t->body[i]) &&
+                         !same_body(t->body[i], t->body[reach->pin]);
+            if (other && (!is_body(t->body[reach->pin]) || island < t->island[i]) &&
+                !is_neighbour(t, i, reach->pin) && !is_implied(t, i, island)) {
+                maker_add_distance(t->maker, first + i, first + reach->pin, 0.0f, reach->way,
+                                   reach->compliance, ROLE_SHEAR);
+            }
+        }
+    }
+}
+
+static bool has_trails(const Maker *maker)
+{
+    const SoftDef *def = maker->def;
+    bool hangs = false;
+    for (u32 i = 0; i < def->pin_count && !hangs; i++) {
+        hangs = is_body(def->pins[i].body);
+    }
+    return hangs && def->method == SOFT_XPBD && maker->body->triangle_count != 0 &&
+           !maker->body->closed;
+}
+
 void build_tethers(Maker *maker)
 {
     u32 n = maker->body->count;
-    if (!maker->def->tethers || maker->def->pin_count == 0 || maker->result != ERROR_OK) {
+    if (maker->def->pin_count == 0 || maker->result != ERROR_OK ||
+        (!maker->def->tethers && !has_trails(maker))) {
         return;
     }
     Tethers t = {.maker = maker, .count = n};
@@ -264,7 +307,12 @@ void build_tethers(Maker *maker)
         for (u32 i = 0; i < t.island_count; i++) {
             find_ways(&t, i);
         }
-        add_tethers(&t);
+        if (has_trails(maker)) {
+            add_trails(&t);
+        }
+        if (maker->def->tethers) {
+            add_tethers(&t);
+        }
     }
     free(t.start);
     free(t.links);

@@ -178,10 +178,12 @@ $(B)/obj/%.cpp.o: %.cpp | $(GENERATED)
 # ---- tests: every tests/{unit,accuracy,determinism,worlds,net,e2e}/**/test_*.c is one program --------
 TEST_SOURCES := $(shell find tests/unit tests/accuracy tests/determinism tests/worlds tests/net tests/e2e -name 'test_*.c' 2>/dev/null | sort)
 TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(TEST_SOURCES))
+# To copy what debuggers read took most of the time of linking 280 programs; CONFIG=debug has it.
+TEST_LDFLAGS_release := -Wl,--strip-debug
 $(TEST_PROGRAMS): $(B)/%: $(B)/obj/%.c.o $(B)/obj/tests/support/filter.c.o $(ALL_LIBS)
 	@mkdir -p $(@D)
 	@echo "  LD  $@"
-	@$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(VIEW_LIBS) $(LIBS)
+	@$(CC) $(LDFLAGS) $(TEST_LDFLAGS_$(CONFIG)) -o $@ $^ -lcmocka $(VIEW_LIBS) $(LIBS)
 # Each fuzz target runs over its corpus as a test, without libFuzzer and with any compiler.
 REPLAYS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 $(REPLAYS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/%.c.o $(B)/obj/tests/fuzz/replay.c.o $(B)/obj/tests/fuzz/target.c.o $(ALL_LIBS)
@@ -204,8 +206,7 @@ test: test-deps
 	@tests/run.sh $(B) $(TESTS)
 check: test-deps
 	$(call install_packages,$(LINT_PACKAGES))
-	@clang-format --dry-run -Werror $(SOURCES) && echo "format: ok"
-	@python3 tests/tidy/tidy.py && echo "tidy: ok"
+	@$(MAKE) --no-print-directory -j$(JOBS) check-format check-tidy
 	@$(MAKE) --no-print-directory TESTS=tests/unit test
 # What worlds do from now on, bit for bit: only with a commit that says why it changed.
 golden: $(B)/tests/determinism/test_golden
@@ -265,10 +266,13 @@ SOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' 2>/dev/null)
 lint: deps
 	$(call install_packages,$(LINT_PACKAGES))
 	@$(MAKE) --no-print-directory $(GENERATED)
-	@clang-format --dry-run -Werror $(SOURCES) && echo "format: ok"
-	@python3 tests/tidy/tidy.py && echo "tidy: ok"
+	@$(MAKE) --no-print-directory -j$(JOBS) check-format check-tidy
 	@cppcheck --quiet --std=c17 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j$(JOBS) \
 		--suppressions-list=tests/tidy/cppcheck.txt -I. -D_GNU_SOURCE -D__x86_64__ shared protocol server client tests && echo "cppcheck: ok"
+check-format:
+	@printf '%s\n' $(SOURCES) | xargs -P $(JOBS) -n 100 clang-format --dry-run -Werror && echo "format: ok"
+check-tidy:
+	@python3 tests/tidy/tidy.py && echo "tidy: ok"
 format:
 	@clang-format -i $(SOURCES)
 
@@ -347,4 +351,4 @@ help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 map:
 	@python3 tests/tidy/map.py $(ROOM)
-.PHONY: FORCE help map check check-deploy check-export deb deb-tree check-deb image install-dev docs golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs soak lint format install clean
+.PHONY: FORCE help map check check-format check-tidy check-deploy check-export deb deb-tree check-deb image install-dev docs golden all models arrivals tests test codec-tables deps test-deps check-asan check-tsan demo bench bench-peers fuzz fuzz-programs soak lint format install clean

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs the built test programs below BUILD/tests, and fuzz targets over their corpora, and adds up
-# what they say.
-# usage: tests/run.sh BUILD [NAME]     NAME: only programs whose path holds it
-# Programs without a source file (left from a former build) are not run. Tests of units, accuracy,
-# determinism and worlds run side by side, one on each core; net and end-to-end tests one after the
-# other beside them, as they mostly wait, and two at a time once those are done.
+# their results.
+# usage: tests/run.sh BUILD [NAME]     NAME: only programs whose path contains it
+# Programs without a source file (left from a former build) are not run. Tests of worlds,
+# determinism, accuracy and units run side by side, one on each core. As many net and end-to-end
+# tests, which mostly wait, run beside them, and twice as many once those are done. The longest
+# come first, so that no core idles at the end.
 # TEST_TIMEOUT: seconds a program may take (600).
 # The last line is "N passed, N failed", counted in test cases; exit 1 if any failed.
 set -u
@@ -48,8 +49,9 @@ list_programs() {
 run_one() {
     program=$1
     limit=$2
-    name=$(printf '%s' "${program#tests/}" | tr / .)
-    began=$(date +%s)
+    name=${program#tests/}
+    name=${name//\//.}
+    began=$EPOCHSECONDS
     # Mesa's drivers keep memory when they are unloaded, and then have no name to suppress them by.
     leaks=1
     case $program in
@@ -62,13 +64,14 @@ run_one() {
         *tsan/tests/determinism/test_branch) cases=${cases:-*goes_on*} ;;
         *tsan/tests/net/test_fields) cases=${cases:-*playback*} ;;
     esac
-    TIMEFORMAT='%U %S'
+    TIMEFORMAT='%3U %3S'
     { time env ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=$leaks" ${cases:+"CMOCKA_TEST_FILTER=$cases"} \
         timeout --kill-after=10 "$limit" "$build/$program" > "$logs/$name.log" 2>&1 < /dev/null
         echo $? > "$logs/$name.code"; } 2> "$logs/$name.time"
-    code=$(cat "$logs/$name.code")
-    cpu=$(awk '{print int($1 + $2 + 0.5)}' "$logs/$name.time")
-    seconds=$(($(date +%s) - began))
+    code=$(< "$logs/$name.code")
+    read -r user system < "$logs/$name.time"
+    cpu=$(((10#${user/./} + 10#${system/./} + 500) / 1000)) # from milliseconds
+    seconds=$((EPOCHSECONDS - began))
     if [ "$code" -eq 0 ]; then
         echo "ok    $name (${seconds} s, CPU ${cpu} s)"
     else
@@ -112,40 +115,56 @@ keep_built() { # prints those of its arguments that are built
         fi
     done
 }
-quick=$(list_programs tests/unit tests/accuracy tests/determinism tests/worlds tests/fuzz)
-net=$(list_programs tests/net)
-slow=$(list_programs tests/e2e)
-for program in $quick $net $slow; do
+busy=$(for folder in worlds determinism accuracy unit fuzz; do list_programs "tests/$folder"; done)
+idle=$(for folder in e2e net; do list_programs "tests/$folder"; done)
+for program in $busy $idle; do
     [ -x "$build/$program" ] || missing=$((missing + 1))
 done
 limit=${TEST_TIMEOUT:-600}
 waiting=$logs/waiting
+# Always in the background: `time` counts all children that its shell reaps meanwhile, so in this
+# shell it would count those of the other runners as well.
+start_runners() {
+    for _ in $(seq "$(nproc)"); do
+        run_waiting "$limit" &
+    done
+}
 # shellcheck disable=SC2086  # paths of tests have no blanks
 {
-    keep_built $net $slow > "$waiting"
-    run_waiting "$limit" &
+    keep_built $idle > "$waiting"
+    start_runners
     # shellcheck disable=SC2046
-    run_list "$limit" "$(nproc)" $(keep_built $quick)
-    run_waiting "$limit"
+    run_list "$limit" "$(nproc)" $(keep_built $busy)
+    start_runners
     wait
 }
 rm -f "$waiting" "$waiting.lock"
 
 # cmocka prints "[       OK ] name" and "[  FAILED  ] name" for each case, and the failed ones
 # again in its summary; a program that ends badly without a failed case counts as one failed.
-passed=0
-failed=$missing
+count_cases() { # prints "passed failed" of all programs
+    for log in "$logs"/*.log; do
+        [ -e "$log" ] || continue
+        code=1
+        [ ! -e "${log%.log}.code" ] || code=$(< "${log%.log}.code")
+        echo "$code $log"
+    done | awk '{
+        code = $1; log_path = $2; ok = 0; bad = 0
+        while ((getline line < log_path) > 0) {
+            ok += line ~ /^\[       OK \]/
+            if (line ~ /^ *[0-9]+ FAILED TEST\(S\)/) { split(line, word); bad += word[1] }
+        }
+        close(log_path)
+        passed += ok; failed += bad > 0 || code == 0 ? bad : 1
+    } END { print passed + 0, failed + 0 }'
+}
+read -r passed failed < <(count_cases)
+failed=$((failed + missing))
 for log in "$logs"/*.log; do
     [ -e "$log" ] || continue
-    code=$(cat "${log%.log}.code" 2>/dev/null || echo 1)
-    ok=$(grep -c '^\[       OK \]' "$log")
-    summary=$(sed -n 's/^ *\([0-9][0-9]*\) FAILED TEST(S).*/\1/p' "$log" | awk '{n += $1} END {print n + 0}')
-    passed=$((passed + ok))
-    failed=$((failed + summary))
-    if [ "$code" -ne 0 ] && [ "$summary" -eq 0 ]; then
-        failed=$((failed + 1))
-    fi
-    { echo "==== $(basename "$log" .log): exit $code"; cat "$log"; } >> "$log_file"
+    code=1
+    [ ! -e "${log%.log}.code" ] || code=$(< "${log%.log}.code")
+    { echo "==== ${log##*/}: exit $code"; cat "$log"; } >> "$log_file"
     if [ "$code" -ne 0 ]; then
         echo
         echo "---- $(basename "$log" .log): exit $code$([ "$code" -eq 124 ] && echo ' (time-out)')"

@@ -169,8 +169,7 @@ static void link_and_run(const Build *build, const char *harness, char hash[32])
     snprintf(command, sizeof command,
              "b=%s; %s -std=c17 %s " RULES " -o %s tests/determinism/%s.c -Wl,--start-group %s "
              "$b/libauthor.a $b/libprotocol.a -Wl,--end-group -lflatbuffers -linih -lxxhash -lzstd "
-             "-lpng "
-             "-lm -lstdc++ && %s",
+             "-lpng -lm -lstdc++ -Wl,--strip-debug && %s",
              libraries_folder(), build->compiler, build->flags, program, harness, own, program);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);

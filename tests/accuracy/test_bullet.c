@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/sheet.h"
+
 enum {
     BULLETS = 100
 };
@@ -168,23 +170,10 @@ static f32 sheet_height(u32 i, u32 j)
 static void none_passes_a_sheet(bool as_mesh, u64 seed)
 {
     f32 heights[SIDE * SIDE];
-    Vec3 vertices[SIDE * SIDE];
-    u32 triangles[6 * (SIDE - 1) * (SIDE - 1)], n = 0;
     for (u32 k = 0; k < SIDE * SIDE; k++) {
         heights[k] = sheet_height(k % SIDE, k / SIDE);
-        vertices[k] = vec3(((f32)(k % SIDE) - 12.0f) * sheet_spacing, heights[k],
-                           ((f32)(k / SIDE) - 12.0f) * sheet_spacing);
-        if (k % SIDE < SIDE - 1 && k / SIDE < SIDE - 1) {
-            u32 quad[6] = {k, k + SIDE, k + SIDE + 1, k, k + SIDE + 1, k + 1};
-            memcpy(triangles + n, quad, sizeof(quad));
-            n += 6;
-        }
     }
-    ErrorText error;
-    Geometry *terrain = geometry_terrain(heights, SIDE, SIDE, sheet_spacing, &error);
-    Geometry *mesh = geometry_mesh(vertices, SIDE * SIDE, triangles, n / 3, NULL, &error);
-    assert_non_null(terrain);
-    assert_non_null(mesh);
+    HeightSheet surface = height_sheet(heights, SIDE, sheet_spacing);
     any = (Any){seed, 0};
     u32 through = 0, hits = 0;
     for (u32 i = 0; i < BULLETS; i++) {
@@ -192,7 +181,7 @@ static void none_passes_a_sheet(bool as_mesh, u64 seed)
         BodyDef sheet = body_def_default();
         sheet.motion = BODY_STATIC;
         sheet.shape = (Shape){.kind = as_mesh ? SHAPE_MESH : SHAPE_TERRAIN,
-                              .geometry = as_mesh ? mesh : terrain};
+                              .geometry = as_mesh ? surface.mesh : surface.terrain};
         assert_int_not_equal(rigid_add(rigid, &sheet).generation, 0);
         BodyDef def = bullet(i);
         f32 side = as_mesh && i % 2 ? -1.0f : 1.0f; /* a sheet is two-sided */
@@ -204,8 +193,9 @@ static void none_passes_a_sheet(bool as_mesh, u64 seed)
             tick(rigid);
             Vec3 p = rigid_position(rigid, id.slot);
             f32 height;
-            passed = passed || (terrain_height(&terrain->terrain, p.x, p.z, &height, NULL) &&
-                                (p.y - height) * side < 0.0f);
+            passed =
+                passed || (terrain_height(&surface.terrain->terrain, p.x, p.z, &height, NULL) &&
+                           (p.y - height) * side < 0.0f);
         }
         through += passed;
         hits += vec3_distance(rigid_velocity(rigid, id.slot), def.velocity) > 1.0f;
@@ -215,8 +205,7 @@ static void none_passes_a_sheet(bool as_mesh, u64 seed)
         }
         rigid_destroy(rigid);
     }
-    geometry_destroy(mesh);
-    geometry_destroy(terrain);
+    height_sheet_finish(&surface);
     assert_int_equal(hits, BULLETS);
     assert_int_equal(through, 0);
 }

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/sheet.h"
+
 enum {
     SIDE = 21,
     POINTS = 13 /* per side of the cloth */
@@ -123,23 +125,12 @@ static void a_cloth_lies_on_a_terrain_and_a_mesh(void **state)
 {
     PL_UNUSED(state);
     f32 heights[SIDE * SIDE];
-    Vec3 vertices[SIDE * SIDE];
-    u32 triangles[6 * (SIDE - 1) * (SIDE - 1)], n = 0;
     for (u32 k = 0; k < SIDE * SIDE; k++) {
-        f32 x = ((f32)(k % SIDE) - 10.0f) * 0.15f, z = ((f32)(k / SIDE) - 10.0f) * 0.15f;
-        heights[k] = heap(x, z);
-        vertices[k] = vec3(x, heights[k], z);
-        if (k % SIDE < SIDE - 1 && k / SIDE < SIDE - 1) {
-            u32 quad[6] = {k, k + SIDE, k + SIDE + 1, k, k + SIDE + 1, k + 1};
-            memcpy(triangles + n, quad, sizeof(quad));
-            n += 6;
-        }
+        heights[k] =
+            heap(height_sheet_at(k % SIDE, SIDE, 0.15f), height_sheet_at(k / SIDE, SIDE, 0.15f));
     }
-    ErrorText error;
-    Geometry *terrain = geometry_terrain(heights, SIDE, SIDE, 0.15f, &error);
-    Geometry *mesh = geometry_mesh(vertices, SIDE * SIDE, triangles, n / 3, NULL, &error);
-    assert_non_null(terrain);
-    assert_non_null(mesh);
+    HeightSheet sheet = height_sheet(heights, SIDE, 0.15f);
+    Geometry *terrain = sheet.terrain, *mesh = sheet.mesh;
     for (u32 k = 0; k < 2; k++) {
         BodyDef ground =
             fixed((Shape){.kind = k ? SHAPE_MESH : SHAPE_TERRAIN, .geometry = k ? mesh : terrain},

@@ -10,11 +10,11 @@
 void scene_text_add(SceneText *text, const char *format, ...)
 {
     va_list list;
-    size_t room = sizeof text->json - text->used;
+    size_t left = sizeof text->json - text->used;
     va_start(list, format);
-    int wrote = vsnprintf(text->json + text->used, room, format, list);
+    int wrote = vsnprintf(text->json + text->used, left, format, list);
     va_end(list);
-    if (wrote < 0 || (size_t)wrote >= room) {
+    if (wrote < 0 || (size_t)wrote >= left) {
         fprintf(stderr, "truth: a scene is too long\n");
         exit(EXIT_FAILURE);
     }

@@ -12,7 +12,7 @@
 
 /* Zeroed: empty. */
 typedef struct SceneText {
-    char json[4096];
+    char json[8192];
     size_t used;
 } SceneText;
 

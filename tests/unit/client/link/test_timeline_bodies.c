@@ -16,43 +16,17 @@
 
 #include <cmocka.h>
 
+#include "tests/support/fake_receiver.h"
+
 enum {
     SIDE = 40,   /* points of a side of the cloth, which covers 26 chunks */
     BEFORE = 37, /* free points in front of it in the field */
     POINTS = BEFORE + SIDE * SIDE + 30,
-    CHUNKS_MAX = 32,
     TICK_RATE = 60,
     SNAPSHOT = 2, /* ticks between snapshots */
 };
 
 #define EDGE_M 0.03f
-
-typedef struct FakeState {
-    u64 tick;
-    u8 bytes[CHUNK_STATE_BYTES_MAX];
-} FakeState;
-
-struct SnapshotReceiver {
-    FieldSet *fields;
-    u32 count[CHUNKS_MAX];
-    FakeState states[CHUNKS_MAX][CHUNK_STATES_KEPT]; /* newest first */
-};
-
-const FieldSet *snapshot_receiver_fields(const SnapshotReceiver *receiver)
-{
-    return receiver->fields;
-}
-
-u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 chunk,
-                             ChunkState out[CHUNK_STATES_KEPT])
-{
-    assert_int_equal(field, 0);
-    for (u32 i = 0; i < receiver->count[chunk]; i++) {
-        const FakeState *state = &receiver->states[chunk][i];
-        out[i] = (ChunkState){.tick = state->tick, .live = true, .state = state->bytes};
-    }
-    return receiver->count[chunk];
-}
 
 static const FieldDesc point_field = {
     .kind = FIELD_POINTS,
@@ -126,13 +100,8 @@ static u32 chunks(void)
 
 static void put(Fixture *f, u64 tick, u32 chunk)
 {
-    u32 *count = &f->receiver.count[chunk];
-    FakeState *states = f->receiver.states[chunk];
-    *count = u32_min(*count + 1, CHUNK_STATES_KEPT);
-    memmove(states + 1, states, (*count - 1) * sizeof *states);
-    states[0].tick = tick;
     cloth_at((f64)tick, f->haste, f->points);
-    chunk_gather(&point_field, chunk, f->points, states[0].bytes);
+    fake_receiver_put(&f->receiver, tick, chunk, f->points);
 }
 
 static void arrive(Fixture *f, u64 tick, u8 flags, f64 now_s)

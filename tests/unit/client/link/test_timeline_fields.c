@@ -14,53 +14,12 @@
 
 #include <cmocka.h>
 
-enum {
-    CHUNKS_MAX = 8
-};
-
-typedef struct FakeState {
-    u64 tick;
-    u8 bytes[CHUNK_STATE_BYTES_MAX];
-} FakeState;
-
-struct SnapshotReceiver {
-    FieldSet *fields; /* one field */
-    u32 count[CHUNKS_MAX];
-    FakeState states[CHUNKS_MAX][CHUNK_STATES_KEPT]; /* newest first */
-};
-
-const FieldSet *snapshot_receiver_fields(const SnapshotReceiver *receiver)
-{
-    return receiver->fields;
-}
-
-u32 snapshot_receiver_states(const SnapshotReceiver *receiver, u32 field, u32 chunk,
-                             ChunkState out[CHUNK_STATES_KEPT])
-{
-    assert_int_equal(field, 0);
-    assert_true(chunk < CHUNKS_MAX);
-    for (u32 i = 0; i < receiver->count[chunk]; i++) {
-        const FakeState *state = &receiver->states[chunk][i];
-        out[i] = (ChunkState){.tick = state->tick, .live = true, .state = state->bytes};
-    }
-    return receiver->count[chunk];
-}
-
-/* All chunks of `elements` as the newest states. */
-static void put_chunk(SnapshotReceiver *receiver, u64 tick, u32 chunk, const void *elements)
-{
-    u32 *count = &receiver->count[chunk];
-    FakeState *states = receiver->states[chunk];
-    *count = u32_min(*count + 1, CHUNK_STATES_KEPT);
-    memmove(states + 1, states, (*count - 1) * sizeof *states);
-    states[0].tick = tick;
-    chunk_gather(&receiver->fields->fields[0], chunk, elements, states[0].bytes);
-}
+#include "tests/support/fake_receiver.h"
 
 static void put(SnapshotReceiver *receiver, u64 tick, const void *elements)
 {
     for (u32 c = 0; c < chunk_count(&receiver->fields->fields[0]); c++) {
-        put_chunk(receiver, tick, c, elements);
+        fake_receiver_put(receiver, tick, c, elements);
     }
 }
 
@@ -242,7 +201,7 @@ static void test_points_have_velocities(void **state)
         points_at(points, 2.0 / 60.0 * (f64)tick);
         points[9].generation = (u16)(tick / 2); /* another point in each state */
         for (u32 chunk = 0; chunk < 2; chunk++) {
-            put_chunk(&f->receiver, tick, chunk, points);
+            fake_receiver_put(&f->receiver, tick, chunk, points);
         }
         arrive(f, tick, 0);
         for (u32 i = 0; i < 2; i++) {
@@ -275,10 +234,10 @@ static Trip trip(u32 every, u8 flags, u64 stop, u64 last_tick)
     for (u64 tick = 2; tick <= last_tick; tick += 2) {
         QPoint points[100];
         points_at(points, 2.0 / 60.0 * (f64)u64_min(tick, stop));
-        put_chunk(&f->receiver, tick, 0, points);
+        fake_receiver_put(&f->receiver, tick, 0, points);
         bool told = tick <= stop && tick / 2 % every == 0;
         if (told) {
-            put_chunk(&f->receiver, tick, 1, points);
+            fake_receiver_put(&f->receiver, tick, 1, points);
         }
         arrive(f, tick, told ? 0 : flags);
         for (u32 i = 0; i < 2; i++) {
@@ -429,7 +388,7 @@ static void test_ground_after_seek(void **state)
     for (u32 i = 0; i < PL_COUNT(poses); i++) {
         poses[i].position[0] += 500;
     }
-    put_chunk(&f->receiver, 90, 0, poses); /* the other chunk arrives later */
+    fake_receiver_put(&f->receiver, 90, 0, poses); /* the other chunk arrives later */
     arrive(f, 90, 0);
     for (u32 i = 0; i < 10; i++) {
         picture(f);

@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "tests/support/file_bytes.h"
 
 enum {
     TICKS = 640, /* 11 s: three key frames */
@@ -116,13 +119,10 @@ static void write_recording(FieldSet *fields, bool close_cleanly)
         return;
     }
     /* A killed writer leaves the file as it was before the index was appended. */
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    fseek(file, 0, SEEK_END);
-    long bytes = ftell(file);
-    fclose(file);
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
     recording_writer_destroy(writer);
-    assert_int_equal(truncate(path, bytes), 0);
+    assert_int_equal(truncate(path, status.st_size), 0);
 }
 
 static void assert_tick(FieldSet *fields, const Frame *got, u64 tick, const Input *inputs,
@@ -240,28 +240,6 @@ static void test_seek_equals_sequential(void **state)
     }
 }
 
-static u8 *load(size_t *bytes)
-{
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    fseek(file, 0, SEEK_END);
-    *bytes = (size_t)ftell(file);
-    rewind(file);
-    u8 *data = malloc(*bytes);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, *bytes, file), *bytes);
-    fclose(file);
-    return data;
-}
-
-static void store(const u8 *data, size_t bytes)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
-    fclose(file);
-}
-
 /* Number of whole ticks before `limit` in the file. */
 static u64 whole_ticks(const u8 *data, size_t bytes, size_t limit)
 {
@@ -281,10 +259,10 @@ static void test_torn_at_every_byte_of_its_tail(void **state)
     FieldSet *fields = *state;
     write_recording(fields, true);
     size_t bytes;
-    u8 *data = load(&bytes);
+    u8 *data = file_load(path, &bytes);
     u64 seen_short = 0;
     for (size_t cut = bytes; cut > bytes - 1500; cut--) {
-        store(data, cut);
+        file_store(path, data, cut);
         RecordingReader *reader = recording_reader_create(path, NULL);
         assert_non_null(reader);
         u64 expected = whole_ticks(data, bytes, cut);
@@ -314,7 +292,7 @@ static void test_damage_ends_the_recording_there(void **state)
     FieldSet *fields = *state;
     write_recording(fields, false);
     size_t bytes;
-    u8 *data = load(&bytes);
+    u8 *data = file_load(path, &bytes);
     Dice dice = {3, 0};
     RecordingBlock first;
     assert_int_equal(recording_block_get(data, bytes, &first), 0);
@@ -323,7 +301,7 @@ static void test_damage_ends_the_recording_there(void **state)
         size_t at = start + dice_below(&dice, (u32)(bytes - start));
         u8 old = data[at];
         data[at] ^= (u8)(1u << dice_below(&dice, 8));
-        store(data, bytes);
+        file_store(path, data, bytes);
         data[at] = old;
         u64 expected = whole_ticks(data, bytes, at);
         RecordingReader *reader = recording_reader_create(path, NULL);
@@ -347,7 +325,7 @@ static void test_lying_index(void **state)
     FieldSet *fields = *state;
     write_recording(fields, true);
     size_t bytes;
-    u8 *data = load(&bytes);
+    u8 *data = file_load(path, &bytes);
     u64 offset;
     memcpy(&offset, data + bytes - 8, 8);
     RecordingBlock block;
@@ -363,7 +341,7 @@ static void test_lying_index(void **state)
     block.check = recording_block_check(&block, content);
     u64 end = offset + recording_block_put(&block, data + offset);
     memcpy(data + end, content, sizeof content);
-    store(data, end + sizeof content);
+    file_store(path, data, end + sizeof content);
     RecordingReader *reader = recording_reader_create(path, NULL);
     assert_non_null(reader);
     assert_false(recording_reader_info(reader)->clean);
@@ -376,12 +354,12 @@ static void test_no_recordings(void **state)
 {
     (void)state;
     ErrorText error = {0};
-    store((const u8 *)"", 0);
+    file_store(path, (const u8 *)"", 0);
     assert_null(recording_reader_create(path, &error));
     assert_non_null(strstr(error.text, path));
     u8 junk[4096];
     memset(junk, 0x5A, sizeof junk);
-    store(junk, sizeof junk);
+    file_store(path, junk, sizeof junk);
     assert_null(recording_reader_create(path, &error));
     assert_null(recording_reader_create("/nonexistent.plrec", &error));
     assert_null(recording_reader_create("/dev/zero", &error));

@@ -18,6 +18,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/file_bytes.h"
+
 enum {
     TICKS = 9, /* 50 ticks apart: three key frames */
     APART = 50,
@@ -117,19 +119,6 @@ static void write_small(FieldSet *fields)
     assert_int_equal(recording_writer_destroy(writer), 0);
 }
 
-static u8 *load(size_t *bytes)
-{
-    FILE *file = fopen(path, "rb");
-    struct stat status;
-    assert_non_null(file);
-    assert_int_equal(fstat(fileno(file), &status), 0);
-    *bytes = (size_t)status.st_size;
-    u8 *data = malloc(*bytes);
-    assert_int_equal(fread(data, 1, *bytes, file), *bytes);
-    fclose(file);
-    return data;
-}
-
 /* Reads ticks up to the end or to damage, each of which must be as it was written. */
 static u32 read_true_ticks(FieldSet *fields, RecordingReader *reader)
 {
@@ -181,7 +170,7 @@ static void test_cut_at_every_byte(void **state)
     FieldSet *fields = *state;
     write_small(fields);
     size_t bytes;
-    u8 *data = load(&bytes);
+    u8 *data = file_load(path, &bytes);
     u64 starts[64] = {0}, ends_whole = 0;
     for (u64 at = 0; at < bytes && ends_whole < 64;) { /* boundaries of blocks */
         RecordingBlock block;
@@ -235,7 +224,7 @@ static void test_every_bit_flipped(void **state)
     FieldSet *fields = *state;
     write_small(fields);
     size_t bytes;
-    u8 *data = load(&bytes);
+    u8 *data = file_load(path, &bytes);
     assert_true(blocks_hold(data, bytes));
     for (size_t bit = 0; bit < bytes * 8; bit++) {
         data[bit / 8] ^= (u8)(1u << bit % 8);
@@ -305,7 +294,7 @@ static void test_notes_in_a_closed_file(void **state)
     assert_int_equal(check.damaged, 0);
     recording_reader_destroy(reader);
     size_t bytes;
-    free(load(&bytes));
+    free(file_load(path, &bytes));
     assert_int_equal(truncate(path, (off_t)bytes - 1), 0);
     assert_int_equal(recording_append_note(path, &first, &error), ERROR_STATE);
     assert_non_null(strstr(error.text, path));

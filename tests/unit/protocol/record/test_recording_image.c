@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/file_bytes.h"
+
 enum {
     FIRST = 100,
     TICKS = 200,
@@ -226,13 +228,10 @@ static void test_lies(void **state)
 {
     PL_UNUSED(state);
     write_recording();
+    size_t bytes;
+    u8 *data = file_load(path, &bytes);
     FILE *file = fopen(path, "r+b");
     assert_non_null(file);
-    fseek(file, 0, SEEK_END);
-    size_t bytes = (size_t)ftell(file);
-    u8 *data = malloc(bytes);
-    rewind(file);
-    assert_int_equal(fread(data, 1, bytes, file), bytes);
     for (u32 i = 0; i < PL_COUNT(lies); i++) {
         size_t at = find_block(data, bytes, BLOCK_IMAG, lies[i].block);
         RecordingBlock block;

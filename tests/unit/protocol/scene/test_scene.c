@@ -14,11 +14,7 @@
 
 #include <cmocka.h>
 
-static Scene *parse(const char *json, ErrorText *error)
-{
-    memset(error, 0, sizeof *error);
-    return scene_parse(json, strlen(json), "t.json", error);
-}
+#include "tests/support/scene_refused.h"
 
 static void assert_same_scene(const Scene *a, const Scene *b)
 {
@@ -128,16 +124,6 @@ static void test_values_arrive(void **state)
     assert_int_equal(scene->pins[0].body, 2);
     assert_int_equal(scene->pins[0].point, 11);
     scene_destroy(scene);
-}
-
-static Scene *must_parse(const char *json)
-{
-    ErrorText error;
-    Scene *scene = parse(json, &error);
-    if (scene == NULL) {
-        fail_msg("%s", error.text);
-    }
-    return scene;
 }
 
 /* A tetrahedron's corner cut off a unit cube: volume 1/6. */
@@ -379,16 +365,11 @@ static void test_an_entity_finds_its_geometry(void **state)
     scene_destroy(scene);
 }
 
-typedef struct Wrong {
-    const char *json;
-    const char *says; /* the error contains this */
-} Wrong;
-
 #define HEAD  "{\"name\":\"t\",\n"
 #define BALL  "\"name\":\"b\",\"shape\":{\"kind\":\"sphere\",\"radius\":1}"
 #define CLOTH "\"name\":\"c\",\"points\":[4,4],\"size\":[1,1]"
 
-static const Wrong wrongs[] = {
+static const SceneRefused wrongs[] = {
     {"", "t.json:1: "},
     {"{", "t.json:1: "},
     {"[]", "t.json:1: "},
@@ -542,20 +523,7 @@ static const Wrong wrongs[] = {
 static void test_errors_name_the_place_the_fault_and_the_remedy(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < PL_COUNT(wrongs); i++) {
-        ErrorText error;
-        Scene *scene = parse(wrongs[i].json, &error);
-        if (scene != NULL) {
-            fail_msg("accepted: %s", wrongs[i].json);
-        }
-        if (strstr(error.text, wrongs[i].says) == NULL) {
-            fail_msg("%s\n  expected: ...%s...\n  got:      %s", wrongs[i].json, wrongs[i].says,
-                     error.text);
-        }
-        assert_null(strchr(error.text, '\n'));
-        assert_int_equal(strncmp(error.text, "t.json:", 7), 0);
-        assert_true(error.code < 0);
-    }
+    expect_refused(wrongs, PL_COUNT(wrongs));
 }
 
 /* A file gives the same error text as the same bytes in memory. */

@@ -12,25 +12,11 @@
 /* cmocka.h comes after what it needs. */
 #include <cmocka.h>
 
+#include "tests/support/scene_refused.h"
+
 #define HEAD         "{\"name\":\"t\",\n"
 #define BOX(x, y, z) "{\"shape\":{\"kind\":\"box\",\"half\":[" #x "," #y "," #z "]}}"
 #define LIQUID       HEAD "\"liquids\":[{\"name\":\"w\","
-
-static Scene *parse(const char *json, ErrorText *error)
-{
-    memset(error, 0, sizeof *error);
-    return scene_parse(json, strlen(json), "t.json", error);
-}
-
-static Scene *must_parse(const char *json)
-{
-    ErrorText error;
-    Scene *scene = parse(json, &error);
-    if (scene == NULL) {
-        fail_msg("%s", error.text);
-    }
-    return scene;
-}
 
 static void every_field_arrives(void **state)
 {
@@ -109,11 +95,7 @@ static void particles_are_counted(void **state)
     scene_destroy(scene);
 }
 
-typedef struct Wrong {
-    const char *json, *says;
-} Wrong;
-
-static const Wrong wrongs[] = {
+static const SceneRefused wrongs[] = {
     {LIQUID "\"density\":1000}]}", "t.json:2: liquids[0].fill: missing; give a fill, sources or"},
     {HEAD "\"liquids\":[{\"name\":\"w\",\"fill\":[" BOX(0.5, 0.5, 0.5) "]},\n{\"name\":\"w\","
                                                                        "\"capacity\":9}]}",
@@ -168,14 +150,7 @@ static const Wrong wrongs[] = {
 static void errors_name_the_fault(void **state)
 {
     (void)state;
-    for (u32 i = 0; i < PL_COUNT(wrongs); i++) {
-        ErrorText error;
-        Scene *scene = parse(wrongs[i].json, &error);
-        if (scene != NULL || strstr(error.text, wrongs[i].says) == NULL) {
-            fail_msg("%s\nshould say \"%s\" and says \"%s\"", wrongs[i].json, wrongs[i].says,
-                     scene != NULL ? "nothing" : error.text);
-        }
-    }
+    expect_refused(wrongs, PL_COUNT(wrongs));
 }
 
 static void probes_find_liquids(void **state)

@@ -14,28 +14,14 @@
 /* cmocka.h comes after what it needs. */
 #include <cmocka.h>
 
+#include "tests/support/scene_refused.h"
+
 #define HEAD "{\"name\":\"t\",\n"
 #define GRID "\"name\":\"c\",\"shape\":{\"kind\":\"grid\",\"points\":[4,3],\"size\":[3,2]}"
 #define ROPE "\"name\":\"r\",\"shape\":{\"kind\":\"rope\",\"points\":[5],\"length\":2}"
 #define BALL                                                                                       \
     "\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"sphere\",\"radius\":1},\"motion\":"         \
     "\"static\"}],"
-
-static Scene *parse(const char *json, ErrorText *error)
-{
-    memset(error, 0, sizeof *error);
-    return scene_parse(json, strlen(json), "t.json", error);
-}
-
-static Scene *must_parse(const char *json)
-{
-    ErrorText error;
-    Scene *scene = parse(json, &error);
-    if (scene == NULL) {
-        fail_msg("%s", error.text);
-    }
-    return scene;
-}
 
 static void test_every_field_arrives(void **state)
 {
@@ -367,11 +353,7 @@ static void test_meshes_come_from_files(void **state)
     assert_int_equal(system(command), 0);
 }
 
-typedef struct Wrong {
-    const char *json, *says;
-} Wrong;
-
-static const Wrong wrongs[] = {
+static const SceneRefused wrongs[] = {
     {HEAD "\"soft_bodies\":[{\"name\":\"s\",\"shape\":{}}]}",
      "soft_bodies[0].shape.kind: missing or unknown"},
     {HEAD "\"soft_bodies\":[{" GRID "},\n{" GRID "}]}",
@@ -476,19 +458,7 @@ static const Wrong wrongs[] = {
 static void test_errors_name_the_place_the_fault_and_the_remedy(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < PL_COUNT(wrongs); i++) {
-        ErrorText error;
-        Scene *scene = parse(wrongs[i].json, &error);
-        if (scene != NULL) {
-            fail_msg("accepted: %s", wrongs[i].json);
-        }
-        if (strstr(error.text, wrongs[i].says) == NULL) {
-            fail_msg("%s\n  expected: ...%s...\n  got:      %s", wrongs[i].json, wrongs[i].says,
-                     error.text);
-        }
-        assert_null(strchr(error.text, '\n'));
-        assert_int_equal(strncmp(error.text, "t.json:", 7), 0);
-    }
+    expect_refused(wrongs, PL_COUNT(wrongs));
 }
 
 int main(void)

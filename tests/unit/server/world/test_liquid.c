@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/world_rig.h"
+
 #define HEAD "{\"name\":\"t\",\"bounds\":[-4,-2,-4,4,6,4],\"gravity\":[0,0,0],"
 #define CUBE "\"fill\":[{\"shape\":{\"kind\":\"box\",\"half\":[0.5,0.5,0.5]}}]"
 #define PROBES                                                                                     \
@@ -23,66 +25,18 @@
     "{\"name\":\"h\",\"kind\":\"height\",\"of\":\"w\"},"                                           \
     "{\"name\":\"s\",\"kind\":\"speed\",\"of\":\"w\"}]}"
 
-typedef struct Rig {
-    Scene *scene;
-    World *world;
-    u32 sequence;
-} Rig;
-
-static Rig rig(const char *json)
-{
-    ErrorText error = {.text = ""};
-    Rig made = {.scene = scene_parse(json, strlen(json), "liquid", &error)};
-    made.world = made.scene != NULL ? world_create(made.scene, NULL, &error) : NULL;
-    if (made.world == NULL) {
-        fail_msg("%s", error.text);
-    }
-    return made;
-}
-
-static void finish(Rig *r)
-{
-    world_destroy(r->world);
-    scene_destroy(r->scene);
-}
-
-static f64 probe(const Rig *r, const char *name)
-{
-    f64 value = NAN;
-    assert_true(world_probe(r->world, name, &value));
-    return value;
-}
-
-static void ticks(Rig *r, u32 count)
-{
-    for (u32 i = 0; i < count; i++) {
-        world_tick(r->world, NULL, 0);
-    }
-}
-
-static u32 entity_of(const Rig *r, const char *name)
-{
-    for (u32 i = 0; i < r->world->entities.count; i++) {
-        if (strcmp(r->world->entities.items[i].name, name) == 0) {
-            return r->world->entities.items[i].id;
-        }
-    }
-    fail_msg("no entity %s", name);
-    return 0;
-}
-
-static Input input_of(Rig *r, InputKind kind, const char *name)
+static Input input_of(WorldRig *r, InputKind kind, const char *name)
 {
     return (Input){.kind = kind,
                    .user = 1,
                    .sequence = ++r->sequence,
-                   .entity = name != NULL ? entity_of(r, name) : 0,
+                   .entity = name != NULL ? world_rig_entity(r, name) : 0,
                    .rotation = {1.0f, 0.0f, 0.0f, 0.0f},
                    .ray = {{0.0f, 0.0f, 4.0f}, {0.0f, 0.0f, -1.0f}}};
 }
 
 /* The code with which it is refused, 0: not. */
-static int code_of(const Rig *r, Input input)
+static int code_of(const WorldRig *r, Input input)
 {
     world_tick(r->world, &input, 1);
     for (u32 i = 0; i < r->world->event_count; i++) {
@@ -96,7 +50,7 @@ static int code_of(const Rig *r, Input input)
 static void a_scene_without_has_nothing_of_it(void **state)
 {
     (void)state;
-    Rig r = rig(HEAD "\"bodies\":[]}");
+    WorldRig r = world_rig(HEAD "\"bodies\":[]}");
     MessageWorld about;
     world_describe(r.world, &about);
     for (u32 i = 0; i < about.parameter_count; i++) {
@@ -105,21 +59,21 @@ static void a_scene_without_has_nothing_of_it(void **state)
     for (u32 i = 0; i < about.field_count; i++) {
         assert_string_not_equal(about.fields[i].name, "liquids");
     }
-    ticks(&r, 3);
-    finish(&r);
+    world_rig_ticks(&r, 3);
+    world_rig_finish(&r);
 }
 
 static void the_fill_is_there(void **state)
 {
     (void)state;
-    Rig r = rig(HEAD "\"liquid_spacing\":0.1,\"liquids\":[{\"name\":\"w\"," CUBE
-                     ",\"velocity\":[0,0.5,0],\"capacity\":1500}]," PROBES);
-    assert_float_equal(probe(&r, "n"), 1000.0, 0);
-    assert_float_equal(probe(&r, "v"), 1.0, 1e-6);
-    assert_float_equal(probe(&r, "h"), 0.0, 1e-6);
-    assert_float_equal(probe(&r, "s"), 0.5, 1e-6);
-    assert_float_equal(probe(&r, "l"), 0.5, 1e-6);
-    const Entity *w = world_entity(r.world, entity_of(&r, "w"));
+    WorldRig r = world_rig(HEAD "\"liquid_spacing\":0.1,\"liquids\":[{\"name\":\"w\"," CUBE
+                                ",\"velocity\":[0,0.5,0],\"capacity\":1500}]," PROBES);
+    assert_float_equal(world_rig_probe(&r, "n"), 1000.0, 0);
+    assert_float_equal(world_rig_probe(&r, "v"), 1.0, 1e-6);
+    assert_float_equal(world_rig_probe(&r, "h"), 0.0, 1e-6);
+    assert_float_equal(world_rig_probe(&r, "s"), 0.5, 1e-6);
+    assert_float_equal(world_rig_probe(&r, "l"), 0.5, 1e-6);
+    const Entity *w = world_entity(r.world, world_rig_entity(&r, "w"));
     assert_int_equal(w->count, 1500);
     assert_true(w->movable);
     assert_float_equal(w->mass_kg, 1000.0f, 1.0f);
@@ -133,14 +87,14 @@ static void the_fill_is_there(void **state)
     }
     assert_int_equal(live, 1000);
     frame_release(frame);
-    finish(&r);
+    world_rig_finish(&r);
 }
 
 /* A ball in the middle, a wall at the side: no particle is in them, nor half a spacing near. */
 static void fills_spare_bodies(void **state)
 {
     (void)state;
-    Rig r = rig(
+    WorldRig r = world_rig(
         HEAD "\"liquid_spacing\":0.05,\"bodies\":[{\"name\":\"ball\",\"shape\":{\"kind\":"
              "\"sphere\",\"radius\":0.3}},{\"name\":\"wall\",\"motion\":\"static\",\"shape\":{"
              "\"kind\":\"box\",\"half\":[0.2,1,1]},\"position\":[-0.5,0,0]},{\"name\":\"ghost\","
@@ -154,8 +108,8 @@ static void fills_spare_bodies(void **state)
     }
     /* 16 of 20 layers beside the wall, less a ball of 0.3225 m that it does not cut. */
     f64 volume = 0.8 - 4.0 / 3.0 * 3.14159 * 0.3225 * 0.3225 * 0.3225;
-    assert_float_equal(probe(&r, "v"), volume, 0.015);
-    finish(&r);
+    assert_float_equal(world_rig_probe(&r, "v"), volume, 0.015);
+    world_rig_finish(&r);
 }
 
 /* 21 points in a nozzle of 2.5 spacings, 2 m/s: 40 layers a second, of which those points are left
@@ -163,26 +117,26 @@ static void fills_spare_bodies(void **state)
 static void sources_emit_at_their_rate(void **state)
 {
     (void)state;
-    Rig r =
-        rig(HEAD "\"liquid_spacing\":0.05,\"liquids\":[{\"name\":\"w\",\"sources\":[{\"position\":"
-                 "[0,1,0],\"direction\":[0,1,0],\"radius\":0.125,\"speed\":2,\"start\":0.5,"
-                 "\"stop\":1.5}]}]," PROBES);
-    ticks(&r, 30);
-    assert_float_equal(probe(&r, "n"), 0.0, 0);
-    ticks(&r, 30);
-    assert_float_equal(probe(&r, "n"), 21.0 * 20.0, 0.1 * 21.0 * 20.0);
-    assert_float_equal(probe(&r, "s"), 2.0, 0.3);
-    ticks(&r, 60);
-    assert_float_equal(probe(&r, "n"), 21.0 * 40.0, 0.1 * 21.0 * 40.0);
-    finish(&r);
+    WorldRig r = world_rig(
+        HEAD "\"liquid_spacing\":0.05,\"liquids\":[{\"name\":\"w\",\"sources\":[{\"position\":"
+             "[0,1,0],\"direction\":[0,1,0],\"radius\":0.125,\"speed\":2,\"start\":0.5,"
+             "\"stop\":1.5}]}]," PROBES);
+    world_rig_ticks(&r, 30);
+    assert_float_equal(world_rig_probe(&r, "n"), 0.0, 0);
+    world_rig_ticks(&r, 30);
+    assert_float_equal(world_rig_probe(&r, "n"), 21.0 * 20.0, 0.1 * 21.0 * 20.0);
+    assert_float_equal(world_rig_probe(&r, "s"), 2.0, 0.3);
+    world_rig_ticks(&r, 60);
+    assert_float_equal(world_rig_probe(&r, "n"), 21.0 * 40.0, 0.1 * 21.0 * 40.0);
+    world_rig_finish(&r);
 }
 
 static void flow_is_a_parameter(void **state)
 {
     (void)state;
-    Rig r =
-        rig(HEAD "\"liquid_spacing\":0.05,\"liquids\":[{\"name\":\"w\",\"sources\":[{\"position\":"
-                 "[0,1,0],\"direction\":[0,1,0],\"radius\":0.125,\"speed\":1}]}]," PROBES);
+    WorldRig r = world_rig(
+        HEAD "\"liquid_spacing\":0.05,\"liquids\":[{\"name\":\"w\",\"sources\":[{\"position\":"
+             "[0,1,0],\"direction\":[0,1,0],\"radius\":0.125,\"speed\":1}]}]," PROBES);
     u32 flow = 0;
     while (strcmp(r.world->parameters[flow].name, "flow") != 0) {
         flow++;
@@ -191,60 +145,62 @@ static void flow_is_a_parameter(void **state)
     set.index = flow;
     set.values[0] = 3.0f;
     assert_int_equal(code_of(&r, set), 0);
-    ticks(&r, 59);
-    assert_float_equal(probe(&r, "n"), 21.0 * 60.0, 0.1 * 21.0 * 60.0);
+    world_rig_ticks(&r, 59);
+    assert_float_equal(world_rig_probe(&r, "n"), 21.0 * 60.0, 0.1 * 21.0 * 60.0);
     set.values[0] = 0.0f;
     set.sequence = ++r.sequence;
-    f64 before = probe(&r, "n");
+    f64 before = world_rig_probe(&r, "n");
     assert_int_equal(code_of(&r, set), 0);
-    ticks(&r, 30);
-    assert_true(probe(&r, "n") <= before && probe(&r, "n") > before - 60.0); /* some leave */
-    finish(&r);
+    world_rig_ticks(&r, 30);
+    assert_true(world_rig_probe(&r, "n") <= before &&
+                world_rig_probe(&r, "n") > before - 60.0); /* some leave */
+    world_rig_finish(&r);
 }
 
 /* In a wall, in water that fills the world around it, and where there is no room for more. */
 static void blocked_sources_wait(void **state)
 {
     (void)state;
-    Rig r = rig(HEAD
-                "\"liquid_spacing\":0.1,\"bodies\":[{\"name\":\"rock\",\"motion\":\"static\","
-                "\"shape\":{\"kind\":\"sphere\",\"radius\":1},\"position\":[2,0,0]}],\"liquids\":[{"
-                "\"name\":\"w\",\"sources\":[{\"position\":[2,0,0],\"speed\":5}]}]," PROBES);
-    ticks(&r, 60);
-    assert_float_equal(probe(&r, "n"), 0.0, 0);
-    finish(&r);
-    r = rig(HEAD "\"liquid_spacing\":0.1,\"liquids\":[{\"name\":\"w\",\"capacity\":7,\"sources\":[{"
-                 "\"position\":[0,1,0],\"speed\":1}]}]," PROBES);
-    ticks(&r, 100);
-    assert_float_equal(probe(&r, "n"), 7.0, 0);
-    finish(&r);
+    WorldRig r = world_rig(
+        HEAD "\"liquid_spacing\":0.1,\"bodies\":[{\"name\":\"rock\",\"motion\":\"static\","
+             "\"shape\":{\"kind\":\"sphere\",\"radius\":1},\"position\":[2,0,0]}],\"liquids\":[{"
+             "\"name\":\"w\",\"sources\":[{\"position\":[2,0,0],\"speed\":5}]}]," PROBES);
+    world_rig_ticks(&r, 60);
+    assert_float_equal(world_rig_probe(&r, "n"), 0.0, 0);
+    world_rig_finish(&r);
+    r = world_rig(
+        HEAD "\"liquid_spacing\":0.1,\"liquids\":[{\"name\":\"w\",\"capacity\":7,\"sources\":[{"
+             "\"position\":[0,1,0],\"speed\":1}]}]," PROBES);
+    world_rig_ticks(&r, 100);
+    assert_float_equal(world_rig_probe(&r, "n"), 7.0, 0);
+    world_rig_finish(&r);
 }
 
 static void drains_and_bounds_swallow(void **state)
 {
     (void)state;
-    Rig r =
-        rig(HEAD "\"liquid_spacing\":0.1,\"liquids\":[{\"name\":\"w\"," CUBE
-                 ",\"drains\":[{\"shape\":{\"kind\":\"box\",\"half\":[0.1,9,9]},\"position\":[0.3,0"
-                 ",0]}]}]," PROBES);
-    ticks(&r, 1);
-    assert_true(probe(&r, "n") <= 800.0);
-    assert_true(probe(&r, "n") > 400.0);
-    finish(&r);
-    r = rig(HEAD "\"liquid_spacing\":0.1,\"liquids\":[{\"name\":\"w\"," CUBE
-                 ",\"velocity\":[0,60,0]}]," PROBES);
-    ticks(&r, 1);
-    assert_float_equal(probe(&r, "n"), 1000.0, 0);
-    ticks(&r, 8);
-    assert_float_equal(probe(&r, "n"), 0.0, 0);
-    finish(&r);
+    WorldRig r = world_rig(
+        HEAD "\"liquid_spacing\":0.1,\"liquids\":[{\"name\":\"w\"," CUBE
+             ",\"drains\":[{\"shape\":{\"kind\":\"box\",\"half\":[0.1,9,9]},\"position\":[0.3,0"
+             ",0]}]}]," PROBES);
+    world_rig_ticks(&r, 1);
+    assert_true(world_rig_probe(&r, "n") <= 800.0);
+    assert_true(world_rig_probe(&r, "n") > 400.0);
+    world_rig_finish(&r);
+    r = world_rig(HEAD "\"liquid_spacing\":0.1,\"liquids\":[{\"name\":\"w\"," CUBE
+                       ",\"velocity\":[0,60,0]}]," PROBES);
+    world_rig_ticks(&r, 1);
+    assert_float_equal(world_rig_probe(&r, "n"), 1000.0, 0);
+    world_rig_ticks(&r, 8);
+    assert_float_equal(world_rig_probe(&r, "n"), 0.0, 0);
+    world_rig_finish(&r);
 }
 
 static void hands_stir_and_push(void **state)
 {
     (void)state;
-    Rig r = rig(HEAD "\"liquid_spacing\":0.1,\"liquids\":[{\"name\":\"w\"," CUBE
-                     ",\"capacity\":1200}]," PROBES);
+    WorldRig r = world_rig(HEAD "\"liquid_spacing\":0.1,\"liquids\":[{\"name\":\"w\"," CUBE
+                                ",\"capacity\":1200}]," PROBES);
     Input push = input_of(&r, INPUT_PUSH, "w");
     push.vector = vec3(0.0f, 20.0f, 0.0f);
     assert_int_equal(code_of(&r, push), 0);
@@ -257,8 +213,8 @@ static void hands_stir_and_push(void **state)
     Input move = input_of(&r, INPUT_MOVE, NULL);
     move.target = vec3(0.0f, 3.0f, 0.0f);
     assert_int_equal(code_of(&r, move), 0);
-    ticks(&r, 30);
-    assert_true(probe(&r, "s") > 0.05);
+    world_rig_ticks(&r, 30);
+    assert_true(world_rig_probe(&r, "s") > 0.05);
     assert_int_equal(code_of(&r, input_of(&r, INPUT_RELEASE, NULL)), 0);
     /* Free slots and removed particles cannot be grabbed, and liquids cannot be removed. */
     grab = input_of(&r, INPUT_GRAB, "w");
@@ -268,7 +224,7 @@ static void hands_stir_and_push(void **state)
     grab.sequence = ++r.sequence;
     assert_int_equal(code_of(&r, grab), ERROR_RANGE);
     assert_int_equal(code_of(&r, input_of(&r, INPUT_REMOVE, "w")), ERROR_UNSUPPORTED);
-    finish(&r);
+    world_rig_finish(&r);
 }
 
 static const char all_of_it[] =
@@ -286,20 +242,20 @@ static const char all_of_it[] =
 static void a_reset_begins_anew(void **state)
 {
     (void)state;
-    Rig r = rig(all_of_it);
-    f64 count = probe(&r, "n"), height = probe(&r, "h");
-    ticks(&r, 40);
-    f64 later = probe(&r, "n"), speed = probe(&r, "s");
+    WorldRig r = world_rig(all_of_it);
+    f64 count = world_rig_probe(&r, "n"), height = world_rig_probe(&r, "h");
+    world_rig_ticks(&r, 40);
+    f64 later = world_rig_probe(&r, "n"), speed = world_rig_probe(&r, "s");
     assert_true(later != count);
     Input reset = input_of(&r, INPUT_RESET, NULL);
     world_tick(r.world, &reset, 1);
-    ticks(&r, 39);
-    assert_float_equal(probe(&r, "n"), later, 0.02 * later);
-    assert_float_equal(probe(&r, "s"), speed, 0.02 * speed);
+    world_rig_ticks(&r, 39);
+    assert_float_equal(world_rig_probe(&r, "n"), later, 0.02 * later);
+    assert_float_equal(world_rig_probe(&r, "s"), speed, 0.02 * speed);
     world_rebuild(r.world, false);
-    assert_float_equal(probe(&r, "n"), count, 0);
-    assert_float_equal(probe(&r, "h"), height, 0);
-    finish(&r);
+    assert_float_equal(world_rig_probe(&r, "n"), count, 0);
+    assert_float_equal(world_rig_probe(&r, "h"), height, 0);
+    world_rig_finish(&r);
 }
 
 /* Saved while it moves, while it is held, after a parameter was changed, and loaded into a world
@@ -307,7 +263,7 @@ static void a_reset_begins_anew(void **state)
 static void images_go_on(void **state)
 {
     (void)state;
-    Rig r = rig(all_of_it), other = rig(all_of_it);
+    WorldRig r = world_rig(all_of_it), other = world_rig(all_of_it);
     Input grab = input_of(&r, INPUT_GRAB, "w");
     assert_int_equal(code_of(&r, grab), 0);
     Input set = input_of(&r, INPUT_SET, NULL);
@@ -316,12 +272,12 @@ static void images_go_on(void **state)
     }
     set.values[0] = 50.0f;
     assert_int_equal(code_of(&r, set), 0);
-    ticks(&r, 50);
+    world_rig_ticks(&r, 50);
     u8 *image;
     size_t bytes;
     ErrorText error = {.text = ""};
     assert_int_equal(world_save(r.world, &image, &bytes), 0);
-    ticks(&other, 7);
+    world_rig_ticks(&other, 7);
     assert_int_equal(world_load(other.world, image, bytes, &error), 0);
     assert_int_equal(world_hash(other.world), world_hash(r.world));
     Input move = input_of(&r, INPUT_MOVE, NULL);
@@ -334,8 +290,8 @@ static void images_go_on(void **state)
         }
     }
     free(image);
-    finish(&r);
-    finish(&other);
+    world_rig_finish(&r);
+    world_rig_finish(&other);
 }
 
 /* ---- abuse: the world stays bounded, and comes back to rest ---- */
@@ -355,7 +311,7 @@ static void images_go_on(void **state)
 #define FALLS "{\"name\":\"t\",\"bounds\":[-4,-2,-4,4,6,4],\"liquid_spacing\":0.1,"
 
 /* m/s, of the fastest particle; fails where anything is not finite. */
-static f64 fastest(const Rig *r)
+static f64 fastest(const WorldRig *r)
 {
     const Liquid *liquid = ((const MatterLiquid *)world_matter_at(r->world, 2))->liquid;
     f64 most = 0.0;
@@ -370,9 +326,10 @@ static f64 fastest(const Rig *r)
 static void a_hand_at_100_m_s_does_no_harm(void **state)
 {
     (void)state;
-    Rig r = rig(FALLS TANK "],\"liquids\":[{\"name\":\"w\",\"fill\":[{\"shape\":{\"kind\":\"box\","
+    WorldRig r = world_rig(FALLS TANK
+                           "],\"liquids\":[{\"name\":\"w\",\"fill\":[{\"shape\":{\"kind\":\"box\","
                            "\"half\":[0.5,0.4,0.5]},\"position\":[0,0.4,0]}]}]," PROBES);
-    f64 count = probe(&r, "n");
+    f64 count = world_rig_probe(&r, "n");
     Input grab = input_of(&r, INPUT_GRAB, "w");
     grab.element = 300;
     assert_int_equal(code_of(&r, grab), 0);
@@ -383,10 +340,10 @@ static void a_hand_at_100_m_s_does_no_harm(void **state)
         assert_true(fastest(&r) < 60.0);
     }
     assert_int_equal(code_of(&r, input_of(&r, INPUT_RELEASE, NULL)), 0);
-    ticks(&r, 240);
-    assert_true(probe(&r, "n") > 0.5 * count); /* the rest has splashed over the rim */
-    assert_true(probe(&r, "s") < 0.3);
-    finish(&r);
+    world_rig_ticks(&r, 240);
+    assert_true(world_rig_probe(&r, "n") > 0.5 * count); /* the rest has splashed over the rim */
+    assert_true(world_rig_probe(&r, "s") < 0.3);
+    world_rig_finish(&r);
 }
 
 /* A piston with the section of the tank takes a quarter of the volume that the water needs, and
@@ -394,23 +351,23 @@ static void a_hand_at_100_m_s_does_no_harm(void **state)
 static void a_squeezed_tank_recovers(void **state)
 {
     (void)state;
-    Rig r =
-        rig(FALLS TANK
-            ",{\"name\":\"lid\",\"motion\":\"static\",\"shape\":{\"kind\":\"box\",\"half\":[0.7,"
-            "0.1,0.7]},\"position\":[0,2.1,0]},{\"name\":\"piston\",\"motion\":\"kinematic\","
-            "\"shape\":{\"kind\":"
-            "\"box\",\"half\":[0.5,0.25,0.5]},\"position\":[0,1.7,0],\"path\":{\"points\":[[0,0,0],"
-            "[0,-1,0]],\"period\":4}}],\"liquids\":[{\"name\":\"w\",\"fill\":[{\"shape\":{\"kind\":"
-            "\"box\",\"half\":[0.5,0.4,0.5]},\"position\":[0,0.4,0]}]}]," PROBES);
+    WorldRig r = world_rig(
+        FALLS TANK
+        ",{\"name\":\"lid\",\"motion\":\"static\",\"shape\":{\"kind\":\"box\",\"half\":[0.7,"
+        "0.1,0.7]},\"position\":[0,2.1,0]},{\"name\":\"piston\",\"motion\":\"kinematic\","
+        "\"shape\":{\"kind\":"
+        "\"box\",\"half\":[0.5,0.25,0.5]},\"position\":[0,1.7,0],\"path\":{\"points\":[[0,0,0],"
+        "[0,-1,0]],\"period\":4}}],\"liquids\":[{\"name\":\"w\",\"fill\":[{\"shape\":{\"kind\":"
+        "\"box\",\"half\":[0.5,0.4,0.5]},\"position\":[0,0.4,0]}]}]," PROBES);
     f64 most = 0.0;
     for (u32 i = 0; i < 240; i++) {
-        ticks(&r, 1);
+        world_rig_ticks(&r, 1);
         most = fmax(most, fastest(&r));
     }
-    ticks(&r, 60);
+    world_rig_ticks(&r, 60);
     assert_true(most < 2001.0); /* SPEED_MAX_M_S */
     assert_true(fastest(&r) < 30.0);
-    finish(&r);
+    world_rig_finish(&r);
 }
 
 /* The third, a thousand times lighter than the water on it, does not come to rest. */
@@ -429,16 +386,16 @@ static void absurd_substances_stay_bounded(void **state)
                  "[{\"shape\":{\"kind\":\"box\",\"half\":[0.3,0.2,0.3]},\"position\":[0,1.3,0"
                  "]}]}]," PROBES,
                  absurd[i]);
-        Rig r = rig(json);
+        WorldRig r = world_rig(json);
         f64 most = 0.0;
         for (u32 t = 0; t < 240; t++) {
-            ticks(&r, 1);
+            world_rig_ticks(&r, 1);
             most = fmax(most, fastest(&r));
         }
         if (!(most < 2001.0 && (i == 2 || fastest(&r) < 20.0))) {
             fail_msg("%s: up to %g m/s, and %g at the end", absurd[i], most, fastest(&r));
         }
-        finish(&r);
+        world_rig_finish(&r);
     }
 }
 

@@ -13,6 +13,7 @@
 // cmocka.h needs the first three headers above
 #include <cmocka.h>
 
+#include "tests/support/exact_ray.h"
 #include "tests/support/near.h"
 
 enum {
@@ -317,9 +318,7 @@ static bool overlaps(const TriangleMesh *mesh, u32 triangle, Bounds b)
 {
     Vec3 p[3];
     mesh_triangle(mesh, triangle, p);
-    Vec3 low = vec3_min(p[0], vec3_min(p[1], p[2])), high = vec3_max(p[0], vec3_max(p[1], p[2]));
-    return low.x <= b.max.x && high.x >= b.min.x && low.y <= b.max.y && high.y >= b.min.y &&
-           low.z <= b.max.z && high.z >= b.min.z;
+    return triangle_bounds_overlap(p, b);
 }
 
 static bool visit(void *context, u32 triangle)
@@ -364,36 +363,16 @@ static void boxes_find_what_brute_force_finds(void **state)
     geometry_destroy(geometry);
 }
 
-/* Möller–Trumbore in double precision over every triangle; `rim` is the distance of the nearest hit
- * or miss to an edge, in barycentric coordinates. */
 static f64 brute_ray(const TriangleMesh *mesh, Vec3 origin, Vec3 direction, f64 *rim)
 {
-    f64 best = INFINITY;
-    *rim = 1.0;
+    ExactRay ray = {INFINITY, 1.0};
     for (u32 t = 0; t < mesh->triangle_count; t++) {
         Vec3 p[3];
         mesh_triangle(mesh, t, p);
-        f64 e1[3] = {(f64)p[1].x - p[0].x, (f64)p[1].y - p[0].y, (f64)p[1].z - p[0].z};
-        f64 e2[3] = {(f64)p[2].x - p[0].x, (f64)p[2].y - p[0].y, (f64)p[2].z - p[0].z};
-        f64 d[3] = {direction.x, direction.y, direction.z};
-        f64 s[3] = {(f64)origin.x - p[0].x, (f64)origin.y - p[0].y, (f64)origin.z - p[0].z};
-        f64 h[3] = {d[1] * e2[2] - d[2] * e2[1], d[2] * e2[0] - d[0] * e2[2],
-                    d[0] * e2[1] - d[1] * e2[0]};
-        f64 q[3] = {s[1] * e1[2] - s[2] * e1[1], s[2] * e1[0] - s[0] * e1[2],
-                    s[0] * e1[1] - s[1] * e1[0]};
-        f64 a = e1[0] * h[0] + e1[1] * h[1] + e1[2] * h[2];
-        f64 u = (s[0] * h[0] + s[1] * h[1] + s[2] * h[2]) / a;
-        f64 v = (d[0] * q[0] + d[1] * q[1] + d[2] * q[2]) / a;
-        f64 at = (e2[0] * q[0] + e2[1] * q[1] + e2[2] * q[2]) / a;
-        f64 least = fmin(u, fmin(v, 1 - u - v));
-        if (at >= 0 && fabs(least) < *rim) {
-            *rim = fabs(least);
-        }
-        if (at >= 0 && least >= 0 && at < best) {
-            best = at;
-        }
+        exact_ray_add(&ray, p, origin, direction);
     }
-    return best;
+    *rim = ray.rim;
+    return ray.best;
 }
 
 static void rays_hit_what_brute_force_hits(void **state)

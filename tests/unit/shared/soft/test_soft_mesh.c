@@ -15,22 +15,9 @@
 #include <cmocka.h>
 
 #include "tests/support/near.h"
+#include "tests/support/soft_mesh_check.h"
 
 #define PI 3.14159265358979323846
-
-static void expect_ok(int code, const ErrorText *error)
-{
-    if (code != ERROR_OK) {
-        fail_msg("error %d: %s", code, error->text);
-    }
-}
-
-static void expect_error(int code, Error expected, const ErrorText *error, const char *words)
-{
-    if (code != (int)expected || strstr(error->text, words) == NULL) {
-        fail_msg("got %d: '%s', expected %d: '%s'", code, error->text, (int)expected, words);
-    }
-}
 
 /* Half-edges without an opposite: a closed surface has none, and no half-edge twice. */
 static u32 open_sides(const SoftMesh *mesh)
@@ -137,14 +124,6 @@ static void test_tube(void **state)
     }
     expect_error(soft_mesh_tube(&mesh, 0.4f, 2.0f, 24, 0, true, &error), ERROR_LIMIT, &error,
                  "rings: 0");
-}
-
-static f64 tetrahedron_volume(const SoftMesh *mesh, u32 t)
-{
-    const u32 *c = &mesh->tetrahedra[4 * t];
-    Vec3 a = mesh->points[c[0]], u = vec3_sub(mesh->points[c[1]], a);
-    Vec3 v = vec3_sub(mesh->points[c[2]], a), w = vec3_sub(mesh->points[c[3]], a);
-    return (f64)vec3_dot(vec3_cross(u, v), w) / 6.0;
 }
 
 /* Each triangle of the surface is a face of exactly one tetrahedron, all other faces of two. */

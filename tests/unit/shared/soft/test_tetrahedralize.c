@@ -20,31 +20,10 @@
 #include <cmocka.h>
 
 #include "tests/support/near.h"
+#include "tests/support/soft_mesh_check.h"
 
 /* The guarantees of tetrahedralize.h. */
 #define DIHEDRAL_MIN 10.5
-
-static void expect_ok(int code, const ErrorText *error)
-{
-    if (code != ERROR_OK) {
-        fail_msg("error %d: %s", code, error->text);
-    }
-}
-
-static void expect_error(int code, Error expected, const ErrorText *error, const char *words)
-{
-    if (code != (int)expected || strstr(error->text, words) == NULL) {
-        fail_msg("got %d: '%s', expected %d: '%s'", code, error->text, (int)expected, words);
-    }
-}
-
-static f64 volume_of(const SoftMesh *mesh, u32 t)
-{
-    const u32 *c = &mesh->tetrahedra[4 * t];
-    Vec3 a = mesh->points[c[0]], u = vec3_sub(mesh->points[c[1]], a);
-    Vec3 v = vec3_sub(mesh->points[c[2]], a), w = vec3_sub(mesh->points[c[3]], a);
-    return (f64)vec3_dot(vec3_cross(u, v), w) / 6.0;
-}
 
 static int compare_keys(const void *a, const void *b)
 {
@@ -95,8 +74,8 @@ static void expect_sound(const SoftMesh *mesh)
 {
     f64 sum = 0.0;
     for (u32 t = 0; t < mesh->tetrahedron_count; t++) {
-        assert_true(volume_of(mesh, t) > 0.0);
-        sum += volume_of(mesh, t);
+        assert_true(tetrahedron_volume(mesh, t) > 0.0);
+        sum += tetrahedron_volume(mesh, t);
     }
     assert_true(mesh->closed);
     expect_near("boundary", soft_mesh_volume(mesh), sum, 1e-4 * sum);

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/sheet.h"
+
 enum {
     POINTS = 4000,
     SIDE = 17
@@ -127,31 +129,13 @@ static void compounds_are_as_near_as_their_nearest_child(void **state)
     geometry_destroy(geometry);
 }
 
-typedef struct Sheet {
-    Geometry *mesh, *terrain;
-} Sheet;
-
-static Sheet sheet_make(f32 rough)
+static HeightSheet sheet_make(f32 rough)
 {
     f32 heights[SIDE * SIDE];
-    Vec3 vertices[SIDE * SIDE];
-    u32 triangles[6 * (SIDE - 1) * (SIDE - 1)], n = 0;
     for (u32 k = 0; k < SIDE * SIDE; k++) {
         heights[k] = any_between(&any, -rough, rough);
-        vertices[k] =
-            vec3(((f32)(k % SIDE) - 8.0f) * 0.25f, heights[k], ((f32)(k / SIDE) - 8.0f) * 0.25f);
-        if (k % SIDE < SIDE - 1 && k / SIDE < SIDE - 1) {
-            u32 quad[6] = {k, k + SIDE, k + SIDE + 1, k, k + SIDE + 1, k + 1};
-            memcpy(triangles + n, quad, sizeof(quad));
-            n += 6;
-        }
     }
-    ErrorText error;
-    Sheet sheet = {geometry_mesh(vertices, SIDE * SIDE, triangles, n / 3, NULL, &error),
-                   geometry_terrain(heights, SIDE, SIDE, 0.25f, &error)};
-    assert_non_null(sheet.mesh);
-    assert_non_null(sheet.terrain);
-    return sheet;
+    return height_sheet(heights, SIDE, 0.25f);
 }
 
 static f32 brute_distance(const Geometry *mesh, Vec3 p)
@@ -173,7 +157,7 @@ static void surfaces_against_every_triangle(void **state)
 {
     PL_UNUSED(state);
     any = (Any){3, 0};
-    Sheet sheet = sheet_make(0.15f);
+    HeightSheet sheet = sheet_make(0.15f);
     Shape mesh = {.kind = SHAPE_MESH, .geometry = sheet.mesh};
     Shape terrain = {.kind = SHAPE_TERRAIN, .geometry = sheet.terrain};
     u32 near = 0, below = 0;
@@ -205,8 +189,7 @@ static void surfaces_against_every_triangle(void **state)
         }
     }
     assert_true(near > 100 && below > 100);
-    geometry_destroy(sheet.mesh);
-    geometry_destroy(sheet.terrain);
+    height_sheet_finish(&sheet);
 }
 
 static bool meet(Rigid *rigid, u32 slot, ContactParticle *particle, f32 h)
@@ -222,7 +205,7 @@ static void particles_stay_on_their_side(void **state)
 {
     PL_UNUSED(state);
     any = (Any){4, 0};
-    Sheet sheet = sheet_make(0.002f);
+    HeightSheet sheet = sheet_make(0.002f);
     RigidDef def = {.body_capacity = 4, .tick_s = 1.0f / 60.0f, .substeps = 4};
     Rigid *rigid = rigid_create(&def);
     BodyDef body = body_def_default();
@@ -252,8 +235,7 @@ static void particles_stay_on_their_side(void **state)
         assert_true((there.y - after) * side > 0.0f);
     }
     rigid_destroy(rigid);
-    geometry_destroy(sheet.mesh);
-    geometry_destroy(sheet.terrain);
+    height_sheet_finish(&sheet);
 }
 
 /* In a single step through a plate of 2 cm, aimed at it or past it. */

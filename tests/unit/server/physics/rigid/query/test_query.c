@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/sheet.h"
+
 enum {
     SIDE = 17, /* of the terrain, samples */
     BODIES = 300,
@@ -276,30 +278,20 @@ static Solids solids_make(void)
     static const Vec3 tips[] = {{0.8f, 0, 0},  {-0.8f, 0, 0}, {0, 0.5f, 0},
                                 {0, -0.5f, 0}, {0, 0, 0.7f},  {0, 0, -0.7f}};
     f32 heights[SIDE * SIDE];
-    Vec3 vertices[SIDE * SIDE];
-    u32 triangles[6 * (SIDE - 1) * (SIDE - 1)], n = 0;
-    f32 spacing = 0.25f;
+    const f32 spacing = 0.25f;
     for (u32 k = 0; k < SIDE * SIDE; k++) {
-        f32 x = ((f32)(k % SIDE) - 8.0f) * spacing, z = ((f32)(k / SIDE) - 8.0f) * spacing;
-        heights[k] = wave(x, z);
-        vertices[k] = vec3(x, heights[k], z);
-        if (k % SIDE < SIDE - 1 && k / SIDE < SIDE - 1) {
-            u32 quad[6] = {k, k + SIDE, k + SIDE + 1, k, k + SIDE + 1, k + 1};
-            memcpy(triangles + n, quad, sizeof(quad));
-            n += 6;
-        }
+        heights[k] = wave(height_sheet_at(k % SIDE, SIDE, spacing),
+                          height_sheet_at(k / SIDE, SIDE, spacing));
     }
+    HeightSheet sheet = height_sheet(heights, SIDE, spacing);
     ErrorText error;
-    Solids solids = {.hull = geometry_hull(tips, 6, 32, &error),
-                     .mesh = geometry_mesh(vertices, SIDE * SIDE, triangles, n / 3, NULL, &error),
-                     .terrain = geometry_terrain(heights, SIDE, SIDE, spacing, &error)};
+    Solids solids = {
+        .hull = geometry_hull(tips, 6, 32, &error), .mesh = sheet.mesh, .terrain = sheet.terrain};
     CompoundChild children[2] = {
         {{.kind = SHAPE_SPHERE, .radius = 0.4f}, {-0.6f, 0, 0}, {1, 0, 0, 0}},
         {{.kind = SHAPE_BOX, .half = {0.6f, 0.1f, 0.3f}}, {0.6f, 0, 0}, {1, 0, 0, 0}}};
     solids.compound = geometry_compound(children, 2, &error);
     assert_non_null(solids.hull);
-    assert_non_null(solids.mesh);
-    assert_non_null(solids.terrain);
     assert_non_null(solids.compound);
     return solids;
 }

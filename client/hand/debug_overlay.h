@@ -25,6 +25,7 @@ typedef struct DebugOverlay {
     u32 tint_count, tint_capacity;
 } DebugOverlay;
 
+/* Subscribes to nothing yet; the connection is borrowed. */
 void debug_overlay_init(DebugOverlay *overlay, Connection *connection);
 void debug_overlay_finish(DebugOverlay *overlay);
 /* Subscribes to exactly these bits. */

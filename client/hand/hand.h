@@ -63,6 +63,7 @@ typedef struct Hand {
     HandStats stats;
 } Hand;
 
+/* Holds nothing; the connection is borrowed and receives the inputs. */
 void hand_init(Hand *hand, Connection *connection);
 /* Grabs what the ray hits; false if not movable. */
 bool hand_grab_ray(Hand *hand, Ray ray);

@@ -13,6 +13,7 @@
 void panels_style();
 void panels_fonts();
 
+/* 0xRRGGBB as the library wants it. */
 static inline ImVec4 color_of(u32 rgb, f32 alpha = 1.0f)
 {
     return ImVec4(f32(rgb >> 16 & 255) / 255.0f, f32(rgb >> 8 & 255) / 255.0f,

@@ -14,6 +14,7 @@ typedef struct MarkList {
     u32 count, capacity;
 } MarkList;
 
+/* Frees the marks; a zeroed list is empty. */
 void mark_list_finish(MarkList *list);
 /* If out of memory the mark is omitted. */
 void mark_list_put(MarkList *list, const Mark *mark);
@@ -46,6 +47,7 @@ typedef struct Rods {
     u32 ends_world;
 } Rods;
 
+/* Frees its tables. */
 void rods_finish(Rods *rods);
 /* Adds the marks of rods, springs and sensors. */
 void rods_collect(Rods *rods, const RodsWorld *world, MarkList *marks);

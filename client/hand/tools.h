@@ -34,6 +34,7 @@ typedef struct Tools {
     u32 label_count;
 } Tools;
 
+/* Nothing is selected; the connection is borrowed. */
 void tools_init(Tools *tools, Connection *connection);
 /* Updates what the ray hits. */
 void tools_hover(Tools *tools, Ray ray);

@@ -74,6 +74,7 @@ typedef struct PlayoutStep {
     f64 elapsed_s; /* since the last advance */
 } PlayoutStep;
 
+/* Rates in Hz. Nothing is shown before the first arrival. */
 void playout_init(Playout *playout, u32 tick_rate, u32 snapshot_rate);
 /* Reports that a packet of `tick` arrived (any order); speed: world seconds per real second, 0
  * paused. */

@@ -66,6 +66,7 @@ struct Timeline {
     u64 outage_from, outage_to; /* the last outage */
 };
 
+/* The rates of the stream, as curves need them; the tick shown for a piece. */
 CurveStream timeline_stream(const Timeline *timeline);
 f64 timeline_piece_tick(const Timeline *timeline, const ChunkPiece *piece);
 /* The piece that element i of a chunk belongs to. */

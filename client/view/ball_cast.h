@@ -12,6 +12,7 @@ typedef struct BallCast {
     GLint to_clip;
 } BallCast;
 
+/* 0, or a negative Error if the shader does not compile. */
 int ball_cast_init(BallCast *cast, ErrorText *error);
 void ball_cast_finish(BallCast *cast);
 /* Draws `count` balls of a buffer into the depth map that is bound: each has its centre and radius

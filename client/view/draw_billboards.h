@@ -11,6 +11,7 @@
 
 typedef struct DrawBillboards DrawBillboards;
 
+/* NULL with an error. `chunks`: SHADER_* bits of all programs. */
 DrawBillboards *draw_billboards_create(u32 chunks, ErrorText *error);
 void draw_billboards_destroy(DrawBillboards *draw); /* NULL is fine */
 void draw_billboards_gather(DrawBillboards *draw, const Picture *picture);

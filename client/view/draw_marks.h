@@ -9,6 +9,7 @@
 
 typedef struct DrawMarks DrawMarks;
 
+/* NULL with an error. */
 DrawMarks *draw_marks_create(ErrorText *error);
 void draw_marks_destroy(DrawMarks *draw); /* NULL is fine */
 void draw_marks_show(DrawMarks *draw, const Picture *picture, const Mat4 *view_proj, u32 width,

@@ -11,6 +11,7 @@
 
 typedef struct DrawPoints DrawPoints;
 
+/* NULL with an error. `chunks`: SHADER_* bits of all programs. */
 DrawPoints *draw_points_create(u32 chunks, ErrorText *error);
 void draw_points_destroy(DrawPoints *draw); /* NULL is fine */
 void draw_points_gather(DrawPoints *draw, const Picture *picture);

@@ -9,6 +9,7 @@
 
 typedef struct DrawRigid DrawRigid;
 
+/* NULL with an error. `chunks`: SHADER_* bits of all programs. */
 DrawRigid *draw_rigid_create(u32 chunks, ErrorText *error);
 void draw_rigid_destroy(DrawRigid *draw); /* NULL is fine */
 /* Uploads the instances of this frame from the picture's poses. */

@@ -11,6 +11,7 @@ typedef struct DrawSky {
     GLuint vao, program;
 } DrawSky;
 
+/* 0 or a negative Error. `chunks`: SHADER_* bits of all programs. */
 int draw_sky_init(DrawSky *draw, u32 chunks, ErrorText *error);
 void draw_sky_finish(DrawSky *draw);
 /* Fills pixels not covered by anything else. */

@@ -10,6 +10,7 @@
 
 typedef struct DrawSoft DrawSoft;
 
+/* NULL with an error. `chunks`: SHADER_* bits of all programs. */
 DrawSoft *draw_soft_create(u32 chunks, ErrorText *error);
 void draw_soft_destroy(DrawSoft *draw); /* NULL is fine */
 /* Computes vertices and normals from the picture's points. */

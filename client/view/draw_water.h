@@ -12,6 +12,7 @@
 
 typedef struct DrawWater DrawWater;
 
+/* NULL with an error. `chunks`: SHADER_* bits of all programs. */
 DrawWater *draw_water_create(u32 chunks, ErrorText *error);
 void draw_water_destroy(DrawWater *draw); /* NULL is fine */
 /* Whether this entity is drawn here. */

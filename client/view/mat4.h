@@ -15,6 +15,7 @@ typedef struct Mat4 {
     f32 m[16]; /* m[4 · column + row] */
 } Mat4;
 
+/* a b: applies b first. */
 static inline Mat4 mat4_mul(Mat4 a, Mat4 b)
 {
     Mat4 r;
@@ -30,6 +31,7 @@ static inline Mat4 mat4_mul(Mat4 a, Mat4 b)
     return r;
 }
 
+/* a (p, 1): in clip coordinates, not divided by w. */
 static inline Vec4 mat4_transform(const Mat4 *a, Vec3 p)
 {
     const f32 *m = a->m;

@@ -112,24 +112,17 @@ static u32 sphere_middle(Mesh *mesh, u32 a, u32 b)
 
 static int mesh_sphere(Mesh *mesh, u32 divisions)
 {
-    static const u8 faces[20][3] = {{0, 11, 5}, {0, 5, 1},  {0, 1, 7},   {0, 7, 10}, {0, 10, 11},
-                                    {1, 5, 9},  {5, 11, 4}, {11, 10, 2}, {10, 7, 6}, {7, 1, 8},
-                                    {3, 9, 4},  {3, 4, 2},  {3, 2, 6},   {3, 6, 8},  {3, 8, 9},
-                                    {4, 9, 5},  {2, 4, 11}, {6, 2, 10},  {8, 6, 7},  {9, 8, 1}};
-    const f32 t = 1.6180339887f;
-    const Vec3 corners[12] = {{-1, t, 0}, {1, t, 0}, {-1, -t, 0}, {1, -t, 0},
-                              {0, -1, t}, {0, 1, t}, {0, -1, -t}, {0, 1, -t},
-                              {t, 0, -1}, {t, 0, 1}, {-t, 0, -1}, {-t, 0, 1}};
     u32 triangles = 20u << 2 * divisions;
     if (mesh_reserve(mesh, triangles / 2 + 2, 3 * triangles) != 0) {
         return ERROR_MEMORY;
     }
     for (u32 i = 0; i < 12; i++) {
-        mesh->vertices[i].normal = vec3_normalize_or(corners[i], corners[0]);
+        mesh->vertices[i].normal = vec3_normalize_or(ICOSAHEDRON_POINTS[i], ICOSAHEDRON_POINTS[0]);
     }
     mesh->vertex_count = 12;
     for (u32 i = 0; i < 20; i++) {
-        mesh_face_outward(mesh, faces[i][0], faces[i][1], faces[i][2]);
+        const u8 *face = ICOSAHEDRON_FACES[i];
+        mesh_face_outward(mesh, face[0], face[1], face[2]);
     }
     u32 *coarse = calloc(3 * triangles, sizeof *coarse);
     if (!coarse) {

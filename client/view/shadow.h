@@ -16,6 +16,7 @@ typedef struct DepthMap {
     Mat4 to_texel; /* world to texture coordinates and depth, all 0..1 */
 } DepthMap;
 
+/* A depth texture of edge x edge texels and its framebuffer. */
 void depth_map_init(DepthMap *map, u32 edge);
 void depth_map_finish(DepthMap *map);
 /* Fits the map around a sphere, looking against `towards` (unit). Centre and size move in whole

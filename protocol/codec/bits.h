@@ -24,6 +24,7 @@ typedef struct BitReader {
     bool failed; /* out of data */
 } BitReader;
 
+/* Writes to data [bytes_max], which is borrowed and need not be zeroed. */
 void bit_writer_init(BitWriter *writer, void *data, u32 bytes_max);
 /* Writes the low `count` (0..64) bits of value, or nothing if they do not fit; unused bits of
  * the last byte are zero. */

@@ -197,11 +197,6 @@ static u32 low_mask(u32 bits)
     return bits >= 32 ? ~0u : (1u << bits) - 1;
 }
 
-static u32 bit_length(u32 value)
-{
-    return value == 0 ? 0 : 32 - (u32)__builtin_clz(value);
-}
-
 /* Difference a − b modulo 2^bits, mapped so that small magnitudes come first; below 2^bits. */
 static u32 fold(u32 a, u32 b, u32 bits)
 {
@@ -264,8 +259,8 @@ static ColumnPlan column_plan(Column *column, const u32 *values, const u32 *base
         column->value[i] = x;
         column->delta[i] = delta;
         column->next[i] = next;
-        deltas[bit_length(delta)]++;
-        nexts[bit_length(next)]++;
+        deltas[u32_bit_length(delta)]++;
+        nexts[u32_bit_length(next)]++;
         low = u32_min(low, x);
         high = u32_max(high, x);
         before = x;
@@ -281,7 +276,7 @@ static ColumnPlan column_plan(Column *column, const u32 *values, const u32 *base
         best = (ColumnPlan){WIDTH_BITS + w.bits, 0,
                             w.wide == w.narrow ? MODE_NEXT : MODE_NEXT_SPLIT, w.wide, w.narrow};
     }
-    u32 width = bit_length(high - low);
+    u32 width = u32_bit_length(high - low);
     u32 range_bits = column->bits + WIDTH_BITS + column->count * width;
     if (range_bits < best.bits) {
         best = (ColumnPlan){range_bits, low, MODE_RANGE, (u8)width, (u8)width};
@@ -368,7 +363,7 @@ static u32 find_coded(u32 n, u32 bytes, const u8 *state, const u8 *baseline, u16
 /* Bits of an element's index in a chunk of n. */
 static u32 index_bits(u32 n)
 {
-    return bit_length(n - 1);
+    return u32_bit_length(n - 1);
 }
 
 static u32 mask_choose(u32 n, u32 count, u32 *bits)

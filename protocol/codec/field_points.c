@@ -56,38 +56,35 @@ static f32 points_error(const FieldDesc *field, u32 n, const void *a, const void
     return worst;
 }
 
-static void points_reduce(const FieldDesc *field, Detail detail, void *elements, u32 n)
+/* To the levels of a detail, or back from them. */
+static void points_change(Detail detail, bool back, QPoint *points, u32 n)
 {
-    QPoint *points = elements;
     u32 shift = detail_shift(detail), mask = (1u << detail_decimation(detail)) - 1;
-    PL_UNUSED(field);
     for (u32 i = 0; i < n; i++) {
+        QPoint *point = &points[i];
         if ((i & mask) != 0) {
-            memset(&points[i], 0, sizeof points[i]);
-        } else if (points[i].generation != 0) {
+            memset(point, 0, sizeof *point);
+        } else if (point->generation != 0) {
             for (u32 k = 0; k < 3; k++) {
-                points[i].position[k] >>= shift;
+                point->position[k] = back ? detail_position_restore(point->position[k], shift)
+                                          : point->position[k] >> shift;
             }
-            points[i].scalar = (u16)(points[i].scalar >> shift);
+            point->scalar = (u16)(back ? detail_value_restore(point->scalar, shift, UINT16_MAX)
+                                       : (u32)point->scalar >> shift);
         }
     }
 }
 
+static void points_reduce(const FieldDesc *field, Detail detail, void *elements, u32 n)
+{
+    PL_UNUSED(field);
+    points_change(detail, false, elements, n);
+}
+
 static void points_restore(const FieldDesc *field, Detail detail, void *elements, u32 n)
 {
-    QPoint *points = elements;
-    u32 shift = detail_shift(detail), mask = (1u << detail_decimation(detail)) - 1;
     PL_UNUSED(field);
-    for (u32 i = 0; i < n; i++) {
-        if ((i & mask) != 0) {
-            memset(&points[i], 0, sizeof points[i]);
-        } else if (points[i].generation != 0) {
-            for (u32 k = 0; k < 3; k++) {
-                points[i].position[k] = detail_position_restore(points[i].position[k], shift);
-            }
-            points[i].scalar = (u16)detail_value_restore(points[i].scalar, shift, UINT16_MAX);
-        }
-    }
+    points_change(detail, true, elements, n);
 }
 
 static bool points_place(const FieldDesc *field, u32 element, const void *before, const void *after,

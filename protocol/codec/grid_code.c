@@ -298,7 +298,7 @@ static void code_bases(GridCodec *codec, u8 *now, u32 channel, i32 *bases)
         i64 made = (i64)before + off;
         before = (i32)(made < 0 ? 0 : made > plan->most ? plan->most : made);
         bases[k] = before;
-        last = logarithm(size_of(off), 16);
+        last = logarithm(i32_magnitude(off), 16);
     }
 }
 

@@ -50,7 +50,7 @@ void grid_code_filter(GridCodec *codec, u32 channel, u32 at, u32 count, bool own
         weights[k] = (i32)(made > GRID_WEIGHT_MAX    ? GRID_WEIGHT_MAX
                            : made < -GRID_WEIGHT_MAX ? -GRID_WEIGHT_MAX
                                                      : made);
-        last = logarithm(size_of(off), 15);
+        last = logarithm(i32_magnitude(off), 15);
         if (codec->chained) {
             i16 *learned = codec->mix.now.weights + start_at(codec, channel) + at + k;
             i32 step = weights[k] * 8 - *learned;

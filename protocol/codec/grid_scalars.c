@@ -36,12 +36,12 @@ void grid_code_scalars(GridCodec *codec, const GridSpan *span, u32 *now, u32 cou
             continue;
         }
         u32 a = ordered(old[0]), b = ordered(old[1]), e = ordered(old[2]);
-        u32 speed = bit_length(size_of((i32)(a - b))),
-            acceleration = bit_length(size_of((i32)(a - 2 * b + e)));
+        u32 speed = u32_bit_length(i32_magnitude((i32)(a - b))),
+            acceleration = u32_bit_length(i32_magnitude((i32)(a - 2 * b + e)));
         const u32 which[INPUTS] = {speed, acceleration * 4 + codec->known, last};
         take(codec, KIND_SCALAR, which);
         i32 off = code_signed(codec, (i32)(ordered(now[i]) - (2 * a - b)));
         now[i] = unordered(2 * a - b + (u32)off);
-        last = bit_length(size_of(off));
+        last = u32_bit_length(i32_magnitude(off));
     }
 }

@@ -3,7 +3,7 @@
 
 i32 grid_code_bits(GridCodec *codec, i32 value, u32 n)
 {
-    u32 size = size_of(value), length = bit_length(size);
+    u32 size = i32_magnitude(value), length = u32_bit_length(size);
     for (; n < BIT_LENGTHS; n++) {
         if (code_bit(codec, SLOT_LONGER + u32_min(n, LONGER_MAX), n < length) == 0) {
             break;

@@ -98,12 +98,14 @@ static inline u32 grid_box_elements(const GridBox *box)
     return (u32)box->size[0] * box->size[1] * box->size[2];
 }
 
+/* A channel of a state in the plan's format, for reading as i32. */
 static inline GridPicture grid_picture(const GridPlan *plan, const void *state, u32 channel)
 {
     return (GridPicture){state, plan->kind == FIELD_GRID3 ? GRID_FROM_U8 : GRID_FROM_U16,
                          plan->channels, channel};
 }
 
+/* Element i of a state. */
 static inline i32 grid_value(const GridPlan *plan, const void *state, size_t i)
 {
     return plan->kind == FIELD_GRID3 ? ((const u8 *)state)[i] : ((const u16 *)state)[i];
@@ -159,16 +161,6 @@ static inline u32 code_bit(GridCodec *codec, u32 slot, u32 bit)
     return bit;
 }
 
-static inline u32 bit_length(u32 v)
-{
-    return 63 - (u32)__builtin_clzll((u64)v << 1 | 1); /* branch-free for 0 */
-}
-
-static inline u32 size_of(i32 v)
-{
-    return v < 0 ? 0u - (u32)v : (u32)v;
-}
-
 /* Codes any i32 with the selected contexts, bit by bit. The first `n` bits of its length are
  * known to be set. */
 i32 grid_code_bits(GridCodec *codec, i32 value, u32 n);
@@ -183,7 +175,7 @@ SIMD_INLINE i32 code_signed_as(GridCodec *codec, RangeCoder *coder, bool decodin
         KNOWN = 8 /* known bits of the length */
     };
     Mix *mix = &codec->mix;
-    u32 size = size_of(value), length = bit_length(size), n = 0, set = codec->set;
+    u32 size = i32_magnitude(value), length = u32_bit_length(size), n = 0, set = codec->set;
     union {
         u16 mean[MIX_ROW];
         u32 mixed[MIX_ROW];
@@ -257,14 +249,16 @@ SIMD_INLINE i32 code_signed_as(GridCodec *codec, RangeCoder *coder, bool decodin
 }
 #endif
 
+/* Codes any i32 with the selected contexts; returns it. */
 static inline i32 code_signed(GridCodec *codec, i32 value)
 {
     return grid_code_bits(codec, value, 0);
 }
 
+/* Bits of v, at most `most`: the class of a magnitude. */
 static inline u32 logarithm(u32 v, u32 most)
 {
-    return u32_min(bit_length(v), most);
+    return u32_min(u32_bit_length(v), most);
 }
 
 /* Half octaves: 0, 1, 2, 3, 4..5, 6..7, 8..11, ... Branch-free, since branches would be
@@ -278,7 +272,8 @@ static inline u32 half_octaves(u32 v, u32 most)
 /* 0..2 × half: sign and magnitude class. */
 static inline u32 signed_class(i32 v, u32 half, u32 shift)
 {
-    u32 n = u32_min((bit_length(size_of(v) >> shift) + 1) / 2, half), sign = (u32)(v >> 31);
+    u32 n = u32_min((u32_bit_length(i32_magnitude(v) >> shift) + 1) / 2, half),
+        sign = (u32)(v >> 31);
     return half + ((n ^ sign) - sign);
 }
 

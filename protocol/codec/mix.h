@@ -51,6 +51,7 @@ typedef struct Mix {
     u16 squash[MIX_SQUASH]; /* 65536 / (1 + exp(−x / 256)) for x = −2048 … 2047 */
 } Mix;
 
+/* Tables of `rows` rows of slots and `sets` sets of weights; false: out of memory. */
 bool mix_tables_create(MixTables *tables, u32 rows, u32 sets);
 void mix_tables_destroy(MixTables *tables);
 
@@ -134,6 +135,7 @@ typedef struct MixVector {
     __m128i chance, rate, in; /* in the low four of eight lanes */
 } MixVector;
 
+/* mix_guess in one vector: keeps in `lanes` what mix_learn_vector needs. */
 static inline i32 mix_guess_vector(MixVector *lanes, MixSlot *const row[MIX_INPUTS], u32 slot,
                                    const u32 pairs[2])
 {
@@ -160,6 +162,7 @@ static inline i32 mix_guess_vector(MixVector *lanes, MixSlot *const row[MIX_INPU
     return _mm_cvtsi128_si32(dot);
 }
 
+/* Moves weights and slots of the last mix_guess_vector towards `bit`. */
 static inline void mix_learn_vector(const MixVector *lanes, MixSlot *const row[MIX_INPUTS],
                                     u32 slot, u32 pairs[2], u32 bit, i32 error)
 {

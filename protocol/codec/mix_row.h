@@ -24,16 +24,19 @@ typedef struct MixSixteen {
     __m256i dot[2];   /* of these */
 } MixSixteen;
 
+/* Sixteen 16-bit numbers of any alignment. */
 SIMD_INLINE __m256i mix_load(const void *at)
 {
     return _mm256_loadu_si256((const __m256i *)at);
 }
 
+/* Sixteen 16-bit numbers of any alignment. */
 SIMD_INLINE void mix_store(void *at, __m256i v)
 {
     _mm256_storeu_si256((__m256i *)at, v);
 }
 
+/* The chances and rates of sixteen slots of each row. */
 SIMD_INLINE void mix_load_rows(MixSixteen *all, MixSlot *const row[MIX_INPUTS])
 {
     for (u32 k = 0; k < MIX_INPUTS; k++) {
@@ -127,6 +130,7 @@ SIMD_INLINE __m256i mix_lanes_of(u32 mask)
     return _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16((i16)mask), bit), bit);
 }
 
+/* All bits of lane k where bit k of the mask (8 bits) is set. */
 SIMD_INLINE __m256i mix_lanes_of_half(u32 mask)
 {
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);

@@ -22,6 +22,7 @@ typedef struct PointFit {
     FitLanes square[FIT_MAX][FIT_MAX], right[FIT_MAX];
 } PointFit;
 
+/* No equations yet; `count` unknowns. */
 SIMD_INLINE void point_fit_begin(PointFit *fit, u32 count)
 {
     const FitLanes none = {0};

@@ -128,13 +128,13 @@ static Rotation rotation_of(const PoseCodec *codec, u32 code)
 
 static u32 logarithm(u32 v, u32 most)
 {
-    return u32_min(bit_length(v), most);
+    return u32_min(u32_bit_length(v), most);
 }
 
 /* 0..12: sign and bit length. */
 static u32 signed_logarithm(i32 v)
 {
-    u32 n = u32_min(bit_length(rotation_size(v)), 6);
+    u32 n = u32_min(u32_bit_length(i32_magnitude(v)), 6);
     return v < 0 ? 6 - n : 6 + n;
 }
 
@@ -144,7 +144,7 @@ static u32 nearness(u32 d)
     if (d < 32) {
         return 0;
     }
-    u32 n = bit_length(d);
+    u32 n = u32_bit_length(d);
     u32 quarter = 4 * (n - 6) + (d >> (n - 3) & 3);
     return u32_min(quarter + 1, 31);
 }
@@ -272,7 +272,7 @@ static u32 rough_rotation(u32 a, u32 b)
     }
     u32 sum = 0;
     for (u32 shift = 0; shift <= 20; shift += 10) {
-        sum += rotation_size((i32)(a >> shift & 1023) - (i32)(b >> shift & 1023));
+        sum += i32_magnitude((i32)(a >> shift & 1023) - (i32)(b >> shift & 1023));
     }
     return sum;
 }
@@ -452,8 +452,8 @@ static u32 code_position(PoseCodec *codec, const Known *k, const Guess *guess,
         i32 residual = pose_code_number(&codec->model, KIND_POSITION, n,
                                         position[axis] - guess->place.at[axis]);
         position[axis] = prediction_clamp((i64)guess->place.at[axis] + residual);
-        sizes[n] = logarithm(rotation_size(residual), 9);
-        sum += u32_min(rotation_size(residual), 1u << 20);
+        sizes[n] = logarithm(i32_magnitude(residual), 9);
+        sum += u32_min(i32_magnitude(residual), 1u << 20);
     }
     return logarithm(sum, 9);
 }
@@ -476,8 +476,8 @@ static u32 code_largest(PoseCodec *codec, const Guess *guess, u32 position_off, 
 {
     const Rotation *t = &guess->place.rotation;
     /* Magnitudes with their component index, sorted descending. */
-    u32 order[4] = {rotation_size(t->w) << 2, rotation_size(t->x) << 2 | 1,
-                    rotation_size(t->y) << 2 | 2, rotation_size(t->z) << 2 | 3};
+    u32 order[4] = {i32_magnitude(t->w) << 2, i32_magnitude(t->x) << 2 | 1,
+                    i32_magnitude(t->y) << 2 | 2, i32_magnitude(t->z) << 2 | 3};
     for (u32 a = 0; a < 4; a++) {
         for (u32 b = a + 1; b < 4; b++) {
             u32 swap = order[b] >> 2 > order[a] >> 2 ? order[a] ^ order[b] : 0;
@@ -527,7 +527,7 @@ static void code_rotation(PoseCodec *codec, const Guess *guess, const PosePredic
         i32 residual = pose_code_number(&codec->model, KIND_ROTATION, n, value - guessed);
         i64 sum = (i64)guessed + residual, most = mask >> low;
         made |= ((sum < 0 ? 0 : sum > most ? (u32)most : (u32)sum) << low | half) << shift;
-        sizes[n] = logarithm(rotation_size(residual), 9);
+        sizes[n] = logarithm(i32_magnitude(residual), 9);
     }
     *rotation = made;
 }

@@ -81,7 +81,7 @@ void pose_model_destroy(PoseModel *model)
  * first `n` bits of its length are known to be set. */
 static i32 code_bits(PoseModel *model, u32 kind, u32 lane, i32 value, u32 n)
 {
-    u32 set = lane * MIX_ROW, size = rotation_size(value), length = bit_length(size);
+    u32 set = lane * MIX_ROW, size = i32_magnitude(value), length = u32_bit_length(size);
     for (; n < BIT_LENGTHS; n++) {
         u32 slot = SLOT_LONGER + u32_min(n, LONGER_MAX);
         if (code_bit(model, kind, slot, set + slot, n < length) == 0) {
@@ -116,8 +116,8 @@ SIMD_INLINE i32 code_signed_as(PoseModel *model, bool decoding, u32 kind, u32 la
 {
     Mix *mix = &model->mix;
     RangeCoder coder = mix->coder; /* in registers */
-    u32 set = model->set[kind] + lane * MIX_ROW, size = rotation_size(value);
-    u32 length = bit_length(size), n = 0, p[MIX_ROW];
+    u32 set = model->set[kind] + lane * MIX_ROW, size = i32_magnitude(value);
+    u32 length = u32_bit_length(size), n = 0, p[MIX_ROW];
     MixSixteen all;
     mix_load_rows(&all, model->slots);
     mix_guess_rows(mix, &all, set);

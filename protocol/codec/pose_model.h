@@ -50,6 +50,7 @@ static inline void take(PoseModel *model, u32 kind, const u32 context[MIX_INPUTS
     }
 }
 
+/* Codes one bit by mixed contexts; returns it. */
 static inline u32 code_bit(PoseModel *model, u32 kind, u32 slot, u32 set, u32 bit)
 {
     return mix_bit(&model->mix, model->slots, slot, model->set[kind] + set, bit);
@@ -57,10 +58,5 @@ static inline u32 code_bit(PoseModel *model, u32 kind, u32 slot, u32 set, u32 bi
 
 /* Codes a signed number of up to 31 bits; each `lane` (0..2) has its own weights. */
 i32 pose_code_number(PoseModel *model, u32 kind, u32 lane, i32 value);
-
-static inline u32 bit_length(u32 v)
-{
-    return 63 - (u32)__builtin_clzll((u64)v << 1 | 1); /* branch-free for 0 */
-}
 
 #endif

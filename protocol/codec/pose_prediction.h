@@ -16,13 +16,14 @@ typedef struct PosePrediction {
 /* Approximate length of a difference. */
 static inline u32 prediction_distance(const i32 a[3], const i32 b[3])
 {
-    u32 d[3] = {rotation_size(a[0] - b[0]), rotation_size(a[1] - b[1]), rotation_size(a[2] - b[2])};
+    u32 d[3] = {i32_magnitude(a[0] - b[0]), i32_magnitude(a[1] - b[1]), i32_magnitude(a[2] - b[2])};
     u32 most = u32_max(d[0], u32_max(d[1], d[2]));
     u64 sum = (u64)d[0] + d[1] + d[2] - most;
     u64 length = most + sum * 3 / 8;
     return length < (1u << 30) ? (u32)length : 1u << 30;
 }
 
+/* To what a position code can hold. */
 static inline i32 prediction_clamp(i64 v)
 {
     return (i32)(v > POSITION_CODE_MAX    ? POSITION_CODE_MAX

@@ -24,11 +24,13 @@ enum {
     RANGE_WORD = 4 /* bytes written or read at once */
 };
 
+/* Writes to out [capacity]; borrowed. */
 static inline void range_encode_begin(RangeCoder *coder, u8 *out, u32 capacity)
 {
     *coder = (RangeCoder){.high = UINT64_MAX, .out = out, .capacity = capacity};
 }
 
+/* The next RANGE_WORD bytes of input, the first as the highest; zeros behind its end. */
 static inline u32 range_next_word(RangeCoder *coder)
 {
     u32 word = 0;
@@ -38,6 +40,8 @@ static inline u32 range_next_word(RangeCoder *coder)
     return word;
 }
 
+/* Reads in [bytes]; borrowed. Input that is too short decodes to some symbols, never out of
+ * bounds. */
 static inline void range_decode_begin(RangeCoder *coder, const u8 *in, u32 bytes)
 {
     *coder = (RangeCoder){.high = UINT64_MAX, .in = in, .capacity = bytes, .decoding = true};

@@ -15,12 +15,6 @@ typedef struct Rotation {
     i32 w, x, y, z; /* 1 = ROTATION_ONE */
 } Rotation;
 
-static inline u32 rotation_size(i32 v)
-{
-    u32 sign = 0u - ((u32)v >> 31); /* branch-free: signs are unpredictable */
-    return ((u32)v ^ sign) - sign;
-}
-
 /* The square root, rounded down: Newton's method from a power of two above it. */
 static inline u32 rotation_root(u32 v)
 {
@@ -35,6 +29,7 @@ static inline u32 rotation_root(u32 v)
     return r - ((u64)r * r > v);
 }
 
+/* A product of two components back to their scale, rounded. */
 static inline i32 rotation_scale(i64 v)
 {
     return (i32)((v + (ROTATION_ONE >> 1)) >> 15);
@@ -49,6 +44,7 @@ static inline Rotation rotation_unit(Rotation t)
                       rotation_scale(t.z * f)};
 }
 
+/* The rotation b, followed by a. */
 static inline Rotation rotation_mul(Rotation a, Rotation b)
 {
     i64 aw = a.w, ax = a.x, ay = a.y, az = a.z;
@@ -86,6 +82,7 @@ static inline Rotation rotation_part(Rotation t, u32 part, u32 whole)
     return (Rotation){(i32)rotation_root((u32)rest), (i32)v[0], (i32)v[1], (i32)v[2]};
 }
 
+/* Rotates v; integers only, so that all machines agree. */
 static inline void rotation_rotate(Rotation t, const i32 v[3], i32 out[3])
 {
     i64 x = 2 * ((i64)t.y * v[2] - (i64)t.z * v[1]) >> 15;
@@ -103,8 +100,8 @@ static inline u32 rotation_distance(Rotation a, Rotation b)
     const i32 d[4] = {a.w - b.w, a.x - b.x, a.y - b.y, a.z - b.z};
     const i32 s[4] = {a.w + b.w, a.x + b.x, a.y + b.y, a.z + b.z};
     for (u32 i = 0; i < 4; i++) {
-        same += (i32)rotation_size(d[i]);
-        other += (i32)rotation_size(s[i]);
+        same += (i32)i32_magnitude(d[i]);
+        other += (i32)i32_magnitude(s[i]);
     }
     return (u32)(same < other ? same : other) / 96;
 }

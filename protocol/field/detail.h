@@ -24,6 +24,7 @@ enum {
     DETAIL_BITS = 6,
 };
 
+/* shift: low bits left out; decimation: exponent of the stride of points. */
 static inline Detail detail_make(u32 shift, u32 decimation)
 {
     return (Detail)(shift | decimation << 4);

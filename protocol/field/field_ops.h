@@ -100,6 +100,7 @@ static inline void field_bounds_add(Vec3 *low, Vec3 *high, Vec3 p)
     *high = vec3_max(*high, p);
 }
 
+/* False for NaN, too. */
 static inline bool field_quantum_is_good(const FieldDesc *field)
 {
     return field->quantum >= QUANTUM_MIN_M && field->quantum <= QUANTUM_MAX_M;

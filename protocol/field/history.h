@@ -29,6 +29,7 @@ typedef struct History {
     Frame *newest; /* borrowed from the ring, or NULL */
 } History;
 
+/* Empty; holds references to frames later. */
 void history_init(History *history);
 void history_finish(History *history);
 /* Acquires the frame. A tick not newer than the newest (a backward seek), or a frame with other

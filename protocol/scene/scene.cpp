@@ -451,7 +451,7 @@ bool Builder::build(const fb::Scene *in)
 
 } // namespace plenum
 
-extern "C" Scene *scene_build(u8 *bytes, u32 byte_count, const char *name, const SceneText *text,
+extern "C" Scene *scene_build(u8 *bytes, u32 byte_count, const char *name, const SceneJson *text,
                               ErrorText *error)
 {
     namespace fb = plenum::scene;

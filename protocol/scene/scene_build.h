@@ -11,16 +11,16 @@
 PL_BEGIN_C
 
 /* The JSON source of the bytes: errors give its line numbers. */
-typedef struct SceneText {
+typedef struct SceneJson {
     const char *json; /* [bytes] */
     size_t bytes;
     /* Line (from 1) of the value at a path such as "bodies[3].shape.radius". */
     u32 (*line)(const char *json, size_t bytes, const char *path);
-} SceneText;
+} SceneJson;
 
 /* Takes ownership of `bytes` (malloc) in all cases; verifies and checks them as untrusted.
  * `name` stands for the file in errors; `text` is borrowed, NULL: none. NULL with an error. */
-Scene *scene_build(u8 *bytes, u32 byte_count, const char *name, const SceneText *text,
+Scene *scene_build(u8 *bytes, u32 byte_count, const char *name, const SceneJson *text,
                    ErrorText *error);
 
 PL_END_C

@@ -229,7 +229,7 @@ struct UintsMust {
 class Builder
 {
   public:
-    Builder(Scene *scene, const char *name, const SceneText *text, ErrorText *error)
+    Builder(Scene *scene, const char *name, const SceneJson *text, ErrorText *error)
         : out_(scene), name_(name), text_(text), error_(error)
     {
     }
@@ -443,7 +443,7 @@ class Builder
 
     Scene *out_;
     const char *name_;
-    const SceneText *text_; // or nullptr
+    const SceneJson *text_; // or nullptr
     ErrorText *error_;
     std::unordered_map<std::string, const fb::Material *> materials_;
     // Body index, −1 − soft index, or −1 − SOFT_BODIES_MAX − liquid index.

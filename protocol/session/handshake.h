@@ -53,6 +53,7 @@ typedef struct HandshakeClient {
     SealKeyPair keys;
 } HandshakeClient;
 
+/* A new random pair of keys. */
 void identity_create(Identity *identity);
 /* Recovers the public key from the secret one. */
 void identity_from_secret(Identity *identity, const u8 secret_key[IDENTITY_SECRET_BYTES]);

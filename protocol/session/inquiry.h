@@ -76,6 +76,8 @@ void inquiry_answer(const WorldNotice *notice, const void *question, u8 out[INQU
 /* Reads an answer; false: it is none, or malformed. */
 bool inquiry_read(const void *data, u32 bytes, u64 *nonce, WorldNotice *notice);
 
+/* Questions a second allowed: of one address prefix (site_s) and of all (all_s). key: of the
+ * hash over addresses. */
 void inquiry_limits_init(InquiryLimits *limits, const u8 key[SEAL_HASH_KEY_BYTES], u32 site_s,
                          u32 all_s, u64 now_ms);
 /* True if a question of `host` may be answered now. */

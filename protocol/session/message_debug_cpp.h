@@ -10,6 +10,7 @@
 #include "protocol/session/message_storage.h"
 #include "shared/base/limits.h"
 
+/* False: a count or a value is out of range. Arrays are copied into `storage`. */
 inline bool debug_from_wire(Checker &c, const plenum::wire::Debug &w, DebugPicture &m,
                             Storage &storage)
 {

@@ -7,6 +7,7 @@
 
 #include "protocol/session/message_cpp.h"
 
+/* False: a value is out of range. */
 inline bool status_from_wire(Checker &c, const plenum::wire::Status &w, MessageStatus &m)
 {
     m.paused = w.paused();

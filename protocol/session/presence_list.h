@@ -20,6 +20,7 @@ typedef struct PresenceList {
     u32 serial; /* of the last message */
 } PresenceList;
 
+/* Frees the presences; a zeroed list is empty. */
 void presence_list_finish(PresenceList *list);
 /* Clears the list for the next session. */
 void presence_list_clear(PresenceList *list);

@@ -60,6 +60,7 @@ bool probe_is(const void *data, u32 bytes);
 /* Whatever `own` is. */
 bool probe_address_same(ProbeAddress a, ProbeAddress b);
 
+/* key: of the cookies with which probes prove their address. */
 void probe_server_init(ProbeServer *server, const u8 key[SEAL_HASH_KEY_BYTES]);
 /* Handles one probe; returns the bytes of the reply to send back to `from`, 0 for none. */
 u32 probe_server_receive(ProbeServer *server, ProbeAddress from, const void *data, u32 bytes,

@@ -17,11 +17,13 @@ typedef enum BulkPacking {
  * the body. On a negative Error the caller keeps it. */
 int bulk_body_open(u8 *body, u32 bytes, BulkTaken *taken);
 
+/* Blocks of a body; the last may be shorter. */
 static inline u32 bulk_block_count(u32 body_bytes)
 {
     return (body_bytes + BULK_BLOCK_BYTES - 1) / BULK_BLOCK_BYTES;
 }
 
+/* Bytes of a block of the body. */
 static inline u32 bulk_block_size(u32 body_bytes, u32 block)
 {
     return u32_min(BULK_BLOCK_BYTES, body_bytes - block * BULK_BLOCK_BYTES);
@@ -34,16 +36,15 @@ static inline i32 bulk_ahead(u32 a, u32 b)
     return (i32)(a - b);
 }
 
+/* Bit sets of blocks: [(count + 63) / 64]. */
 static inline bool bulk_bit(const u64 *bits, u32 index)
 {
     return (bits[index / 64] >> (index % 64) & 1) != 0;
 }
-
 static inline void bulk_bit_set(u64 *bits, u32 index)
 {
     bits[index / 64] |= 1ull << (index % 64);
 }
-
 static inline void bulk_bit_clear(u64 *bits, u32 index)
 {
     bits[index / 64] &= ~(1ull << (index % 64));

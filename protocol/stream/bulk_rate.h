@@ -69,6 +69,7 @@ typedef struct BulkRate {
     bool sample_any;
 } BulkRate;
 
+/* Starts slowly; max_bytes_s bounds the rate. */
 void bulk_rate_init(BulkRate *rate, u32 max_bytes_s, u64 now_us);
 /* Bytes that may be sent now; a packet may be sent if this is positive. */
 i64 bulk_rate_allowance(BulkRate *rate, u64 now_us);

@@ -18,6 +18,7 @@ typedef struct EntityList {
     u64 version; /* changes whenever the list does */
 } EntityList;
 
+/* Frees the entities; a zeroed list is empty. Clear keeps the memory. */
 void entity_list_finish(EntityList *list);
 void entity_list_clear(EntityList *list);
 /* Adds or replaces by id. Refuses entities that do not fit the fields (elements beyond the

@@ -45,6 +45,7 @@ typedef struct SnapshotRecord {
     u8 rest[SPAN_CHUNKS_MAX]; /* ticks since it changed from its state at back[0], 0: unknown */
 } SnapshotRecord;
 
+/* Layout: PROTOCOL.md, "State packets". */
 static inline void snapshot_put_header(BitWriter *writer, const SnapshotHeader *header)
 {
     bits_put(writer, header->sequence, 16);
@@ -57,6 +58,7 @@ static inline void snapshot_put_header(BitWriter *writer, const SnapshotHeader *
     bits_put(writer, header->records, 8);
 }
 
+/* False: truncated or invalid. */
 static inline bool snapshot_get_header(BitReader *reader, SnapshotHeader *header)
 {
     header->sequence = (u16)bits_get(reader, 16);
@@ -71,6 +73,7 @@ static inline bool snapshot_get_header(BitReader *reader, SnapshotHeader *header
     return !reader->failed;
 }
 
+/* Ticks back to a baseline: 7 bits a byte, lowest first. */
 static inline void snapshot_put_back(BitWriter *writer, u32 back)
 {
     for (; back >= 0x80; back >>= 7) {
@@ -79,6 +82,7 @@ static inline void snapshot_put_back(BitWriter *writer, u32 back)
     bits_put(writer, back, 8);
 }
 
+/* False: longer than three bytes, or truncated. */
 static inline bool snapshot_get_back(BitReader *reader, u32 *back)
 {
     *back = 0;
@@ -92,6 +96,7 @@ static inline bool snapshot_get_back(BitReader *reader, u32 *back)
     return false;
 }
 
+/* Whether the record or one of its states lacks detail. */
 static inline bool snapshot_is_coarse(const SnapshotRecord *record)
 {
     u32 any = record->detail;
@@ -101,6 +106,7 @@ static inline bool snapshot_is_coarse(const SnapshotRecord *record)
     return any != DETAIL_FULL;
 }
 
+/* The record's detail, and those of its states where they differ from it. */
 static inline void snapshot_put_details(BitWriter *writer, const SnapshotRecord *record)
 {
     bool mixed = false;
@@ -114,6 +120,7 @@ static inline void snapshot_put_details(BitWriter *writer, const SnapshotRecord 
     }
 }
 
+/* False: a detail that does not exist. */
 static inline bool snapshot_get_details(BitReader *reader, SnapshotRecord *record)
 {
     record->detail = (Detail)bits_get(reader, DETAIL_BITS);
@@ -161,6 +168,7 @@ static inline void snapshot_put_record(BitWriter *writer, const SnapshotRecord *
     bits_put(writer, 0, (8 - writer->bit % 8) % 8);
 }
 
+/* The head of a record, before its codes; false: truncated or invalid. */
 static inline bool snapshot_get_record(BitReader *reader, SnapshotRecord *record)
 {
     record->field = (u8)bits_get(reader, 8);

@@ -27,6 +27,7 @@ typedef struct MeshWord {
     u32 length;
 } MeshWord;
 
+/* Of any system's text files. */
 static inline bool mesh_is_line_end(u8 c)
 {
     return c == '\n' || c == '\r';

@@ -68,6 +68,7 @@ typedef struct ReferenceEnum {
     u32 count;
 } ReferenceEnum;
 
+/* All tables and enumerations; static. */
 const ReferenceTable *reference_tables(u32 *count);
 const ReferenceEnum *reference_enums(u32 *count);
 /* Whether the option must be given. */

@@ -28,7 +28,7 @@ static Scene *parse_scene(const char *json, size_t bytes, const char *name, cons
         free(encoded);
         return nullptr;
     }
-    const SceneText text = {json, bytes, scene_json_line};
+    const SceneJson text = {json, bytes, scene_json_line};
     return scene_build(encoded, encoded_bytes, name, &text, error);
 }
 

@@ -43,6 +43,7 @@ typedef struct Things {
     u32 alive_count, alive_capacity, before_capacity;
 } Things;
 
+/* Frees all; zeroed, it can be used again. */
 void things_finish(Things *things);
 /* The second reading starts. */
 void things_restart(Things *things);

@@ -43,11 +43,7 @@ static void users_notify(Host *host)
     for (u32 i = 0; i < host->session_capacity && count < GUESTS_MAX; i++) {
         const Session *session = &host->sessions[i];
         if (session->state == SESSION_LIVE) {
-            UserInfo *user = &host->roster[count++];
-            memset(user, 0, sizeof *user); /* compared byte by byte */
-            user->id = session->user;
-            user->role = session->role;
-            memcpy(user->name, session->name, sizeof user->name);
+            session_user_info(session, &host->roster[count++]);
         }
     }
     qsort(host->roster, count, sizeof *host->roster, user_info_order);

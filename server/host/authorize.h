@@ -18,6 +18,7 @@ typedef struct TokenBucket {
     u64 last_ms;
 } TokenBucket;
 
+/* Full: `capacity` tokens, refilled by rate_s a second. */
 void token_bucket_init(TokenBucket *bucket, f64 rate_s, f64 capacity, u64 now_ms);
 /* Takes `cost` tokens and returns true, or takes none and returns false. */
 bool token_bucket_take(TokenBucket *bucket, f64 cost, u64 now_ms);
@@ -38,6 +39,7 @@ enum {
     MALFORMED_MAX = 50
 };
 
+/* The role and its full buckets. */
 void permissions_init(Permissions *permissions, Role role, u64 now_ms);
 /* A relay carries the packets of many users, who have limits of their own. */
 void permissions_relay(Permissions *permissions, u64 now_ms);

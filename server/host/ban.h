@@ -68,6 +68,8 @@ typedef struct BanList {
     const char *path; /* borrowed; NULL: kept in memory only */
 } BanList;
 
+/* Reads an address, a network or a token; false: it is none of these. ban_target_text writes
+ * one. */
 bool ban_target_parse(const char *text, BanTarget *target);
 const char *ban_target_text(const BanTarget *target, char text[TARGET_TEXT_BYTES]);
 /* The target that bans only this client, as far as possible: its token, otherwise its address or

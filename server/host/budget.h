@@ -107,6 +107,7 @@ typedef struct Budget {
     bool hold;         /* loss exceeds the known loss: no rise until an experiment decides */
 } Budget;
 
+/* Starts at a cautious rate; max_bytes_s bounds it. */
 void budget_init(Budget *budget, u64 now_ms, u32 max_bytes_s);
 void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms);
 /* Payload bytes allowed for a snapshot now, 0: send none. Call once per snapshot. With a small

@@ -51,6 +51,7 @@ typedef struct RelayCompany {
     u32 outbox_first, outbox_count;
 } RelayCompany;
 
+/* Frees its tables. */
 void company_finish(RelayCompany *company);
 /* The session above ended: there are no users, and the next one assigns new ids. */
 void company_part(RelayCompany *company);

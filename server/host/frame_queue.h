@@ -21,6 +21,7 @@ typedef struct FrameQueue {
     u32 first, count;
 } FrameQueue;
 
+/* Whether a push would be too many. */
 static inline bool frame_queue_full(const FrameQueue *queue)
 {
     return queue->count == FRAME_QUEUE_MAX;

@@ -413,10 +413,7 @@ static void roster_send(Host *host)
         const Session *session = &host->sessions[i];
         if (session->state == SESSION_LIVE) {
             UserInfo *user = &host->roster[count++];
-            memset(user, 0, sizeof *user);
-            user->id = session->user;
-            user->role = session->role;
-            memcpy(user->name, session->name, sizeof user->name);
+            session_user_info(session, user);
             user->color = session->color;
             user->rtt_ms = (u32)session->rtt_ms;
             user->own_time = session->own != NULL;

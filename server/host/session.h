@@ -276,6 +276,8 @@ void guest_end(Host *host, Session *guest);
 
 /* The live session of a user, or NULL. */
 Session *session_of_user(Host *host, u32 user);
+/* Writes id, role and name of its user; all other bytes are zero: lists are compared by bytes. */
+void session_user_info(const Session *session, UserInfo *out);
 /* 0xRRGGBB by which all know the user. */
 u32 session_color(u32 user);
 /* The user gets a place: from now on all users see it. */

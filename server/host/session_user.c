@@ -30,6 +30,14 @@ Session *session_of_user(Host *host, u32 user)
     return NULL;
 }
 
+void session_user_info(const Session *session, UserInfo *out)
+{
+    memset(out, 0, sizeof *out);
+    out->id = session->user;
+    out->role = session->role;
+    memcpy(out->name, session->name, sizeof out->name);
+}
+
 /* ---- the audit log ---- */
 
 void session_audit(Host *host, const Session *session, const char *what, const char *target,

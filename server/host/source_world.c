@@ -305,7 +305,7 @@ static void sim_record_jump(WorldSource *s, u32 kind, u64 back_tick)
 }
 
 /* The world was replaced: its stream continues with tick `next`. 0 or a negative Error. */
-static int sim_go_on(WorldSource *s, u64 next, u32 kind, u64 back_tick)
+static int sim_resume(WorldSource *s, u64 next, u32 kind, u64 back_tick)
 {
     world_empty_hands(s->world);
     world_resend_entities(s->world,
@@ -336,7 +336,7 @@ static int sim_back(WorldSource *s)
     rewind_cut(&s->rewind, image->world_tick);
     log_info("rewound from tick %" PRIu64 " to tick %" PRIu64 ", continuing as tick %" PRIu64,
              next - 1, back_tick, next);
-    return sim_go_on(s, next, RECORDING_IMAGE_BACK, back_tick);
+    return sim_resume(s, next, RECORDING_IMAGE_BACK, back_tick);
 }
 
 /* ---- saves ---- */
@@ -359,7 +359,7 @@ static int sim_serve_save(WorldSource *s)
     log_info("loaded the world from %s at its tick %" PRIu64 ", as tick %" PRIu64, s->save_path,
              world_tick_number(s->world), tick + 1);
     rewind_clear(&s->rewind); /* its ticks are not those of this world */
-    int result = sim_go_on(s, tick + 1, RECORDING_IMAGE_LOAD, 0);
+    int result = sim_resume(s, tick + 1, RECORDING_IMAGE_LOAD, 0);
     const ErrorText none = {0};
     sim_save_ended(s, tick + 1, &none);
     return result;

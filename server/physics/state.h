@@ -29,6 +29,7 @@ typedef struct State {
     struct Jobs *jobs; /* STATE_LOAD: workers for rebuilding derived data; may be NULL */
 } State;
 
+/* Counts, hashes, saves or loads `bytes` bytes, which have no padding. */
 static inline void state_bytes(State *state, void *at, size_t bytes)
 {
     if (state->failed || bytes == 0) {
@@ -104,11 +105,11 @@ static inline void state_part(State *state, const char *name)
  * highest speed, and its square is finite. */
 #define STATE_VALUE_MAX 1e18f
 
+/* False for loaded numbers with which computations could overflow. */
 static inline bool state_value_is_bounded(f32 value)
 {
     return value >= -STATE_VALUE_MAX && value <= STATE_VALUE_MAX; /* false for NaN */
 }
-
 static inline bool state_vector_is_bounded(Vec3 v)
 {
     return state_value_is_bounded(v.x) && state_value_is_bounded(v.y) &&

@@ -18,6 +18,7 @@
 typedef f32 f32x4 __attribute__((vector_size(16)));
 typedef i32 i32x4 __attribute__((vector_size(16)));
 
+/* Per lane. */
 static inline f32x4 f32x4_min(f32x4 a, f32x4 b)
 {
 #if defined(__SSE2__)
@@ -51,6 +52,7 @@ typedef struct QueryBox {
     f32x4 side[3];
 } QueryBox;
 
+/* One axis of a QueryBox. */
 static inline f32x4 across(f32 min, f32 max)
 {
     return (f32x4){max, max, min, min};

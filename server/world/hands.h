@@ -15,6 +15,7 @@ typedef struct HandSpring {
     f32 stiffness, damping;
 } HandSpring;
 
+/* Stiffness, damping and greatest force of a user's grab of this mass. */
 HandSpring hand_spring(const SceneHands *hands, f32 mass_kg);
 /* The first constraint in [first, end) that is not a live grab (MatterOps.grabs); `end` if all
  * are. */

@@ -203,6 +203,7 @@ enum {
     WORLD_PARAMETERS
 };
 
+/* The scene that the world was built from; borrowed. */
 const Scene *world_scene(const World *world);
 Jobs *world_jobs(const World *world); /* may be NULL */
 f32 world_tick_s(const World *world); /* s */

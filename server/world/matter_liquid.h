@@ -37,6 +37,7 @@ typedef struct MatterLiquid {
 
 extern const MatterOps matter_liquid;
 
+/* The matter is one of liquids (matter_liquid). */
 static inline MatterLiquid *liquid_of(Matter *matter)
 {
     return (MatterLiquid *)matter;

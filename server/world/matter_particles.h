@@ -59,6 +59,7 @@ typedef struct MatterParticles {
 
 extern const MatterOps matter_particles;
 
+/* The matter is one of particle systems (matter_particles). */
 static inline MatterParticles *particles_of(Matter *matter)
 {
     return (MatterParticles *)matter;

@@ -59,6 +59,7 @@ extern const MatterOps matter_rigid;
 /* Of a world; always its first kind. */
 MatterRigid *world_matter_rigid(const World *world);
 
+/* The matter is one of rigid bodies (matter_rigid). */
 static inline MatterRigid *rigid_of(Matter *matter)
 {
     return (MatterRigid *)matter;

@@ -50,6 +50,7 @@ typedef struct MatterSmoke {
 
 extern const MatterOps matter_smoke;
 
+/* The matter is one of air (matter_smoke). */
 static inline MatterSmoke *smoke_of(Matter *matter)
 {
     return (MatterSmoke *)matter;

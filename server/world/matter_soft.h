@@ -40,6 +40,7 @@ typedef struct MatterSoft {
 
 extern const MatterOps matter_soft;
 
+/* The matter is one of soft bodies (matter_soft). */
 static inline MatterSoft *soft_of(Matter *matter)
 {
     return (MatterSoft *)matter;

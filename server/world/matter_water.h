@@ -69,6 +69,7 @@ typedef struct MatterWater {
 
 extern const MatterOps matter_water;
 
+/* The matter is one of water surfaces (matter_water). */
 static inline MatterWater *water_of(Matter *matter)
 {
     return (MatterWater *)matter;

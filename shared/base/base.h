@@ -37,6 +37,7 @@ typedef double f64;
 #define PL_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define PL_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* Minima, maxima and clamps: no macros, so that arguments are evaluated once. */
 static inline i32 i32_min(i32 a, i32 b)
 {
     return a < b ? a : b;
@@ -68,6 +69,17 @@ static inline i64 i64_min(i64 a, i64 b)
 static inline i64 i64_max(i64 a, i64 b)
 {
     return a > b ? a : b;
+}
+/* |v|; branch-free, since signs are often unpredictable. */
+static inline u32 i32_magnitude(i32 v)
+{
+    u32 sign = 0u - ((u32)v >> 31);
+    return ((u32)v ^ sign) - sign;
+}
+/* Bits of v up to its highest 1; 0 for 0. */
+static inline u32 u32_bit_length(u32 v)
+{
+    return 63 - (u32)__builtin_clzll((u64)v << 1 | 1);
 }
 /* If the first argument is NaN these return the second, so clamping removes NaN. */
 static inline f32 f32_min(f32 a, f32 b)

@@ -15,6 +15,7 @@ typedef struct Progress {
     bool wanted, shown;
 } Progress;
 
+/* Nothing is shown before the first call of progress_show. */
 void progress_begin(Progress *progress);
 /* done: fraction in [0, 1]. Shows at most five bars a second. */
 void progress_show(Progress *progress, f64 done);

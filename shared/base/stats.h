@@ -49,8 +49,10 @@ void histogram_add(Histogram *histogram, u64 value);
 /* The q-quantile (0..1) of all values, 0 if there are none. */
 f64 histogram_quantile(const Histogram *histogram, f64 q);
 
+/* Counts the value in its bucket. */
 void buckets_add(Buckets *buckets, const BucketBounds *bounds, f64 value);
 
+/* Adds the newest value of the average. */
 void average_add(MovingAverage *average, f64 value);
 
 /* The q-quantile of count values, which are sorted in place; 0 for none. */

@@ -21,6 +21,7 @@ typedef struct BoxRay {
     u8 far[3];
 } BoxRay;
 
+/* 1 / d, finite for 0: a ray along a face still has an order. */
 static inline f64 ray_reciprocal(f64 d)
 {
     return fabs(d) > 1e-200 ? 1.0 / d : copysign(1e200, d);

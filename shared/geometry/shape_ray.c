@@ -34,13 +34,13 @@ static void span_reject(RaySpan *span, bool outside, bool touching)
 /* Clips to normal · x ≤ offset. */
 static void span_clip_plane(RaySpan *span, const LocalRay *ray, Vec3d normal, f64 offset)
 {
-    f64 capacity = offset - vec3d_dot(normal, ray->origin);
+    f64 inside = offset - vec3d_dot(normal, ray->origin); /* distance to the plane */
     f64 speed = vec3d_dot(normal, ray->direction);
     if (speed == 0.0) {
-        span_reject(span, capacity < 0.0, capacity == 0.0);
+        span_reject(span, inside < 0.0, inside == 0.0);
         return;
     }
-    f64 t = capacity / speed;
+    f64 t = inside / speed;
     if (speed > 0.0) {
         span->leave = t < span->leave ? t : span->leave;
     } else if (t > span->enter) {

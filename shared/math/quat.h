@@ -16,6 +16,7 @@ typedef struct Mat3 {
     Vec3 x, y, z;
 } Mat3;
 
+/* No rotation. */
 static inline Quat quat_identity(void)
 {
     Quat q = {1.0f, 0.0f, 0.0f, 0.0f};
@@ -82,6 +83,7 @@ static inline Quat quat_nlerp(Quat a, Quat b, f32 t)
     return quat_normalize(q);
 }
 
+/* The rotation of a unit quaternion as a matrix. */
 static inline Mat3 mat3_from_quat(Quat q)
 {
     f32 xx = q.x * q.x, yy = q.y * q.y, zz = q.z * q.z;

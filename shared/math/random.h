@@ -9,6 +9,7 @@
 
 #include "shared/base/base.h"
 
+/* Uniform in all 64 bits; the same for the same seed and counter on every machine. */
 static inline u64 random_u64(u64 seed, u64 counter)
 {
     u64 z = seed * 0xD1342543DE82EF95ull + (counter + 1) * 0x9E3779B97F4A7C15ull;

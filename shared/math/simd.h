@@ -35,6 +35,7 @@ typedef struct Symmetric3x8 {
     f32x8 xx, yy, zz, xy, xz, yz;
 } Symmetric3x8;
 
+/* x in all lanes. */
 SIMD_INLINE f32x8 f32x8_set(f32 x)
 {
     return (f32x8){x, x, x, x, x, x, x, x};
@@ -220,6 +221,11 @@ SIMD_INLINE void vec3x8_store(Vec3 *at, Vec3x8 v)
 SIMD_INLINE Vec3x8 vec3x8_set(Vec3 v)
 {
     return (Vec3x8){f32x8_set(v.x), f32x8_set(v.y), f32x8_set(v.z)};
+}
+SIMD_INLINE Vec3x8 vec3x8_zero(void)
+{
+    f32x8 zero = f32x8_set(0.0f);
+    return (Vec3x8){zero, zero, zero};
 }
 SIMD_INLINE Vec3x8 vec3x8_add(Vec3x8 a, Vec3x8 b)
 {

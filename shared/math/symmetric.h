@@ -12,6 +12,7 @@ typedef struct Symmetric3 {
     f32 xx, yy, zz, xy, xz, yz;
 } Symmetric3;
 
+/* d on the diagonal, zero elsewhere. */
 static inline Symmetric3 symmetric_diagonal(Vec3 d)
 {
     Symmetric3 m = {d.x, d.y, d.z, 0.0f, 0.0f, 0.0f};

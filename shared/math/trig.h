@@ -26,6 +26,7 @@ f64 trig_exp(f64 x);
 f64 trig_log(f64 x);
 PL_END_C
 
+/* In f64, rounded to f32. */
 static inline f32 trig_sin_f32(f32 x)
 {
     return (f32)trig_sin((f64)x);

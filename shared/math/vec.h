@@ -14,6 +14,7 @@ typedef struct Vec3 {
     f32 x, y, z;
 } Vec3;
 
+/* A vector of components. */
 static inline Vec3 vec3(f32 x, f32 y, f32 z)
 {
     Vec3 v = {x, y, z};

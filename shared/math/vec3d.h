@@ -12,6 +12,7 @@ typedef struct Vec3d {
     f64 x, y, z;
 } Vec3d;
 
+/* A vector of components. */
 static inline Vec3d vec3d(f64 x, f64 y, f64 z)
 {
     Vec3d v = {x, y, z};
@@ -53,6 +54,16 @@ static inline f64 vec3d_dot(Vec3d a, Vec3d b)
 static inline Vec3d vec3d_cross(Vec3d a, Vec3d b)
 {
     return vec3d(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+/* a · (b × c): six times the signed volume of the tetrahedron with the corners 0, a, b, c. */
+static inline f64 vec3d_triple(Vec3d a, Vec3d b, Vec3d c)
+{
+    return vec3d_dot(a, vec3d_cross(b, c));
+}
+/* to − from, of vectors of floats. */
+static inline Vec3d vec3d_between(Vec3 from, Vec3 to)
+{
+    return vec3d_sub(vec3d_from(to), vec3d_from(from));
 }
 static inline f64 vec3d_length(Vec3d a)
 {

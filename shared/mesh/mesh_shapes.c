@@ -16,6 +16,17 @@ enum {
     SMOOTH_TRIANGLES_MAX = 256
 };
 #define CREASE_RADIANS 0.7f
+#define GOLDEN         1.6180339887498949f
+
+/* The corners of three golden rectangles. */
+const Vec3 ICOSAHEDRON_POINTS[12] = {{-1, GOLDEN, 0},  {1, GOLDEN, 0},   {-1, -GOLDEN, 0},
+                                     {1, -GOLDEN, 0},  {0, -1, GOLDEN},  {0, 1, GOLDEN},
+                                     {0, -1, -GOLDEN}, {0, 1, -GOLDEN},  {GOLDEN, 0, -1},
+                                     {GOLDEN, 0, 1},   {-GOLDEN, 0, -1}, {-GOLDEN, 0, 1}};
+const u8 ICOSAHEDRON_FACES[20][3] = {{0, 11, 5}, {0, 5, 1},  {0, 1, 7},   {0, 7, 10}, {0, 10, 11},
+                                     {1, 5, 9},  {5, 11, 4}, {11, 10, 2}, {10, 7, 6}, {7, 1, 8},
+                                     {3, 9, 4},  {3, 4, 2},  {3, 2, 6},   {3, 6, 8},  {3, 8, 9},
+                                     {4, 9, 5},  {2, 4, 11}, {6, 2, 10},  {8, 6, 7},  {9, 8, 1}};
 
 Error surface_begin(SurfaceMesh *surface, size_t vertices, size_t indices)
 {

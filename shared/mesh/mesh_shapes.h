@@ -35,6 +35,11 @@ typedef struct TrackProfile {
 #include "shared/rows/track.def"
 } TrackProfile;
 
+/* A regular icosahedron, from which spheres are divided: corners at the same distance of 0 (not 1),
+ * faces counter-clockwise from outside. */
+extern const Vec3 ICOSAHEDRON_POINTS[12];
+extern const u8 ICOSAHEDRON_FACES[20][3];
+
 PL_BEGIN_C
 /* With flat faces. */
 Error surface_mesh_hull(SurfaceMesh *surface, const Hull *hull);

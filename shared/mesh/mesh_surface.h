@@ -13,6 +13,7 @@ PL_BEGIN_C
 Error surface_begin(SurfaceMesh *surface, size_t vertices, size_t indices);
 PL_END_C
 
+/* Appends a vertex and returns its index; the arrays are large enough. */
 static inline u32 add_vertex(SurfaceMesh *surface, Vec3 position, Vec3 normal)
 {
     surface->positions[surface->vertex_count] = position;
@@ -20,6 +21,7 @@ static inline u32 add_vertex(SurfaceMesh *surface, Vec3 position, Vec3 normal)
     return surface->vertex_count++;
 }
 
+/* Appends a triangle; counter-clockwise seen from outside. */
 static inline void add_triangle(SurfaceMesh *surface, u32 a, u32 b, u32 c)
 {
     u32 *index = &surface->indices[surface->index_count];

@@ -51,6 +51,7 @@ f64 lattice_cut(const Lattice *lattice, LatticePoint p, LatticePoint q);
 u32 *lattice_cut_number(Lattice *lattice, LatticePoint p, LatticePoint q);
 PL_END_C
 
+/* Index of a point of the body-centred lattice. */
 static inline u32 lattice_index(const Lattice *lattice, LatticePoint p)
 {
     u32 row = (u32)(p.z >> 1) * (u32)(lattice->size[1] + 1) + (u32)(p.y >> 1);

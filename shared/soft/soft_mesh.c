@@ -3,6 +3,7 @@
 #include "shared/soft/soft_mesh_make.h"
 
 #include "shared/base/limits.h"
+#include "shared/math/vec3d.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,16 +69,11 @@ f64 soft_mesh_volume(const SoftMesh *mesh)
     }
     Vec3 o = mesh->points[mesh->triangles[0]];
     for (u32 t = 0; t < mesh->triangle_count; t++) {
-        f64 edge[3][3];
+        Vec3d p[3];
         for (u32 i = 0; i < 3; i++) {
-            Vec3 p = mesh->points[mesh->triangles[3 * (size_t)t + i]];
-            edge[i][0] = (f64)p.x - (f64)o.x;
-            edge[i][1] = (f64)p.y - (f64)o.y;
-            edge[i][2] = (f64)p.z - (f64)o.z;
+            p[i] = vec3d_between(o, mesh->points[mesh->triangles[3 * (size_t)t + i]]);
         }
-        const f64 *a = edge[0], *b = edge[1], *c = edge[2];
-        sum += a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) +
-               a[2] * (b[0] * c[1] - b[1] * c[0]);
+        sum += vec3d_triple(p[0], p[1], p[2]);
     }
     return sum / 6.0;
 }

@@ -49,12 +49,14 @@ static inline u32 surface_edge_end(const SurfaceEdges *edges, u32 side, u32 end)
     return next;
 }
 
+/* Appends a point (m) and returns its index; the arrays are large enough. */
 static inline u32 soft_mesh_add_point(SoftMesh *mesh, Vec3 point)
 {
     mesh->points[mesh->point_count] = point;
     return mesh->point_count++;
 }
 
+/* Appends a triangle; counter-clockwise seen from outside. */
 static inline void soft_mesh_add_triangle(SoftMesh *mesh, u32 a, u32 b, u32 c)
 {
     u32 *corner = &mesh->triangles[3 * (size_t)mesh->triangle_count++];
@@ -63,6 +65,7 @@ static inline void soft_mesh_add_triangle(SoftMesh *mesh, u32 a, u32 b, u32 c)
     corner[2] = c;
 }
 
+/* Appends a tetrahedron of positive volume. */
 static inline void soft_mesh_add_tetrahedron(SoftMesh *mesh, u32 a, u32 b, u32 c, u32 d)
 {
     u32 *corner = &mesh->tetrahedra[4 * (size_t)mesh->tetrahedron_count++];

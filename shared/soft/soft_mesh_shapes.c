@@ -1,6 +1,7 @@
 /* soft_mesh_shapes.c: soft spheres, rings, tubes and boxes. */
 #include "shared/base/limits.h"
 #include "shared/math/trig.h"
+#include "shared/mesh/mesh_shapes.h"
 #include "shared/soft/soft_mesh_make.h"
 #include "shared/soft/tetrahedralize.h"
 
@@ -18,22 +19,14 @@ static Vec3 on_circle(f64 radius, f64 turn, f32 y)
 
 /* ---- sphere ------------------------------------------------------------------------------- */
 
-/* The corners of three golden rectangles. */
 static void icosahedron(SoftMesh *mesh)
 {
-    static const u8 corners[20][3] = {{0, 11, 5}, {0, 5, 1},  {0, 1, 7},   {0, 7, 10}, {0, 10, 11},
-                                      {1, 5, 9},  {5, 11, 4}, {11, 10, 2}, {10, 7, 6}, {7, 1, 8},
-                                      {3, 9, 4},  {3, 4, 2},  {3, 2, 6},   {3, 6, 8},  {3, 8, 9},
-                                      {4, 9, 5},  {2, 4, 11}, {6, 2, 10},  {8, 6, 7},  {9, 8, 1}};
-    const f32 golden = 1.6180339887498949f;
-    const Vec3 points[12] = {{-1, golden, 0}, {1, golden, 0}, {-1, -golden, 0}, {1, -golden, 0},
-                             {0, -1, golden}, {0, 1, golden}, {0, -1, -golden}, {0, 1, -golden},
-                             {golden, 0, -1}, {golden, 0, 1}, {-golden, 0, -1}, {-golden, 0, 1}};
     for (u32 i = 0; i < 12; i++) {
-        soft_mesh_add_point(mesh, points[i]);
+        soft_mesh_add_point(mesh, ICOSAHEDRON_POINTS[i]);
     }
     for (u32 i = 0; i < 20; i++) {
-        soft_mesh_add_triangle(mesh, corners[i][0], corners[i][1], corners[i][2]);
+        const u8 *face = ICOSAHEDRON_FACES[i];
+        soft_mesh_add_triangle(mesh, face[0], face[1], face[2]);
     }
 }
 

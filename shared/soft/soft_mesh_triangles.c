@@ -6,6 +6,7 @@
 #include "shared/geometry/crossing.h"
 #include "shared/geometry/mesh_bvh.h"
 #include "shared/geometry/weld.h"
+#include "shared/math/vec3d.h"
 #include "shared/soft/soft_mesh_make.h"
 
 #include <math.h>
@@ -296,16 +297,11 @@ static f64 part_volume(const Cleaner *cleaner, const MeshPart *part)
     f64 sum = 0.0;
     for (u32 i = part->first; i < part->first + part->count; i++) {
         u32 t = cleaner->queue[i];
-        f64 p[3][3];
+        Vec3d p[3];
         for (u32 k = 0; k < 3; k++) {
-            Vec3 v = cleaner->vertices[cleaner->triangles[3 * (size_t)t + k]];
-            p[k][0] = (f64)v.x - (f64)o.x;
-            p[k][1] = (f64)v.y - (f64)o.y;
-            p[k][2] = (f64)v.z - (f64)o.z;
+            p[k] = vec3d_between(o, cleaner->vertices[cleaner->triangles[3 * (size_t)t + k]]);
         }
-        f64 six = p[0][0] * (p[1][1] * p[2][2] - p[1][2] * p[2][1]) +
-                  p[0][1] * (p[1][2] * p[2][0] - p[1][0] * p[2][2]) +
-                  p[0][2] * (p[1][0] * p[2][1] - p[1][1] * p[2][0]);
+        f64 six = vec3d_triple(p[0], p[1], p[2]);
         sum += cleaner->flipped[t] ? -six : six;
     }
     return sum;

@@ -1,6 +1,8 @@
 /* tetrahedra_pieces.c: finds connected components with union-find. */
 #include "shared/soft/tetrahedra_pieces.h"
 
+#include "shared/math/vec3d.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,15 +47,9 @@ static u32 count_bodies(const SoftMesh *surface, u32 *parent, f64 *volume)
         const u32 *c = &surface->triangles[3 * (size_t)t];
         u32 piece = parent[c[0]];
         Vec3 o = surface->points[piece];
-        f64 p[3][3];
-        for (u32 i = 0; i < 3; i++) {
-            p[i][0] = (f64)surface->points[c[i]].x - (f64)o.x;
-            p[i][1] = (f64)surface->points[c[i]].y - (f64)o.y;
-            p[i][2] = (f64)surface->points[c[i]].z - (f64)o.z;
-        }
-        volume[piece] += p[0][0] * (p[1][1] * p[2][2] - p[1][2] * p[2][1]) +
-                         p[0][1] * (p[1][2] * p[2][0] - p[1][0] * p[2][2]) +
-                         p[0][2] * (p[1][0] * p[2][1] - p[1][1] * p[2][0]);
+        volume[piece] += vec3d_triple(vec3d_between(o, surface->points[c[0]]),
+                                      vec3d_between(o, surface->points[c[1]]),
+                                      vec3d_between(o, surface->points[c[2]]));
     }
     u32 bodies = 0;
     for (u32 i = 0; i < surface->point_count; i++) {

@@ -1,6 +1,6 @@
 /* truth_dry.c: laws of dry friction in joints; see truth.h. Its torque T has one size and opposes
- * the motion: it dissipates T per radian, stops a rotation at a known time, and holds against
- * smaller moments. */
+ * the motion: it takes T from each radian, stops what turns at a known time, and holds what pulls
+ * with less. */
 #include "tests/support/rigid_kit.h"
 #include "tests/support/truth.h"
 

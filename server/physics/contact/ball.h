@@ -14,6 +14,7 @@ typedef struct ContactBall {
     f32 radius;    /* m */
 } ContactBall;
 
+/* Signed distance (m) and outward normal of the ball's surface at a point. */
 static inline f32 contact_ball_distance(const ContactBall *ball, Vec3 point, Vec3 *normal)
 {
     Vec3 off = vec3_sub(point, ball->place);
@@ -21,6 +22,7 @@ static inline f32 contact_ball_distance(const ContactBall *ball, Vec3 point, Vec
     return vec3_length(off) - ball->radius;
 }
 
+/* Whether the ball overlaps a shape. */
 static inline bool contact_ball_touches(const ContactBall *ball, const ShapePose *shape)
 {
     Vec3 normal;
@@ -35,6 +37,7 @@ static inline bool contact_ball_ray(const ContactBall *ball, f32 radius, Ray ray
     return shape_ray(&shape, ball->place, quat_identity(), ray, max, distance, normal);
 }
 
+/* Whether the ball and the particle can touch within h seconds at their present velocities. */
 static inline bool contact_ball_may_meet(const ContactBall *ball, const ContactParticle *particle,
                                          f32 h)
 {
@@ -44,6 +47,7 @@ static inline bool contact_ball_may_meet(const ContactBall *ball, const ContactP
            particle->radius + (speed + CONTACT_MARGIN_M_S) * h;
 }
 
+/* The place where they touch within h seconds, on the ball's surface; false: they do not. */
 static inline bool contact_ball_meet(const ContactBall *ball, u32 thing,
                                      const ContactParticle *particle, f32 h, ContactPlace *place)
 {

@@ -149,6 +149,7 @@ typedef struct Collider {
     void *of;
 } Collider;
 
+/* Steps are optional for colliders: ColliderOps.step_begin and those below it. */
 static inline void collider_step_begin(const Collider *collider, f32 h)
 {
     if (collider->ops->step_begin != NULL) {

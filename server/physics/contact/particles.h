@@ -53,6 +53,7 @@ typedef struct ParticleContacts {
     f32 tick_s;
 } ParticleContacts;
 
+/* Frees all; zeroed, it can be used again. */
 void particle_contacts_finish(ParticleContacts *contacts);
 
 /* Wakes things that the particles will hit in the coming tick of tick_s, for things that cannot
@@ -86,6 +87,7 @@ typedef struct ParticleBalls {
 
 extern const ColliderOps particle_balls_ops;
 
+/* The balls as a collider; borrowed. */
 static inline Collider particle_balls(ParticleBalls *balls)
 {
     return (Collider){&particle_balls_ops, balls};

@@ -109,6 +109,7 @@ void air_rim_copy(const AirGrid *grid, u32 axis, const f32 *from, f32 *to);
 bool air_is_awake(const AirGrid *grid, i32 x, i32 y, i32 z);
 bool air_is_periodic(const AirGrid *grid);
 
+/* Index of a cell in an array of the grid; a ring of cells lies around it. */
 static inline i32 air_at(const AirGrid *grid, i32 x, i32 y, i32 z)
 {
     return grid->origin + x + y * grid->row + z * grid->slab;
@@ -116,6 +117,7 @@ static inline i32 air_at(const AirGrid *grid, i32 x, i32 y, i32 z)
 
 typedef f32 f32x8_loose __attribute__((vector_size(32), aligned(4), may_alias));
 
+/* Eight numbers of a row. */
 SIMD_INLINE f32x8 air_load(const f32 *at) /* of any alignment */
 {
     return (f32x8) * (const f32x8_loose *)(const void *)at;

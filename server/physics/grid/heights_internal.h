@@ -116,6 +116,7 @@ void pool_serialize_foam(Pool *pool, State *state);
 /* heights_shed.c */
 void pool_serialize_falls(Pool *pool, State *state);
 
+/* All cells, wet or not. */
 static inline u32 pool_cells(const Pool *pool)
 {
     return pool->def.size[0] * pool->def.size[1];

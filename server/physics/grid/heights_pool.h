@@ -43,6 +43,7 @@ typedef struct PoolDef {
 
 typedef struct Pool Pool;
 
+/* Memory that pool_create takes. */
 u64 pool_bytes(const PoolDef *def);
 /* Full to the datum over a flat floor. NULL: the definition is invalid, or no memory. */
 Pool *pool_create(const PoolDef *def, ErrorText *error);
@@ -154,6 +155,7 @@ typedef struct PoolStats {
 } PoolStats;
 PoolStats pool_stats(const Pool *pool);
 
+/* Counts, hashes, saves or loads all state (state.h). */
 void pool_serialize(Pool *pool, State *state);
 /* NULL if consistent between ticks, else the reason. */
 const char *pool_validate(const Pool *pool);

@@ -155,6 +155,14 @@ static void show_x(const Pressure *pressure)
     }
 }
 
+static void show_direction(const Pressure *pressure, f32 *cells)
+{
+    for (u32 i = 0; i < pressure->patch_count; i++) {
+        const PressurePatch *patch = &pressure->patches[i];
+        set_outer(patch, cells, (f32)pressure->still[patch->still].direction);
+    }
+}
+
 void air_still_find(Pressure *pressure)
 {
     const AirGrid *grid = &pressure->level[0].grid;
@@ -271,15 +279,15 @@ f64 air_still_precondition(Pressure *pressure)
 
 void air_still_turn(Pressure *pressure)
 {
-    for (u32 i = 0; i < pressure->still_count && pressure->free_count > 0; i++) {
+    if (pressure->free_count == 0) {
+        return;
+    }
+    for (u32 i = 0; i < pressure->still_count; i++) {
         PressureStill *still = &pressure->still[i];
         f64 next = still->better + (f64)pressure->step * still->direction;
         still->direction = (f64)(f32)next; /* as the cells see it */
     }
-    for (u32 i = 0; i < pressure->patch_count && pressure->free_count > 0; i++) {
-        const PressurePatch *patch = &pressure->patches[i];
-        set_outer(patch, pressure->direction, (f32)pressure->still[patch->still].direction);
-    }
+    show_direction(pressure, pressure->direction);
 }
 
 /* product = d value − Σ of the cells next to it, of an array and its values in still air. */
@@ -335,10 +343,7 @@ f64 air_still_jacobi(Pressure *pressure, f32 part)
         still->direction = (f64)(f32)next;
         sum += residual * residual;
     }
-    for (u32 i = 0; i < pressure->patch_count; i++) {
-        const PressurePatch *patch = &pressure->patches[i];
-        set_outer(patch, pressure->to, (f32)pressure->still[patch->still].direction);
-    }
+    show_direction(pressure, pressure->to);
     return sum;
 }
 

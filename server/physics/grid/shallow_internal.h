@@ -94,6 +94,7 @@ void shallow_tally_end(Shallow *shallow);
 /* Whether the tile sleeps; across a periodic border, and false beyond another one. */
 bool shallow_is_frozen(const Shallow *shallow, i32 tile_x, i32 tile_z);
 
+/* Index of a cell; rows are padded and have ghost cells. */
 static inline size_t shallow_at(const Shallow *shallow, i32 i, i32 k)
 {
     return (size_t)((i64)shallow->first + (i64)k * shallow->stride + i);

@@ -96,6 +96,7 @@ struct Smoke {
     bool woken; /* bricks that no span has */
 };
 
+/* How many of the fields this grid carries. */
 static inline u32 smoke_fields(const Smoke *smoke)
 {
     return smoke->def.dyed ? SMOKE_FIELDS : SMOKE_DYE; /* which is the last */

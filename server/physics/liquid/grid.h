@@ -12,12 +12,14 @@
 
 #define CELL_AXIS_MAX 1e8f
 
+/* Cell of a coordinate; per_cell in 1/m. */
 static inline i32 axis_of(f32 x, f32 per_cell)
 {
     f32 cell = floorf(x * per_cell);
     return (i32)f32_clamp(cell, -CELL_AXIS_MAX, CELL_AXIS_MAX);
 }
 
+/* Cells repeat beyond the size of the table. */
 static inline u32 cell_number(const Liquid *liquid, const i32 at[3])
 {
     u32 x = (u32)at[0] & ((1u << liquid->cell_bits[0]) - 1);

@@ -18,6 +18,7 @@ enum {
     NEAR_AHEAD = 1024
 };
 
+/* The fours of eight items, transposed: a register a component. */
 SIMD_INLINE void gather_fours(const Four *from, const u32 *item, f32x8 out[4])
 {
     for (u32 k = 0; k < 4; k++) {
@@ -38,12 +39,14 @@ SIMD_INLINE void gather_pairs(const Four *from, const u32 row[8], f32x8 out[4])
     }
 }
 
+/* gather_pairs, transposed: a register a component. */
 SIMD_INLINE void gather_near(const Four *from, const u32 row[8], f32x8 out[4])
 {
     gather_pairs(from, row, out);
     f32x8_transpose_halves(out);
 }
 
+/* Eight consecutive fours, transposed: a register a component. */
 SIMD_INLINE void load_fours(const Four *from, f32x8 out[4])
 {
     for (u32 k = 0; k < 4; k++) {
@@ -52,6 +55,7 @@ SIMD_INLINE void load_fours(const Four *from, f32x8 out[4])
     f32x8_transpose_halves(out);
 }
 
+/* The reverse of load_fours. */
 SIMD_INLINE void store_fours(Four *to, f32x8 x, f32x8 y, f32x8 z, f32x8 w)
 {
     f32x8 m[4] = {x, y, z, w};
@@ -81,6 +85,7 @@ typedef struct Kernel {
     f32 per_reach2, scale;
 } Kernel;
 
+/* Constants of the liquid's kernel. */
 static inline Kernel kernel_of(const Liquid *liquid)
 {
     f32 reach = KERNEL_REACH * liquid->def.spacing;
@@ -88,6 +93,7 @@ static inline Kernel kernel_of(const Liquid *liquid)
     return (Kernel){per, -12.0f * KERNEL_SUM * KERNEL_PEAK * per};
 }
 
+/* Offsets, distances and weights of the neighbours in a row. */
 SIMD_INLINE Near8 near_of(const Four *places, const f32x8 at[4], const NearRow *row, Kernel kernel)
 {
     f32x8 place[4];
@@ -116,6 +122,7 @@ static inline NearRow *near_first(const Liquid *liquid, u32 first)
     return &liquid->near[liquid->near_start[first / SIMD_LANES]];
 }
 
+/* The rows of eight items lie between near_first and near_end. */
 static inline const NearRow *near_end(const Liquid *liquid, u32 first)
 {
     return near_first(liquid, first) + liquid->near_rows[first / SIMD_LANES];
@@ -141,12 +148,6 @@ SIMD_INLINE void traits_of(const Liquid *liquid, u32 first, bool mixed, f32x8 ou
     }
 }
 
-SIMD_INLINE Vec3x8 vec3x8_zero(void)
-{
-    f32x8 zero = f32x8_set(0.0f);
-    return (Vec3x8){zero, zero, zero};
-}
-
 /* Σ P ∇W of a slice, of the fourth numbers P of places. */
 SIMD_INLINE Vec3x8 push_of(const Liquid *liquid, u32 first, const f32x8 at[4])
 {
@@ -160,6 +161,7 @@ SIMD_INLINE Vec3x8 push_of(const Liquid *liquid, u32 first, const f32x8 at[4])
     return sum;
 }
 
+/* The first three numbers. */
 static inline Vec3 vec3_of(const Four *f)
 {
     return vec3(f->x, f->y, f->z);

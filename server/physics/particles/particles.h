@@ -68,6 +68,7 @@ typedef struct ParticleTuning {
     u32 objective; /* of all swarms; SWARM_OBJECTIVE_COUNT: their own */
 } ParticleTuning;
 
+/* The defaults of particles.def. */
 ParticlesDef particles_def_default(void);
 /* NULL: out of memory. */
 Particles *particles_create(void);
@@ -96,6 +97,7 @@ void particles_begin(Particles *particles, const Collider *colliders, u32 count,
 void particles_substep(Particles *particles, f32 h);
 void particles_end(Particles *particles);
 
+/* Systems added so far. */
 u32 particles_systems(const Particles *particles);
 /* Slots of all systems, and the range of one: first and number. */
 u32 particles_slots(const Particles *particles);
@@ -141,6 +143,7 @@ f64 particles_swarm_best(const Particles *particles, u32 system);
 u32 particles_swarm_iterations(const Particles *particles, u32 system);
 SwarmObjective particles_swarm_objective(const Particles *particles, u32 system);
 
+/* Bytes allocated. */
 u64 particles_memory(const Particles *particles);
 /* Definitions are not part of the state: the same systems have been added before a load. */
 void particles_serialize(Particles *particles, State *state);

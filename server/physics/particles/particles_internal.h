@@ -197,6 +197,7 @@ static inline f32 particles_radius_of(const Particles *p, const ParticlesDef *de
     return def->radius * random_point_size(p->generations[slot], slot, spread);
 }
 
+/* Whether its particles attract each other. */
 static inline bool particles_mutual(const ParticleSystem *system)
 {
     return system->def.gravitation > 0.0f;

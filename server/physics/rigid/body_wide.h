@@ -33,6 +33,7 @@ typedef struct SidePose {
 PL_STATIC_ASSERT(offsetof(Body, orientation) == 12 && offsetof(Body, centre) == 28,
                  "poses are gathered as one vector each");
 
+/* The bodies in eight slots. */
 SIMD_INLINE Side side_gather(const BodyState *states, const u32 slots[SIMD_LANES])
 {
     f32x8 m[8];
@@ -58,6 +59,7 @@ SIMD_INLINE void side_scatter(BodyState *states, const u32 slots[SIMD_LANES], co
     }
 }
 
+/* The velocities of the bodies in eight slots. */
 SIMD_INLINE SideMotion motion_gather(const BodyState *states, const u32 slots[SIMD_LANES])
 {
     f32x8 m[8];

@@ -52,6 +52,7 @@ typedef struct RigidCollider {
 
 extern const ColliderOps rigid_collider_ops;
 
+/* The bodies as a collider; borrowed. */
 static inline Collider rigid_collider(RigidCollider *bodies)
 {
     return (Collider){&rigid_collider_ops, bodies};

@@ -75,6 +75,7 @@ enum {
     RIGID_GRABS_MAX = 1024
 };
 
+/* The defaults of body.def. */
 BodyDef body_def_default(void);
 /* NULL: no memory. */
 Rigid *rigid_create(const RigidDef *def);
@@ -129,6 +130,7 @@ Vec3 rigid_rotation_since(const Rigid *rigid, u32 slot, Vec3 moment);
 /* Bounds of the body, including the motion of the next tick. */
 Bounds rigid_bounds(const Rigid *rigid, u32 slot);
 
+/* m/s, of the centre of mass, and rad/s. */
 void rigid_set_velocity(Rigid *rigid, u32 slot, Vec3 velocity, Vec3 angular_velocity);
 /* ---- for a solver that shares the substeps ---- */
 

@@ -23,6 +23,7 @@ SIMD_INLINE Quatx8 quatx8_integrate(Quatx8 q, Vec3x8 angular_velocity, f32x8 h)
                     f32x8_select(regular, r.y * s, zero), f32x8_select(regular, r.z * s, zero)};
 }
 
+/* Per lane a where the mask is set, otherwise b. */
 SIMD_INLINE Vec3x8 vec3x8_select(i32x8 mask, Vec3x8 a, Vec3x8 b)
 {
     return (Vec3x8){f32x8_select(mask, a.x, b.x), f32x8_select(mask, a.y, b.y),

@@ -100,6 +100,7 @@ struct ConstraintBatches {
     u64 weight;              /* of all constraints, in units of one distance */
 };
 
+/* A particle by its 16-bit offset from a base. */
 static inline SoftPoint *batch_point(SoftPoint *base, u16 at)
 {
     return (SoftPoint *)(void *)((u8 *)base + (size_t)at * BATCH_UNIT);

@@ -19,6 +19,7 @@ typedef struct Gathered {
     f32x8 position[4], velocity[4];
 } Gathered;
 
+/* The particles of eight lanes. */
 SIMD_INLINE Lanes lanes_u16(SoftPoint *points, const u16 point[SIMD_LANES])
 {
     Lanes lanes;
@@ -40,11 +41,13 @@ SIMD_INLINE Lanes lanes_bytes(SoftPoint *points, const u32 at[SIMD_LANES])
     return lanes;
 }
 
+/* Velocities of lanes k and k + 4. */
 SIMD_INLINE f32x8 lanes_velocity(const Lanes *lanes, int k)
 {
     return f32x8_load_halves(&lanes->at[k]->velocity.x, &lanes->at[k + 4]->velocity.x);
 }
 
+/* Positions with inverse masses, and velocities: lanes k and k + 4 in each register. */
 SIMD_INLINE void lanes_gather(Lanes lanes, Gathered *of)
 {
 #pragma GCC unroll 4

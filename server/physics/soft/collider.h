@@ -21,6 +21,7 @@ typedef struct SoftCollider {
 
 extern const ColliderOps soft_collider_ops;
 
+/* The soft bodies as a collider; borrowed. */
 static inline Collider soft_collider(SoftCollider *bodies)
 {
     return (Collider){&soft_collider_ops, bodies};

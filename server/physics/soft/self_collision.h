@@ -166,6 +166,7 @@ typedef struct CollisionPair {
     bool self, edges;
 } CollisionPair;
 
+/* Sets the box in one lane. */
 static inline void boxes_set(CollisionBoxes *boxes, u32 lane, Vec3 low, Vec3 high)
 {
     boxes->min[0][lane] = low.x;

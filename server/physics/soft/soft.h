@@ -71,6 +71,7 @@ int soft_add(Soft *soft, const Collider *holder, const SoftDef *def, SoftRange *
 /* Sorts the constraints into batches. Call after the last addition, before the first tick. */
 int soft_build(Soft *soft);
 
+/* Numbers of all particles, bodies and constraints; the body of a particle. */
 u32 soft_particles(const Soft *soft);
 u32 soft_bodies(const Soft *soft);
 u32 soft_constraints(const Soft *soft);
@@ -93,6 +94,7 @@ f32 soft_pressure(const Soft *soft, u32 body);
 f64 soft_elastic_energy(const Soft *soft, u32 body);
 u64 soft_memory(const Soft *soft);
 
+/* m/s². */
 void soft_set_gravity(Soft *soft, Vec3 gravity);
 /* Sets wind (m/s) and air density (kg/m³): per triangle f = ((w − v)·n) n A ρ (with 1 m/s as
  * unit). */

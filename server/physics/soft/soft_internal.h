@@ -265,6 +265,7 @@ static inline f32 soft_lever_part(f32 most, f32 apart)
     return most > 2.0f * apart ? 2.0f * apart / most : 1.0f;
 }
 
+/* Whether the point is within the bounds, enlarged by margin (m). */
 static inline bool soft_point_in(Bounds bounds, Vec3 p, f32 margin)
 {
     return p.x >= bounds.min.x - margin && p.x <= bounds.max.x + margin &&
@@ -272,6 +273,7 @@ static inline bool soft_point_in(Bounds bounds, Vec3 p, f32 margin)
            p.z >= bounds.min.z - margin && p.z <= bounds.max.z + margin;
 }
 
+/* The collider of another kind of matter. */
 static inline const Collider *soft_collider_of(const Soft *soft, u32 other)
 {
     return &soft->others[other].collider;
@@ -288,6 +290,7 @@ static inline ContactMotion soft_motion_of(const Soft *soft, u32 other, u32 thin
     return motion;
 }
 
+/* Whether a body sleeps. */
 static inline bool soft_sleeps(const Soft *soft, u32 body)
 {
     return soft->asleep_count != 0 && soft->rests[body].state.asleep != 0;
@@ -414,6 +417,7 @@ void wind_begin(Soft *soft);
 /* Is a body in a medium that moves? */
 bool wind_stirs(const Soft *soft, u32 body);
 
+/* Whether the wind acts on the body. */
 static inline bool soft_has_drag(const Soft *soft, const SoftBody *body)
 {
     return body->triangle_count > 0 && soft->air_density > 0.0f;

@@ -24,6 +24,7 @@ typedef struct StiffPoint {
     f32 spare;
 } StiffPoint;
 
+/* Eight vectors, transposed: a register a component. */
 SIMD_INLINE Vec3x8 stiff_gather(const StiffVector *at, const u32 point[SIMD_LANES])
 {
     enum {

@@ -139,11 +139,6 @@ typedef struct Trees {
     const u32 *ends; /* [own_count] of a ring: see JointStore */
 } Trees;
 
-SIMD_INLINE Vec3x8 vec3x8_zero(void)
-{
-    f32x8 zero = f32x8_set(0.0f);
-    return (Vec3x8){zero, zero, zero};
-}
 SIMD_INLINE Vec3x8 vec3x8_where(i32x8 mask, Vec3x8 v)
 {
     return (Vec3x8){f32x8_and(mask, v.x), f32x8_and(mask, v.y), f32x8_and(mask, v.z)};

@@ -52,6 +52,7 @@ typedef struct Simplex {
     u32 count;
 } Simplex;
 
+/* The support point of the Minkowski difference a - b along d. */
 static inline Corner corner_along(const Convex *a, const Convex *b, Vec3d d)
 {
     Corner c;

@@ -60,6 +60,7 @@ bool triangle_triangle_intersect(const Vec3 a[3], const Vec3 b[3], Vec3 ends[2])
 bool triangle_triangle_intersect_moving(const Vec3 a[3], const Vec3 b[3], Vec3 motion,
                                         PairIntersection *meeting);
 
+/* Now, and while b moves by `motion` relative to a. */
 bool sphere_sphere_overlap(Ball a, Ball b);
 bool sphere_sphere_intersect(Ball a, Ball b, Vec3 motion, PairIntersection *meeting);
 

@@ -43,6 +43,7 @@ SIMD_INLINE f32x8 row_coupled_speed(const ContactWide *row, f32x8 speed, const f
     return speed;
 }
 
+/* Closing speed (m/s) of the bodies at a point, along the normal. */
 SIMD_INLINE f32x8 row_point_speed(const ContactWide *row, const PointWide *point, const Side *a,
                                   const Side *b)
 {

@@ -63,9 +63,9 @@ static inline void solid_hull(SolidHull *s, const Vec3 *vertices, u32 count, con
         s->normals[h->face_count] = n;
         s->offsets[h->face_count] = vec3_dot(n, a);
         s->face_edges[h->face_count] = (u16)first;
-        f32 capacity = vec3_dot(n, a) - vec3_dot(n, h->inside);
-        assert(capacity > 0.0f);
-        h->inner_radius = f32_min(h->inner_radius, capacity);
+        f32 depth = vec3_dot(n, a) - vec3_dot(n, h->inside);
+        assert(depth > 0.0f);
+        h->inner_radius = f32_min(h->inner_radius, depth);
         h->face_count++;
     }
     for (u32 i = 0; i < h->edge_count; i++) {

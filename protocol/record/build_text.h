@@ -1,5 +1,5 @@
 /*
- * build_text.h: the name of the program that wrote a file, as its head has it: untrusted text.
+ * build_text.h: the name of the program that wrote a file, from the file's head: untrusted text.
  * Layer: protocol/record, private.
  */
 #ifndef PLENUM_PROTOCOL_RECORD_BUILD_TEXT_H

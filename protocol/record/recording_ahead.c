@@ -1,6 +1,6 @@
 /*
- * recording_ahead.c: frames of a reader. One between two pictures is made of these, so that frames
- * are decoded ahead of the tick that is read: up to the second picture behind it.
+ * recording_ahead.c: the frames decoded ahead by a reader. A frame between two pictures is
+ * interpolated, so frames are decoded up to the second picture after the tick being read.
  */
 #include "protocol/record/recording_internal.h"
 #include "shared/base/check.h"
@@ -12,7 +12,7 @@ static bool is_between(u32 flags)
     return (flags & RECORDING_FRAME_BETWEEN) != 0;
 }
 
-/* Of the frame just read, within the recording's rules. 0 or ERROR_FORMAT. */
+/* Flags of the frame just read; 0 or ERROR_FORMAT. */
 static int take_flags(const RecordingReader *reader, const RecordingBlock *block, u32 *flags)
 {
     bool key = block->type == BLOCK_KEYF;
@@ -23,10 +23,10 @@ static int take_flags(const RecordingReader *reader, const RecordingBlock *block
     bool coarse = *flags == RECORDING_FRAME_COARSE;
     if ((*flags > RECORDING_FRAME_CUT && !coarse) || (key && *flags == RECORDING_FRAME_BETWEEN) ||
         (coarse && (key || reader->head.coarse_shift == 0))) {
-        return ERROR_FORMAT; /* at most one, of those that there may be */
+        return ERROR_FORMAT; /* at most one of the allowed flags */
     }
     if (!key && !reader->decoding) {
-        return ERROR_FORMAT; /* relative to what was not read */
+        return ERROR_FORMAT; /* relative to a frame that was not read */
     }
     const RecordingPast *pictures = &reader->trail.pictures;
     if (is_between(*flags) && (pictures->count == 0 || block->tick - pictures->frames[0]->tick >=
@@ -79,7 +79,7 @@ void recording_ahead_drop(RecordingReader *reader)
     reader->decoding = false;
 }
 
-/* Decodes the frame just read behind those decoded before. */
+/* Decodes the frame just read and appends it to those decoded ahead. */
 static int push(RecordingReader *reader, const RecordingBlock *block)
 {
     RecordingAhead *ahead = &reader->ahead;
@@ -114,11 +114,11 @@ static int look_on(RecordingReader *reader)
     return ERROR_NOT_FOUND;
 }
 
-/* The n-th picture ahead, from 0; NULL: there is none to which the one before it leads. */
+/* The n-th picture ahead, from 0; NULL: none, or motion is not continuous up to it. */
 static Frame *picture_ahead(const RecordingReader *reader, u32 number, const Frame *before)
 {
     const RecordingAhead *ahead = &reader->ahead;
-    u64 most = 2 * (u64)reader->head.picture_ticks; /* more: ticks are missing */
+    u64 most = 2 * (u64)reader->head.picture_ticks; /* more means that ticks are missing */
     for (u32 i = 0; i < ahead->count && before != NULL; i++) {
         if (is_between(ahead->flags[i]) || number-- > 0) {
             continue;
@@ -143,8 +143,8 @@ static Frame *pop(RecordingReader *reader, u32 *flags)
     return frame;
 }
 
-/* A picture that is read: the newest one behind. A key has none before, whence it was read or
- * not: what is read does not depend on where reading began. */
+/* A picture is read: it becomes the newest one passed. A key has no earlier one, so that the result
+ * does not depend on where reading began. */
 static void keep_shown(RecordingReader *reader, Frame *frame, u32 flags, bool key)
 {
     Frame **shown = reader->ahead.shown;
@@ -158,7 +158,7 @@ static void keep_shown(RecordingReader *reader, Frame *frame, u32 flags, bool ke
     shown[0] = frame_acquire(frame);
 }
 
-/* The same frame with the events that were read. Takes over the reference; NULL: out of memory. */
+/* The same frame with the events read before it. Takes over the reference; NULL: out of memory. */
 static Frame *with_events(RecordingReader *reader, Frame *frame)
 {
     const MessageEvents *events = &reader->events.events;
@@ -187,7 +187,7 @@ int recording_ahead_take(RecordingReader *reader, const RecordingBlock *block, F
             ahead->ended = push(reader, block);
         }
         if (ahead->ended != 0) {
-            return ahead->ended; /* until a seek: what follows is relative to it */
+            return ahead->ended; /* until a seek: later frames are relative to it */
         }
     }
     if (ahead->frames[0]->tick != block->tick) {

@@ -1,4 +1,4 @@
-/* recording_append.c: adds notes to recordings that are closed. */
+/* recording_append.c: adds notes to closed recordings. */
 #include "protocol/record/recording_internal.h"
 #include "shared/base/check.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The NOTE, and the index of the file moved behind it, as one piece of `*bytes` to append at
+/* The NOTE, followed by a copy of the file's index, as one piece of `*bytes` bytes to append at
  * `offset`. NULL: out of memory. */
 static u8 *tail_of(const RecordingNote *note, const RecordingBlock *index, const u8 *index_content,
                    u64 offset, size_t *bytes)
@@ -26,7 +26,7 @@ static u8 *tail_of(const RecordingNote *note, const RecordingBlock *index, const
     memcpy(tail + used, content, block.length);
     used += block.length;
     u64 at = offset + used;
-    u8 *moved = tail + used + index->head_bytes; /* its header stays that long */
+    u8 *moved = tail + used + index->head_bytes; /* the length of its header does not change */
     memcpy(moved, index_content, index->length - sizeof at);
     memcpy(moved + index->length - sizeof at, &at, sizeof at);
     block = *index;

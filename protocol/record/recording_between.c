@@ -1,8 +1,8 @@
 /*
- * recording_between.c: points and grids of a frame between two pictures. Cubics through the points
- * of four pictures, whose slopes are limited so that nothing goes beyond what the two around it
- * show (Fritsch and Carlson 1980): no point dips into the ground. Integers only: the same
- * everywhere.
+ * recording_between.c: interpolates points and grids between two pictures by cubics through four
+ * pictures. Their slopes are limited so that values stay between those of the two surrounding
+ * pictures (Fritsch and Carlson 1980): no point dips into the ground. Integers only: bit-identical
+ * on every machine.
  */
 #include "protocol/record/recording_internal.h"
 
@@ -12,17 +12,17 @@ enum {
     FRACTION_BITS = 8 /* of slopes */
 };
 
-/* Where between two pictures. */
+/* Position between two pictures. */
 typedef struct Place {
-    i64 at, of;        /* ticks from the first, ticks from the first to the second */
-    i64 before, after; /* ticks of the intervals before and after; 0: there is none */
+    i64 at, of;        /* ticks since the first, ticks from the first to the second */
+    i64 before, after; /* ticks of the intervals before and after; 0: none */
 } Place;
 
-/* From one picture to another that far apart, in steps in an interval of `of` ticks. */
+/* Change from one picture to another `apart` ticks later, scaled to an interval of `of` ticks. */
 static i64 slope(i64 from, i64 to, i64 ticks, i64 of)
 {
     i64 rise = (to - from) * (1 << FRACTION_BITS);
-    return ticks == of ? rise : rise * of / ticks; /* a division costs more than all else here */
+    return ticks == of ? rise : rise * of / ticks; /* the division dominates the cost */
 }
 
 /* Slope at a picture with these slopes before and after it. */
@@ -36,7 +36,7 @@ static i64 limited(i64 a, i64 b)
     return i64_min(i64_max(mean, -most), most);
 }
 
-/* At `place` on the cubic with these values and slopes at its ends. */
+/* The value at `place` of the cubic with these values and slopes at its ends. */
 static i32 cubic(const Place *place, i64 from, i64 to, i64 slope_from, i64 slope_to)
 {
     i64 n = place->at, k = place->of, rest = k - n, scale = k * k * k * (1 << FRACTION_BITS);
@@ -53,7 +53,7 @@ static u32 straight(const Place *place, u32 from, u32 to)
     return (u32)((twice + place->of) / (2 * place->of));
 }
 
-/* Most points of a world rest. */
+/* Most points of a world are at rest. */
 static bool is_same(const QPoint *a, const QPoint *b)
 {
     return memcmp(a, b, sizeof *a) == 0;
@@ -64,7 +64,7 @@ static bool leads_on(const QPoint *a, const QPoint *b)
     return a->generation != 0 && a->generation == b->generation;
 }
 
-/* before and after: NULL where there is none. */
+/* before and after: NULL if there is none. */
 static void point_between(const Place *place, const QPoint *before, const QPoint *from,
                           const QPoint *to, const QPoint *after, QPoint *out)
 {

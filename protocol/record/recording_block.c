@@ -1,4 +1,5 @@
-/* recording_block.c: the blocks of a recording: checksums, where some are (marks), reading one. */
+/* recording_block.c: the blocks of a recording: checksums, marks (positions of some of them),
+ * reading one. */
 #include "protocol/record/recording_internal.h"
 #include "shared/base/hash.h"
 
@@ -47,15 +48,16 @@ bool recording_event_is_entity(const Event *event)
 /* ---- blocks ---- */
 
 enum {
-    MARK = 0xB0, /* of the first byte of a header; its low four bits are the number of the type */
+    MARK = 0xB0, /* high bits of the first byte of a header; the low four are the number of the
+                  * type */
     NUMBER_BITS = 4,
 };
 
-/* By number. */
+/* Types by number. */
 static const u32 types[] = {0,          BLOCK_KEYF, BLOCK_DLTA, BLOCK_INPT, BLOCK_EVNT, BLOCK_NOTE,
                             BLOCK_GAPS, BLOCK_PRNT, BLOCK_IMAG, BLOCK_SYST, BLOCK_INDX};
 
-/* HEAD has its letters. */
+/* HEAD is stored as its letters. */
 static u32 number_of(u32 type)
 {
     u32 number = 1;
@@ -91,7 +93,7 @@ int recording_varint_get(const u8 *at, size_t bytes, u64 *value)
         }
         *value |= (u64)(at[i] & 127) << (7 * i);
         if (at[i] < 128) {
-            bool longer = i > 0 && at[i] == 0; /* than needed */
+            bool longer = i > 0 && at[i] == 0; /* a longer varint than needed */
             bool beyond = i + 1 == RECORDING_VARINT_MAX && at[i] > 1;
             return longer || beyond ? ERROR_FORMAT : (int)i + 1;
         }

@@ -1,8 +1,8 @@
 /*
  * recording_delta.c: codes a frame of a recording alone (a key: all chunks) or against earlier
  * frames (a map of changed chunks, and these), in the largest possible spans. The codes from a key
- * to the next are one chain: what the codecs learned from one frame serves in the next. Points that
- * move fast are coded without their low bits, where the recording says so.
+ * to the next form one chain: the codecs keep their adaptive state from frame to frame. If the
+ * recording's options say so, fast points are coded without their low bits.
  */
 #include "protocol/record/recording_format.h"
 
@@ -14,16 +14,16 @@
 enum {
     SPAN_SIZE_BITS = 24,
     TICKS_APART_MAX = 1 << 24, /* limit of the span codes */
-    FAST_STEPS = 1,            /* coarse steps, of a chunk's mean move in a picture's time */
+    FAST_STEPS = 1,            /* coarse steps, of a chunk's mean motion between pictures */
     LEVEL_BITS = 2,
 };
 
 /* Flags of a span. */
 enum {
-    SPAN_HEAD_ANEW = 1,  /* the chain begins again before it */
+    SPAN_HEAD_ANEW = 1,  /* the chain restarts before it */
     SPAN_HEAD_PLAIN = 2, /* plain codes */
-    SPAN_HEAD_COUNT = 4, /* a byte says how many chunks, less one; without: all that may be */
-    SPAN_HEAD_SIZE = 8,  /* a varint says how many bytes; without: the rest of the frame */
+    SPAN_HEAD_COUNT = 4, /* a byte follows: number of chunks - 1; otherwise as many as possible */
+    SPAN_HEAD_SIZE = 8,  /* a varint follows: number of bytes; otherwise the rest of the frame */
     SPAN_HEAD_BYTES_MAX = 2 + RECORDING_VARINT_MAX
 };
 
@@ -88,13 +88,13 @@ bool recording_field_waits(const FieldDesc *field)
     return field->kind == FIELD_POINTS || field->kind == FIELD_GRID2 || field->kind == FIELD_GRID3;
 }
 
-/* Whether a frame says nothing of this field. */
+/* Whether a frame does not contain this field. */
 static bool is_left_out(const FieldDesc *field, u32 flags)
 {
     return (flags & RECORDING_FRAME_BETWEEN) != 0 && recording_field_waits(field);
 }
 
-/* The frames that what is new of this field is relative to. */
+/* The frames against which this field is coded. */
 static const RecordingPast *past_of(const RecordingTrail *trail, const FieldDesc *field)
 {
     return recording_field_waits(field) ? &trail->pictures : &trail->all;
@@ -121,10 +121,10 @@ size_t recording_frame_bytes_max(const FieldSet *fields)
 
 /* ---- what is in a frame ---- */
 
-/* By chunk of the fields that a frame has. */
+/* Indexed by chunk, over the fields in a frame. */
 typedef struct Coded {
-    const u8 *changed; /* bits; NULL: all are */
-    const u8 *levels;  /* bytes: how coarse, 0 not; NULL: none is */
+    const u8 *changed; /* bits: changed chunks; NULL: all are */
+    const u8 *levels;  /* bytes: level, 0: exact; NULL: all are exact */
 } Coded;
 
 static bool bit_of(const u8 *map, u32 number)
@@ -138,7 +138,7 @@ static bool is_coded(const Coded *coded, u32 number, u32 level)
     return changed && (coded->levels != NULL ? coded->levels[number] : 0) == level;
 }
 
-/* Levels that a field has in a frame. */
+/* Number of levels of a field in a frame. */
 static u32 levels_of(const FieldDesc *field, const Coded *coded)
 {
     return coded->levels != NULL && field->kind == FIELD_POINTS ? RECORDING_COARSE_LEVELS : 0;
@@ -149,9 +149,10 @@ static Detail detail_of(const RecordingTrail *trail, u32 level)
     return level == 0 ? (Detail)DETAIL_FULL : detail_make(trail->coarse_shift + level - 1, 0);
 }
 
-/* How coarse the points of a chunk may be: what they lack does not show where they moved by more,
- * on average, since the picture before. Their rounding there, of half a step at most, counts as a
- * move that leads to a lower level: at rest they are exact after at most three pictures. */
+/* The level of a chunk of points: omitted bits are not visible if the points moved further, on
+ * average, since the previous picture. The correction of their rounding, at most half a step,
+ * counts as motion that leads to a lower level: at rest they are exact after at most three
+ * pictures. */
 static u32 level_of(const RecordingTrail *trail, const FieldDesc *field, u32 chunk,
                     const Frame *frame)
 {
@@ -193,7 +194,7 @@ static bool levels_reserve(RecordingTrail *trail, u32 chunks)
 
 static Frame *copy_of(const Frame *frame)
 {
-    FieldSet *fields = (FieldSet *)(uintptr_t)frame->fields; /* as acquiring needs it */
+    FieldSet *fields = (FieldSet *)(uintptr_t)frame->fields; /* acquiring needs a mutable frame */
     Frame *copy = frame_create(fields, frame->tick, 0);
     if (copy != NULL) {
         memcpy(copy->data, frame->data, fields->frame_bytes);
@@ -234,7 +235,7 @@ Frame *recording_coarsen(RecordingTrail *trail, const Frame *frame)
 
 /* ---- encoding ---- */
 
-/* What is coded next decodes by itself. */
+/* The next span is decoded without earlier ones. */
 static void begin_key(RecordingTrail *trail)
 {
     trail_clear(trail);
@@ -253,7 +254,7 @@ static void gather(const FieldDesc *field, const u16 *chunks, u32 count, const F
     }
 }
 
-/* The span of these chunks at `tick`, relative to the trail. */
+/* The span of these chunks at `tick`, with the trail as baselines. */
 static Span span_of(RecordingTrail *trail, const FieldDesc *field, const u16 *chunks, u32 count,
                     u64 tick, Detail detail)
 {
@@ -271,12 +272,12 @@ static Span span_of(RecordingTrail *trail, const FieldDesc *field, const u16 *ch
 typedef struct Tail {
     u8 *out;
     size_t used;
-    size_t last;   /* where the last span begins */
-    u32 last_size; /* of its code; 0: there is none */
+    size_t last;   /* start of the last span */
+    u32 last_size; /* bytes of its code; 0: none */
 } Tail;
 
-/* Codes as many of the chunks as give a code no longer than their plain codes. One that is longer
- * was given up half way, which broke the chain. */
+/* Codes as many of the chunks as possible without exceeding the size of their plain codes. An
+ * attempt that exceeds it is abandoned, which breaks the chain. */
 static void put_span(RecordingTrail *trail, const FieldDesc *field, const u16 *chunks, u32 *count,
                      const Frame *frame, Detail detail, Tail *tail)
 {
@@ -308,7 +309,7 @@ static void put_span(RecordingTrail *trail, const FieldDesc *field, const u16 *c
     tail->used += used + size;
 }
 
-/* Whether a chunk differs from the newest frame of the trail that has it. */
+/* Whether a chunk differs from the newest frame of the trail that contains it. */
 static bool is_changed(RecordingTrail *trail, const FieldDesc *field, u16 chunk, const Frame *frame)
 {
     span_gather(field, &chunk, 1, frame_field(frame, field->id), trail->states[0]);
@@ -317,7 +318,7 @@ static bool is_changed(RecordingTrail *trail, const FieldDesc *field, u16 chunk,
     return memcmp(trail->states[0], trail->states[1], chunk_state_bytes(field, chunk)) != 0;
 }
 
-/* Of decoding a byte, in 0.15 us (plenum-bench codec): most voxels cost time and few bits. */
+/* Cost of decoding a byte, in 0.15 us (plenum-bench codec): most voxels take time but few bits. */
 static u32 effort_of(FieldKind kind)
 {
     return kind == FIELD_GRID3 ? 8 : kind == FIELD_POSES ? 2 : 1;
@@ -354,7 +355,7 @@ static size_t put_levels(const FieldSet *fields, const Coded *coded, u8 *map)
     return (bit + 7) / 8;
 }
 
-/* Spans of a field of which the chunks begin at number `first` of the frame's. */
+/* Encodes the spans of a field whose chunks start at index `first` in the frame. */
 static void put_field(RecordingTrail *trail, const FieldDesc *field, const Coded *coded, u32 first,
                       u32 level, const Frame *frame, Tail *tail)
 {
@@ -374,7 +375,7 @@ static void put_field(RecordingTrail *trail, const FieldDesc *field, const Coded
     }
 }
 
-/* The last span is the rest of the frame, and need not say how long it is. */
+/* The last span is the rest of the frame, so its length is not stored. */
 static void drop_last_size(Tail *tail)
 {
     u8 *head = tail->out + tail->last;
@@ -438,7 +439,7 @@ static void skip(Rest *rest, size_t bytes)
     rest->bytes -= bytes;
 }
 
-/* left: coded chunks of the field that no span had yet. */
+/* left: coded chunks of the field not yet in a span. */
 static int get_head(const FieldDesc *field, u32 left, Rest *rest, SpanHead *head)
 {
     enum {
@@ -471,7 +472,7 @@ static int get_head(const FieldDesc *field, u32 left, Rest *rest, SpanHead *head
     return 0;
 }
 
-/* Its code is next. */
+/* Its code follows. */
 static int get_span(RecordingTrail *trail, const FieldDesc *field, const SpanHead *head,
                     const u16 *chunks, Detail detail, Frame *frame, Rest *rest)
 {
@@ -494,7 +495,7 @@ static int get_span(RecordingTrail *trail, const FieldDesc *field, const SpanHea
     return result;
 }
 
-/* Decodes the spans of one field of which the chunks begin at number `first` of the frame's. */
+/* Decodes the spans of a field whose chunks start at index `first` in the frame. */
 static int get_field(RecordingTrail *trail, const FieldDesc *field, const Coded *coded, u32 first,
                      u32 level, Frame *frame, Rest *rest)
 {
@@ -584,7 +585,7 @@ int recording_frame_decode(RecordingTrail *trail, Frame *frame, bool key, u32 fl
     if (map_bytes > bytes || trail->all.count == 0 || trail->all.frames[0]->fields != fields) {
         return ERROR_TRUNCATED;
     }
-    /* A key is a picture, so there is one. */
+    /* Each key is a picture, so there is one. */
     if (is_far(&trail->all, frame->tick) || is_far(&trail->pictures, frame->tick)) {
         return ERROR_FORMAT;
     }

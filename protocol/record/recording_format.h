@@ -44,20 +44,20 @@
 enum {
     RECORDING_VERSION = 7,
     RECORDING_BLOCK_HEADER_MAX = 24,
-    /* Interval of key frames: a seek decodes at most this much. Who starts to follow a stream has
-     * to wait for the next. */
+    /* Interval of key frames: a seek decodes at most this much. New followers of a stream wait for
+     * the next key. */
     RECORDING_KEY_INTERVAL_S = 5,
     RECORDING_STREAM_KEY_INTERVAL_S = 2,
-    /* The same for the effort of deltas between keys (RecordingTrail): large ones take long to
-     * decode (a liquid of 20 000 particles: 30 frames), and a seek is to take less than 100 ms. */
+    /* The same for the decoding cost of deltas between keys (RecordingTrail): large ones are slow
+     * (a liquid of 20 000 particles: 30 frames), and a seek should take less than 100 ms. */
     RECORDING_KEY_EFFORT = 400 << 10,
     RECORDING_VARINT_MAX = 10, /* bytes of u64 */
     /* Maximal content of a block accepted by a reader: above any frame within the limits. */
     RECORDING_BLOCK_BYTES_MAX = 64 << 20,
-    /* Of frames that a reader decodes ahead; where two intervals of pictures are more, it does not,
-     * and what is between two pictures shows the first. */
+    /* Memory for frames decoded ahead. If two picture intervals exceed it, nothing is interpolated:
+     * frames between two pictures show the first. */
     RECORDING_AHEAD_BYTES_MAX = 256 << 20,
-    /* Of an image in a block; all parts but the last are that long. */
+    /* Size of the part of an image in a block; only the last may be shorter. */
     RECORDING_IMAGE_PART_BYTES = 16 << 20,
 };
 
@@ -74,14 +74,14 @@ enum {
 #define BLOCK_INDX BLOCK_TYPE('I', 'N', 'D', 'X')
 
 typedef struct RecordingBlock {
-    u32 type;   /* BLOCK_; of a later version: its number */
+    u32 type;   /* BLOCK_; for types of later versions, the number */
     u32 length; /* of the content */
     u64 tick;
     u64 check;
     u32 head_bytes; /* before the content */
 } RecordingBlock;
 
-/* The header of HEAD on disk. */
+/* The on-disk header of HEAD. */
 typedef struct RecordingFileBlock {
     u32 type, length;
     u64 tick, check;
@@ -94,7 +94,7 @@ typedef struct RecordingFileHead {
     u64 created_unix_s;
     char build[64];
     u32 picture_ticks; /* 1..RECORDING_PICTURE_TICKS_MAX */
-    u32 coarse_shift;  /* low bits that moving points lack; 0..RECORDING_COARSE_SHIFT_MAX */
+    u32 coarse_shift;  /* low bits omitted from moving points; 0..RECORDING_COARSE_SHIFT_MAX */
 } RecordingFileHead;
 
 typedef struct RecordingFileNote {
@@ -109,7 +109,7 @@ typedef struct RecordingFileParent {
 typedef struct RecordingFileImage {
     u32 kind;
     u32 part;      /* from 0 */
-    u64 bytes;     /* of the whole image */
+    u64 bytes;     /* size of the whole image */
     u64 back_tick; /* 0 unless the world was rewound */
 } RecordingFileImage;
 
@@ -117,7 +117,7 @@ typedef struct RecordingFileSystems {
     u64 first_tick;
     u32 ticks;    /* 1..RECORDING_SYSTEMS_TICKS */
     u32 count;    /* of systems, 1..FRAME_SYSTEMS_MAX */
-    u32 mask;     /* the first is always in it */
+    u32 mask;     /* always includes the first */
     u32 reserved; /* 0 */
 } RecordingFileSystems;
 
@@ -129,8 +129,8 @@ typedef struct RecordingMark {
 
 typedef struct RecordingFileIndex {
     u64 first_tick, last_tick, ticks, inputs, events;
-    u32 key_count, event_count; /* number of marks that follow: key frames, then EVNT blocks with
-                                   entities */
+    u32 key_count, event_count; /* number of marks that follow: for key frames, then for EVNT blocks
+                                 * with entities */
 } RecordingFileIndex;
 
 PL_STATIC_ASSERT(sizeof(RecordingFileBlock) == RECORDING_BLOCK_HEADER_MAX, "no padding on disk");
@@ -155,9 +155,9 @@ enum {
 
 /* Of a frame. */
 enum {
-    RECORDING_FRAME_BETWEEN = 1, /* no picture: points and grids are made of those around it */
-    RECORDING_FRAME_CUT = 2,     /* a picture to which the ones before do not lead: a reset */
-    RECORDING_FRAME_COARSE = 4,  /* a picture of which some chunks of points lack low bits */
+    RECORDING_FRAME_BETWEEN = 1, /* not a picture: points and grids are interpolated */
+    RECORDING_FRAME_CUT = 2,     /* a picture after a discontinuity: a reset */
+    RECORDING_FRAME_COARSE = 4,  /* a picture in which some chunks of points lack low bits */
     RECORDING_FRAME_HEAD_BYTES = 9
 };
 
@@ -168,7 +168,7 @@ static inline u64 recording_image_parts(u64 bytes)
 {
     return (bytes + RECORDING_IMAGE_PART_BYTES - 1) / RECORDING_IMAGE_PART_BYTES;
 }
-/* Bytes of one of them, unpacked. */
+/* Decompressed bytes of a part. */
 static inline size_t recording_image_part(u64 bytes, u64 part)
 {
     return (size_t)u64_min(RECORDING_IMAGE_PART_BYTES, bytes - part * RECORDING_IMAGE_PART_BYTES);
@@ -180,67 +180,70 @@ typedef struct RecordingMarks {
     u32 count, capacity;
 } RecordingMarks;
 bool recording_marks_push(RecordingMarks *marks, u64 tick, u64 offset);
-/* Of the check as many bits as the header keeps. */
+/* The bits of the checksum that the header stores. */
 u64 recording_block_check(const RecordingBlock *block, const void *content);
 /* Writes the header to out[RECORDING_BLOCK_HEADER_MAX]; returns its bytes. */
 u32 recording_block_put(const RecordingBlock *block, u8 *out);
-/* Reads the header at `at`, of which there are `bytes`. 0, ERROR_TRUNCATED, or ERROR_FORMAT. */
+/* Reads the header at `at`, where `bytes` bytes are available. 0, ERROR_TRUNCATED, or
+ * ERROR_FORMAT. */
 int recording_block_get(const u8 *at, size_t bytes, RecordingBlock *block);
-/* A varint: the bytes written; the bytes read, ERROR_TRUNCATED, or ERROR_FORMAT. */
+/* Varints. put returns the bytes written; get returns the bytes read, ERROR_TRUNCATED or
+ * ERROR_FORMAT. */
 u32 recording_varint_put(u64 value, u8 *out);
 int recording_varint_get(const u8 *at, size_t bytes, u64 *value);
-/* With its header. */
+/* Bytes of a block including its header. */
 static inline u64 recording_block_bytes(const RecordingBlock *block)
 {
     return (u64)block->head_bytes + block->length;
 }
-/* The content of a SYST; `out` has RECORDING_SYSTEMS_BYTES_MAX. Returns the bytes. */
+/* Writes the content of a SYST to out[RECORDING_SYSTEMS_BYTES_MAX]; returns its bytes. */
 u32 recording_systems_encode(const RecordingSystems *systems, u8 *out);
-/* 0 or ERROR_FORMAT. */
+/* Reads it: 0 or ERROR_FORMAT. */
 int recording_systems_decode(const RecordingBlock *block, const u8 *content, RecordingSystems *out);
-/* The content of a NOTE; `out` has RECORDING_NOTE_BYTES_MAX. Returns the bytes. */
+/* Writes the content of a NOTE to out[RECORDING_NOTE_BYTES_MAX]; returns its bytes. */
 u32 recording_note_encode(const RecordingNote *note, u8 *out);
-/* 0 or ERROR_FORMAT. */
+/* Reads it: 0 or ERROR_FORMAT. */
 int recording_note_decode(const RecordingBlock *block, const u8 *content, RecordingNote *out);
 /* True if an event changes the list of entities. */
 bool recording_event_is_entity(const Event *event);
 
-/* ---- frames out of the ones before (recording_delta.c) ---- */
+/* ---- frames coded against earlier ones (recording_delta.c) ---- */
 
-/* Frames since the last key, including it, newest first, at most as many as a span has
- * baselines. */
+/* Frames since the last key, including it, newest first; at most the maximal number of baselines of
+ * a span. */
 typedef struct RecordingPast {
     Frame *frames[SPAN_STATES]; /* owned references */
     u32 count;
 } RecordingPast;
 
-/* The frames that what comes next is relative to, with buffers for coding. */
+/* The baselines of the next frame, with buffers for coding. */
 typedef struct RecordingTrail {
-    RecordingPast all, pictures; /* of them, those that have points and grids */
+    RecordingPast all, pictures; /* of these, the pictures */
     SpanCoder *coder;
-    size_t effort;               /* of decoding all since the key, in bytes of points */
+    size_t effort;               /* cost of decoding everything since the key, in bytes of points */
     u8 *states[1 + SPAN_STATES]; /* dense states of a span */
     u32 coarse_shift;            /* RecordingFileHead */
-    u8 *levels;                  /* [level_chunks] of the frame being coded: how coarse, 0 not */
+    u8 *levels;                  /* [level_chunks] of the frame being coded: level, 0: exact */
     u32 level_chunks;
 } RecordingTrail;
 /* False: out of memory (finish is then harmless). */
 bool recording_trail_init(RecordingTrail *trail);
 void recording_trail_finish(RecordingTrail *trail);
-/* The frame that was coded becomes the newest. Acquires it. flags: as coded. */
+/* The coded frame becomes the newest baseline. Acquires it. flags: as coded. */
 void recording_trail_push(RecordingTrail *trail, Frame *frame, u32 flags);
-/* The frame with those chunks of points coarse that move fast enough (recording_delta.c); NULL:
- * none is, or out of memory. Next to be coded, as COARSE. The caller's reference. */
+/* A copy of the frame in which fast chunks of points lack low bits (recording_delta.c); code it
+ * next, as COARSE. NULL: no chunk is fast enough, or out of memory. The caller owns the
+ * reference. */
 Frame *recording_coarsen(RecordingTrail *trail, const Frame *frame);
 /* Maximal bytes written by recording_frame_encode. */
 size_t recording_frame_bytes_max(const FieldSet *fields);
-/* Codes a frame into `out`: a key, which empties the trail, or relative to the trail; returns the
- * bytes. Frames are coded and pushed in the order in which they are decoded. flags:
- * RECORDING_FRAME_, of a key not BETWEEN or COARSE. */
+/* Codes a frame into `out`: a key, which empties the trail, or a delta against the trail; returns
+ * the bytes. Frames are coded and pushed in decoding order. flags: RECORDING_FRAME_; a key is
+ * neither BETWEEN nor COARSE. */
 size_t recording_frame_encode(RecordingTrail *trail, const Frame *frame, bool key, u32 flags,
                               u8 *out);
-/* Restores the data of a frame; between pictures points and grids are those of the last one. 0 or a
- * negative Error. */
+/* Restores the data of a frame; between pictures, points and grids are those of the last picture. 0
+ * or a negative Error. */
 int recording_frame_decode(RecordingTrail *trail, Frame *frame, bool key, u32 flags, const u8 *code,
                            size_t bytes);
 

@@ -1,5 +1,5 @@
-/* recording_image.c: reads images of the world in recordings, and which recording one branches off.
- * Both are untrusted: sizes are compared with the file before memory is allocated. */
+/* recording_image.c: reads images of the world in recordings, and the parent of a branch. Both are
+ * untrusted: sizes are compared with the file before memory is allocated. */
 #include "protocol/record/recording_internal.h"
 #include "shared/base/text.h"
 
@@ -66,7 +66,7 @@ const RecordingImage *recording_reader_image_here(const RecordingReader *reader)
     return reader->image_here ? &reader->image : NULL;
 }
 
-/* Reads the block of a part of `image`; the first is at its offset. */
+/* Reads the block of a part of `image`; the first is at image->offset. */
 static int read_part(RecordingReader *reader, const RecordingImage *image, u32 part, u64 *offset,
                      RecordingBlock *block)
 {
@@ -101,7 +101,7 @@ int recording_reader_image(RecordingReader *reader, const RecordingImage *image,
     u8 *out = NULL;
     int result = 0;
     for (u32 part = 0; part < parts && result == 0; part++) {
-        /* Memory grows with the parts that there are, not with what the first one says. */
+        /* Memory grows with the parts found, not with the size claimed by the first. */
         size_t before = (size_t)part * RECORDING_IMAGE_PART_BYTES;
         result = read_part(reader, image, part, &offset, &block);
         if (result == 0) {

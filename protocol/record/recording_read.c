@@ -73,7 +73,7 @@ static int take_frame(RecordingReader *reader, const RecordingBlock *block)
     return result;
 }
 
-/* The first part tells what there is; it is unpacked for who asks. */
+/* The first part describes the image; it is decompressed on request. */
 static int image_seen(RecordingReader *reader, const RecordingBlock *block)
 {
     RecordingImage image;
@@ -114,7 +114,7 @@ static int advance(RecordingReader *reader)
             result = image_seen(reader, &block);
         } else if (block.type == BLOCK_INDX) {
             return ERROR_NOT_FOUND;
-        } /* otherwise a block type of a later minor version: skipped */
+        } /* otherwise a block type of a later version: skipped */
         if (result != 0) {
             return result;
         }
@@ -180,9 +180,9 @@ static bool use_index(RecordingReader *reader)
 
 /* Counts of the current tick of a scan, added to the totals once its frame is complete. */
 typedef struct ScanTick {
-    u64 offset; /* of its first block */
+    u64 offset; /* offset of its first block */
     u64 inputs, events;
-    u64 entity_mark; /* offset of an EVNT that changes entities, 0 none */
+    u64 entity_mark; /* offset of an EVNT that changes entities, 0: none */
 } ScanTick;
 
 static int scan_block(RecordingReader *reader, const RecordingBlock *block, u64 offset,
@@ -294,7 +294,7 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
         return error_set(error, ERROR_RANGE, "%s: tick rate %u: must be %d to %d", path,
                          file.tick_rate, TICK_RATE_MIN, TICK_RATE_MAX);
     }
-    bool stream = reader->memory != NULL; /* whose pieces end anywhere */
+    bool stream = reader->memory != NULL; /* pieces of streams end anywhere */
     if (file.picture_ticks == 0 ||
         file.picture_ticks > (stream ? 1 : RECORDING_PICTURE_TICKS_MAX)) {
         return error_set(error, ERROR_RANGE, "%s: a picture every %u ticks: must be 1 to %d", path,
@@ -330,7 +330,7 @@ static int read_head(RecordingReader *reader, const char *path, ErrorText *error
         return error_set(error, ERROR_FORMAT, "%s: HEAD: fields or entities do not fit", path);
     }
     reader->start = recording_block_bytes(&block);
-    /* A damaged PRNT is left to who reads every block. */
+    /* A damaged PRNT is reported by recording_reader_check only. */
     if (recording_read_block(reader, reader->start, &block) == 0 && block.type == BLOCK_PRNT) {
         (void)recording_take_parent(reader, &block, &reader->head.parent);
     }

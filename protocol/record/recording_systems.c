@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The systems that have a state of their own: the hash on its way changes there. */
+/* The systems with a state of their own: the running hash changes there. */
 static u32 mask_of(const RecordingSystems *systems)
 {
     u32 mask = 1;

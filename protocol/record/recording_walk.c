@@ -1,5 +1,5 @@
 /* recording_walk.c: reads a recording block by block: its notes and events without its frames, or
- * everything, continuing behind what is damaged. */
+ * everything, continuing after damage. */
 #include "protocol/record/recording_internal.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static int visit_block(RecordingReader *reader, const RecordingVisitor *visitor,
 int recording_reader_visit(RecordingReader *reader, const RecordingVisitor *visitor)
 {
     u64 offset = reader->start, asked_tick = 0;
-    /* A torn tail is no part of the recording, notes behind a first index are. */
+    /* A torn tail is not part of the recording; notes after a first index are. */
     u64 end = reader->info.clean ? reader->file_bytes : reader->end;
     while (offset < end) {
         RecordingBlock block;
@@ -93,13 +93,13 @@ typedef struct Walk {
     RecordingCheck *out;
     void (*damage)(void *context, const RecordingDamage *damage);
     void *context;
-    u64 tick;   /* last one read */
-    bool whole; /* deltas can be decoded: every block since the last key was read */
+    u64 tick;   /* last tick read */
+    bool whole; /* every block since the last key was read, so that deltas can be decoded */
     RecordingMarks keys, entity_events;
     u64 tick_offset, tick_events, event_mark; /* of the tick being read */
     u64 key_tick;
     RecordingImage image; /* being read */
-    u32 image_part;       /* that comes next; 0: none is open */
+    u32 image_part;       /* the next part; 0: no image is open */
 } Walk;
 
 static bool type_is_known(u32 type)
@@ -121,7 +121,8 @@ static void report(Walk *walk, u64 offset, u64 end, const char *what, u32 type)
     walk->damage(walk->context, &damage);
 }
 
-/* Whether a block may begin here: one of a known type, whole, and before another or the end. */
+/* Whether a block may begin here: complete, of a known type, and followed by another or by the
+ * end. */
 static bool may_begin(const RecordingReader *reader, u64 offset)
 {
     RecordingBlock block, after;
@@ -132,7 +133,7 @@ static bool may_begin(const RecordingReader *reader, u64 offset)
     return end == reader->file_bytes || recording_read_header(reader, end, &after) != ERROR_FORMAT;
 }
 
-/* Offset of the first whole block at or behind `offset`; the file's size: none. */
+/* Offset of the first complete block at or after `offset`; the file's size: none. */
 static u64 find_block(RecordingReader *reader, u64 offset)
 {
     u8 window[SEARCH_BYTES];
@@ -154,7 +155,7 @@ static u64 find_block(RecordingReader *reader, u64 offset)
     return reader->file_bytes;
 }
 
-/* The name of what is wrong with a frame, or NULL. */
+/* What is wrong with a frame, or NULL. */
 static const char *walk_frame(Walk *walk, const RecordingBlock *block)
 {
     RecordingReader *reader = walk->reader;
@@ -191,7 +192,7 @@ static bool marks_same(const RecordingMarks *a, const RecordingMarks *b)
            (a->count == 0 || memcmp(a->items, b->items, a->count * sizeof *a->items) == 0);
 }
 
-/* The reader took the last index; it must name what the file has. */
+/* The reader used the last index; it must agree with the file. */
 static const char *walk_index(Walk *walk, const RecordingBlock *block)
 {
     const RecordingReader *reader = walk->reader;
@@ -223,7 +224,7 @@ static const char *walk_events(Walk *walk, const RecordingBlock *block, u64 offs
     return NULL;
 }
 
-/* Parts follow each other, and each can be unpacked. */
+/* Parts are consecutive, and each can be decompressed. */
 static const char *walk_image(Walk *walk, const RecordingBlock *block, u64 offset)
 {
     RecordingImage image;
@@ -256,7 +257,7 @@ static const char *walk_image(Walk *walk, const RecordingBlock *block, u64 offse
     return NULL;
 }
 
-/* What is wrong with the content of a whole block, or NULL. */
+/* What is wrong with the content of a complete block, or NULL. */
 static const char *walk_block(Walk *walk, const RecordingBlock *block, u64 offset)
 {
     RecordingReader *reader = walk->reader;
@@ -304,11 +305,11 @@ static const char *walk_block(Walk *walk, const RecordingBlock *block, u64 offse
     case BLOCK_HEAD:
         return "a second HEAD";
     default:
-        return NULL; /* of a later minor version */
+        return NULL; /* of a later version */
     }
 }
 
-/* One block or one damaged range; returns the offset behind it. */
+/* Checks one block or one damaged range; returns the offset after it. */
 static u64 walk_on(Walk *walk, u64 offset)
 {
     RecordingReader *reader = walk->reader;

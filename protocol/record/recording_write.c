@@ -19,10 +19,10 @@ enum {
 };
 
 struct RecordingWriter {
-    int fd;        /* −1: a stream, whose blocks stay in the buffer until they are taken */
-    int failed;    /* Error that stopped the recording, 0 none */
-    int io_errno;  /* of the last failed write */
-    u64 safe_tick; /* last tick of which the frame is in the file */
+    int fd;        /* −1: a stream, whose blocks stay in the buffer until taken */
+    int failed;    /* Error that stopped the recording, 0: none */
+    int io_errno;  /* errno of the last failed write */
+    u64 safe_tick; /* last tick whose frame is in the file */
     u8 *buffer;    /* bytes not yet written */
     size_t used, capacity;
     u64 offset;  /* file offset of the buffer's start */
@@ -33,10 +33,10 @@ struct RecordingWriter {
     u64 key_due;
     u64 picture_ticks; /* ticks between pictures at most */
     u64 picture_due;
-    bool jumped; /* the world was rewound or loaded: deltas across that say little */
+    bool jumped; /* the world was rewound or loaded: deltas across it would be large */
     RecordingFileIndex index;
     RecordingMarks keys, entity_events;
-    RecordingSystems systems; /* of the last ticks, not in a block yet */
+    RecordingSystems systems; /* of the last ticks, not yet in a block */
 };
 
 static bool reserve(u8 **memory, size_t *capacity, size_t bytes)
@@ -57,8 +57,8 @@ static bool reserve(u8 **memory, size_t *capacity, size_t bytes)
     return true;
 }
 
-/* All of the buffer or nothing: what was written of it is cut off again, so that the file ends with
- * a whole block and the rest can be tried later. */
+/* Writes the whole buffer or nothing: after a failure the file is truncated to whole blocks, and
+ * the buffer can be written later. */
 static int write_out(RecordingWriter *writer)
 {
     CHECK(writer->used <= writer->capacity);
@@ -71,7 +71,7 @@ static int write_out(RecordingWriter *writer)
         if (wrote <= 0) {
             writer->io_errno = wrote < 0 ? errno : ENOSPC;
             if (done > 0 && ftruncate(writer->fd, (off_t)writer->offset) != 0) {
-                writer->failed = ERROR_IO; /* the file now ends with half a block: leave it there */
+                writer->failed = ERROR_IO; /* the file ends with a partial block: leave it there */
             }
             return ERROR_IO;
         }
@@ -152,7 +152,7 @@ static int put_head(RecordingWriter *writer, const RecordingHead *head)
     put_block(writer, BLOCK_HEAD, head->world.tick, writer->scratch, sizeof file + bytes);
     put_parent(writer, head);
     if (writer->failed == 0 && !is_stream(writer)) {
-        writer->failed = write_out(writer); /* without a head there is no recording */
+        writer->failed = write_out(writer); /* without a HEAD there is no recording */
     }
     return writer->failed;
 }
@@ -182,7 +182,7 @@ RecordingWriter *recording_writer_create(const char *path, const RecordingHead *
         error_set(error, writer->failed, "%s: cannot write the head: %s", path,
                   writer->io_errno != 0 ? strerror(writer->io_errno) : error_name(writer->failed));
         recording_writer_destroy(writer);
-        unlink(path); /* file_create made it: nothing is in it */
+        unlink(path); /* created by file_create, and empty */
         return NULL;
     }
     return writer;
@@ -232,7 +232,7 @@ static int put_inputs(RecordingWriter *writer, u64 tick, const Input *inputs, u3
     if (count == 0) {
         return 0;
     }
-    size_t most = 16 + (size_t)count * 128; /* an input is far below 128 bytes */
+    size_t most = 16 + (size_t)count * 128; /* an input takes far less than 128 bytes */
     if (!reserve(&writer->scratch, &writer->scratch_capacity, most)) {
         return writer->failed = ERROR_MEMORY;
     }
@@ -294,7 +294,7 @@ static int put_frame(RecordingWriter *writer, const Frame *frame, bool key, u32 
                      RECORDING_FRAME_HEAD_BYTES + used);
 }
 
-/* The frame as it is recorded, onto the trail. */
+/* Pushes the frame, as recorded, onto the trail. */
 static int put_picture(RecordingWriter *writer, const Frame *frame, bool key, u32 flags)
 {
     Frame *coarse = key || flags != 0 ? NULL : recording_coarsen(&writer->trail, frame);
@@ -322,7 +322,7 @@ static int put_systems(RecordingWriter *writer)
     return put_block(writer, BLOCK_SYST, last_tick, content, bytes);
 }
 
-/* Streams do without. */
+/* Streams have none. */
 static int keep_systems(RecordingWriter *writer, const Frame *frame)
 {
     RecordingSystems *systems = &writer->systems;
@@ -350,8 +350,8 @@ bool recording_writer_key_next(const RecordingWriter *writer, const Frame *frame
            writer->trail.all.frames[0]->fields != frame->fields;
 }
 
-/* A picture where entities come and go, since new points have to be there, and a cut where what was
- * before does not lead here. */
+/* A picture if entities come or go, since new points must be in it, and a cut if motion is not
+ * continuous up to here. */
 static u32 flags_of(const RecordingWriter *writer, const Frame *frame, bool key)
 {
     bool cut = writer->jumped, entities = false;

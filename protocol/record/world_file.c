@@ -16,7 +16,7 @@
 #include <zstd.h>
 
 enum {
-    LEVEL = 1 /* of zstd: a checkpoint must not take a core for long */
+    LEVEL = 1 /* zstd level: a checkpoint must not occupy a core for long */
 };
 
 /* On disk, little-endian. */
@@ -28,7 +28,7 @@ typedef struct FileHead {
     u64 packed_bytes, packed_hash;
     char build[WORLD_FILE_BUILD_BYTES];
     char scene_name[NAME_BYTES_MAX];
-    u64 head_hash; /* of all before it */
+    u64 head_hash; /* checksum of everything before it */
 } FileHead;
 
 PL_STATIC_ASSERT(sizeof(FileHead) == 80 + WORLD_FILE_BUILD_BYTES + NAME_BYTES_MAX,
@@ -111,7 +111,7 @@ int world_file_write(const char *path, const WorldFile *file, ErrorText *error)
     memcpy(head.scene_name, file->scene_name, sizeof head.scene_name);
     head.head_hash = head_hash_of(&head);
     const FilePart parts[2] = {{&head, sizeof head}, {packed, packed_bytes}};
-    /* It may hold what lets users return. */
+    /* It may contain credentials with which users return. */
     int result = file_replace(path, parts, 2, 0600, error);
     free(packed);
     return result;
@@ -152,7 +152,7 @@ static int check_head(const FileHead *head, size_t count, u64 most, ErrorText *e
     return ERROR_OK;
 }
 
-/* Shown to people: nothing that is not text. */
+/* Shown to users: printable text only. */
 static void name_of(const FileHead *head, char name[NAME_BYTES_MAX])
 {
     size_t bytes = strnlen(head->scene_name, sizeof head->scene_name - 1);
@@ -195,7 +195,7 @@ int world_file_decode(const u8 *bytes, size_t count, u64 most, WorldFile *file, 
     if (head.packed_hash != hash_bytes(packed, packed_bytes, 0)) {
         return error_set(error, ERROR_FORMAT, "damaged: its content does not match its checksum");
     }
-    /* Checksums can be forged: memory is only taken for what the frame really says. */
+    /* Checksums can be forged: memory is allocated only for the frame's actual content. */
     size_t all = (size_t)(head.scene_bytes + head.image_bytes + head.note_bytes);
     if (ZSTD_getFrameContentSize(packed, packed_bytes) != all) {
         return error_set(error, ERROR_FORMAT, "damaged: its parts have other sizes");

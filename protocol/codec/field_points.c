@@ -9,7 +9,7 @@
 
 static int points_check(const FieldDesc *field)
 {
-    return field_quantum_is_good(field) ? ERROR_OK : ERROR_RANGE;
+    return field_quantum_is_valid(field) ? ERROR_OK : ERROR_RANGE;
 }
 
 static bool points_load(const FieldDesc *field, u32 n, const void *state, u32 *values)

@@ -19,7 +19,7 @@ PL_STATIC_ASSERT(CHUNK_POSES *(3 * FIELD_POSITION_BITS + 32 + FLAGS_BITS + 16) +
 
 static int poses_check(const FieldDesc *field)
 {
-    return field_quantum_is_good(field) ? ERROR_OK : ERROR_RANGE;
+    return field_quantum_is_valid(field) ? ERROR_OK : ERROR_RANGE;
 }
 
 static bool poses_load(const FieldDesc *field, u32 n, const void *state, u32 *values)

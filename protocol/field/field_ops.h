@@ -101,7 +101,7 @@ static inline void field_bounds_add(Vec3 *low, Vec3 *high, Vec3 p)
 }
 
 /* False for NaN, too. */
-static inline bool field_quantum_is_good(const FieldDesc *field)
+static inline bool field_quantum_is_valid(const FieldDesc *field)
 {
     return field->quantum >= QUANTUM_MIN_M && field->quantum <= QUANTUM_MAX_M;
 }

@@ -88,7 +88,7 @@ void above_run(Host *host)
     const SourceOps *ops = host->common.source->ops;
     Message message;
     u32 version = host->above_version;
-    while (ops->said != NULL && ops->said(host->common.source, &message)) {
+    while (ops->next_message != NULL && ops->next_message(host->common.source, &message)) {
         sessions_message(host, CHANNEL_CONTROL, &message, NULL);
     }
     if (ops->users != NULL) {

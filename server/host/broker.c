@@ -20,9 +20,9 @@ enum {
     AGE_S = 24 * 3600,
     PENDING_MAX = 1 << 16, /* messages that wait for the follower */
     PENDING_BYTES_MAX = 64 << 20,
-    HEADERS_BYTES = 4096,   /* reserved for headers in the broker's limit */
-    LOOKS_MAX = 16,         /* attempts at messages that are missing or not ours */
-    HEAR_PENDING_MAX = 512, /* payloads beside the stream that wait to be fetched */
+    HEADERS_BYTES = 4096,       /* reserved for headers in the broker's limit */
+    LOOKS_MAX = 16,             /* attempts at messages that are missing or not ours */
+    PAYLOADS_PENDING_MAX = 512, /* payloads beside the stream that wait to be fetched */
     HEAR_PENDING_BYTES_MAX = 4 << 20,
 };
 
@@ -47,8 +47,8 @@ struct Broker {
     u64 heard_ns;     /* when there was a message, or the consumer was asked for */
     char sides[2][BROKER_WORLD_BYTES + 16]; /* subjects, by BrokerSide */
     natsSubscription *beside;
-    natsMsg *said; /* heard last */
-    bool denied;   /* the broker refuses a subject, which was logged */
+    natsMsg *payload; /* the last one received */
+    bool denied;      /* the broker refuses a subject, which was logged */
 };
 
 /* ---- addresses ---- */
@@ -285,8 +285,8 @@ static void unsubscribe(Broker *b)
 static void disconnect(Broker *b)
 {
     unsubscribe(b);
-    natsMsg_Destroy(b->said);
-    b->said = NULL;
+    natsMsg_Destroy(b->payload);
+    b->payload = NULL;
     natsSubscription_Destroy(b->beside);
     b->beside = NULL;
     jsCtx_Destroy(b->js);
@@ -704,7 +704,7 @@ int broker_listen(Broker *b, BrokerSide side)
     natsStatus status =
         broker_linked(b) ? natsConnection_SubscribeSync(&b->beside, b->connection, b->sides[side])
                          : NATS_CONNECTION_CLOSED;
-    status = status == NATS_OK ? natsSubscription_SetPendingLimits(b->beside, HEAR_PENDING_MAX,
+    status = status == NATS_OK ? natsSubscription_SetPendingLimits(b->beside, PAYLOADS_PENDING_MAX,
                                                                    HEAR_PENDING_BYTES_MAX)
                                : status;
     return status == NATS_OK ? ERROR_OK : ERROR_NETWORK;
@@ -718,24 +718,24 @@ int broker_send(Broker *b, BrokerSide side, const void *data, size_t bytes)
                : ERROR_NETWORK;
 }
 
-bool broker_hear(Broker *b, const u8 **data, size_t *bytes)
+bool broker_receive(Broker *b, const u8 **data, size_t *bytes)
 {
     int messages = 0, waiting = 0;
     denied_check(b);
-    natsMsg_Destroy(b->said);
-    b->said = NULL;
+    natsMsg_Destroy(b->payload);
+    b->payload = NULL;
     if (b->beside == NULL ||
         natsSubscription_GetPending(b->beside, &messages, &waiting) != NATS_OK || messages == 0 ||
-        natsSubscription_NextMsg(&b->said, b->beside, 1) != NATS_OK) {
+        natsSubscription_NextMsg(&b->payload, b->beside, 1) != NATS_OK) {
         return false;
     }
-    int length = natsMsg_GetDataLength(b->said);
-    *data = (const u8 *)natsMsg_GetData(b->said);
+    int length = natsMsg_GetDataLength(b->payload);
+    *data = (const u8 *)natsMsg_GetData(b->payload);
     *bytes = length > 0 ? (size_t)length : 0;
     return true;
 }
 
-u64 broker_unheard(const Broker *b)
+u64 broker_dropped(const Broker *b)
 {
     i64 dropped = 0;
     return b->beside != NULL && natsSubscription_GetDropped(b->beside, &dropped) == NATS_OK &&

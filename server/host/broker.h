@@ -140,14 +140,14 @@ typedef enum BrokerSide {
 
 /* True if there is a connection now; does not try to connect. */
 bool broker_linked(const Broker *broker);
-/* From now on broker_hear returns the payloads sent there, as long as there is a connection; those
- * that arrive faster than they are fetched are dropped. 0 or ERROR_NETWORK. */
+/* From now on broker_receive returns the payloads sent there, as long as there is a connection;
+ * those that arrive faster than they are fetched are dropped. 0 or ERROR_NETWORK. */
 int broker_listen(Broker *broker, BrokerSide side);
 /* Sends to all who listen now. 0 or ERROR_NETWORK. */
 int broker_send(Broker *broker, BrokerSide side, const void *data, size_t bytes);
 /* The next payload, borrowed until the next call; never waits. False: none. */
-bool broker_hear(Broker *broker, const u8 **data, size_t *bytes);
-/* Payloads that were dropped so far since broker_listen. */
-u64 broker_unheard(const Broker *broker);
+bool broker_receive(Broker *broker, const u8 **data, size_t *bytes);
+/* Payloads dropped since broker_listen. */
+u64 broker_dropped(const Broker *broker);
 
 #endif

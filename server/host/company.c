@@ -104,20 +104,20 @@ void company_finish(RelayCompany *c)
 
 /* ---- from above ---- */
 
-static void said_push(RelayCompany *c, const Message *message)
+static void message_push(RelayCompany *c, const Message *message)
 {
-    if (c->said_count == COMPANY_SAID_MAX) {
-        c->said_first = (c->said_first + 1) % COMPANY_SAID_MAX;
-        c->said_count--;
+    if (c->message_count == COMPANY_MESSAGES_MAX) {
+        c->message_first = (c->message_first + 1) % COMPANY_MESSAGES_MAX;
+        c->message_count--;
     }
-    c->said[(c->said_first + c->said_count++) % COMPANY_SAID_MAX] = *message;
+    c->messages[(c->message_first + c->message_count++) % COMPANY_MESSAGES_MAX] = *message;
 }
 
 void company_notice(RelayCompany *c, const char *text)
 {
     Message message = {.kind = MESSAGE_NOTICE};
     snprintf(message.notice.text, sizeof message.notice.text, "%s", text);
-    said_push(c, &message);
+    message_push(c, &message);
 }
 
 static void roster_receive(RelayCompany *c, const UserInfo *users, u32 count)
@@ -139,7 +139,7 @@ static void roster_receive(RelayCompany *c, const UserInfo *users, u32 count)
 
 void company_receive(RelayCompany *c, const Message *message)
 {
-    Message said;
+    Message chat;
     switch (message->kind) {
     case MESSAGE_ROSTER:
         roster_receive(c, message->roster.users, message->roster.count);
@@ -148,10 +148,10 @@ void company_receive(RelayCompany *c, const Message *message)
         (void)presence_list_apply(&c->presences, message);
         break;
     case MESSAGE_CHAT:
-        said = *message;
-        said.chat.user = relay_user_here(message->chat.user);
+        chat = *message;
+        chat.chat.user = relay_user_here(message->chat.user);
         if (company_own_user(c, message->chat.user) == 0) { /* otherwise it was already sent here */
-            said_push(c, &said);
+            message_push(c, &chat);
         }
         break;
     case MESSAGE_GUESTS:
@@ -164,13 +164,13 @@ void company_receive(RelayCompany *c, const Message *message)
 
 /* ---- to and from the host ---- */
 
-bool company_said(RelayCompany *c, Message *out)
+bool company_next_message(RelayCompany *c, Message *out)
 {
-    bool any = c->said_count > 0;
+    bool any = c->message_count > 0;
     if (any) {
-        *out = c->said[c->said_first];
-        c->said_first = (c->said_first + 1) % COMPANY_SAID_MAX;
-        c->said_count--;
+        *out = c->messages[c->message_first];
+        c->message_first = (c->message_first + 1) % COMPANY_MESSAGES_MAX;
+        c->message_count--;
     }
     return any;
 }

@@ -14,7 +14,7 @@ enum {
     /* Each server on the way adds one to the high bits of the ids of users from above. */
     RELAY_LEVEL_SHIFT = 28,
     RELAY_LEVELS_MAX = 15,
-    COMPANY_SAID_MAX = 64, /* texts not yet taken by the host; the oldest are dropped */
+    COMPANY_MESSAGES_MAX = 64, /* texts not yet taken by the host; the oldest are dropped */
     COMPANY_USERS_MAX = 4096,
     COMPANY_OUTBOX_MAX = 1024,
     COMPANY_PRESENCES_MAX = 64, /* of a message that goes up */
@@ -33,8 +33,8 @@ typedef struct CompanyPayload {
 
 /* Zeroed: empty. */
 typedef struct RelayCompany {
-    Message said[COMPANY_SAID_MAX]; /* ring: chats and notices */
-    u32 said_first, said_count;
+    Message messages[COMPANY_MESSAGES_MAX]; /* ring: chats and notices */
+    u32 message_first, message_count;
     UserInfo *users; /* [user_count] users of the servers above, with ids of this host */
     u32 user_count, users_version;
     PresenceList presences;      /* as received, with ids of the server above */
@@ -85,7 +85,7 @@ void company_notice(RelayCompany *company, const char *text);
 
 /* ---- to and from the host: see SourceOps ---- */
 
-bool company_said(RelayCompany *company, Message *out);
+bool company_next_message(RelayCompany *company, Message *out);
 u32 company_users(const RelayCompany *company, UserInfo *out, u32 max, u32 *version);
 u32 company_presences(const RelayCompany *company, Presence *out, u32 max);
 void company_notify(RelayCompany *company, const Message *message);

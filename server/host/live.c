@@ -64,7 +64,7 @@ int live_read(LiveFrom from, const u8 *data, size_t bytes, LiveHead *head, Messa
 {
     *storage = NULL;
     if (live_read_head(data, bytes, head) != ERROR_OK ||
-        (from == LIVE_FROM_FOLLOWER && bytes > LIVE_SAID_BYTES_MAX)) {
+        (from == LIVE_FROM_FOLLOWER && bytes > LIVE_FOLLOWER_BYTES_MAX)) {
         return ERROR_FORMAT;
     }
     int result = message_decode(data + LIVE_HEAD_BYTES, (u32)(bytes - LIVE_HEAD_BYTES), message,

@@ -16,7 +16,7 @@
 enum {
     LIVE_HEAD_BYTES = 16,
     LIVE_PAYLOAD_BYTES_MAX = 128 << 10, /* a list of CLIENTS_MAX users */
-    LIVE_SAID_BYTES_MAX = 64 << 10,     /* from followers */
+    LIVE_FOLLOWER_BYTES_MAX = 64 << 10, /* from followers */
 };
 
 /* The first bytes of a payload, as they are sent: hosts are little-endian. */

@@ -103,7 +103,7 @@ void live_hub_push(LiveHub *hub, MessageKind kind, LivePayload payload, u64 now_
     free(old.data);
 }
 
-LivePayload live_hub_heard(LiveHub *hub)
+LivePayload live_hub_received(LiveHub *hub)
 {
     LivePayload payload = {0};
     pthread_mutex_lock(&hub->mutex);
@@ -154,7 +154,7 @@ void live_hub_receive(LiveHub *hub, const u8 *data, size_t bytes)
     LivePayload payload = {0};
     LiveHead head;
     bool ours = live_read_head(data, bytes, &head) == ERROR_OK && head.run == hub->run;
-    if (ours && bytes <= LIVE_SAID_BYTES_MAX) {
+    if (ours && bytes <= LIVE_FOLLOWER_BYTES_MAX) {
         payload = (LivePayload){malloc(bytes), (u32)bytes};
     }
     if (payload.data != NULL) {

@@ -22,7 +22,7 @@ void live_hub_destroy(LiveHub *hub);
  * roster and presences are kept. */
 void live_hub_push(LiveHub *hub, MessageKind kind, LivePayload payload, u64 now_ms);
 /* The next payload of a follower, which the caller frees; NULL data: none. */
-LivePayload live_hub_heard(LiveHub *hub);
+LivePayload live_hub_received(LiveHub *hub);
 /* Payloads that were too large, too many, or for another run. */
 u64 live_hub_refused(LiveHub *hub);
 

@@ -329,12 +329,12 @@ static void live_run(Publisher *p)
     if (!p->options.listens || broker_listen(p->broker, BROKER_SAID) != ERROR_OK) {
         return;
     }
-    for (u32 i = 0; i < LIVE_EACH_MAX && broker_hear(p->broker, &data, &bytes); i++) {
+    for (u32 i = 0; i < LIVE_EACH_MAX && broker_receive(p->broker, &data, &bytes); i++) {
         live_hub_receive(p->live, data, bytes);
     }
-    u64 unheard = broker_unheard(p->broker);
+    u64 dropped = broker_dropped(p->broker);
     pthread_mutex_lock(&p->mutex);
-    p->stats.refused = unheard;
+    p->stats.refused = dropped;
     pthread_mutex_unlock(&p->mutex);
 }
 

@@ -177,7 +177,7 @@ static void followers_hear(Host *host)
 {
     const SourceOps *ops = host->common.source->ops;
     for (u32 i = 0; i < SITE_EACH_MAX; i++) {
-        LivePayload payload = ops->followers_said(host->common.source);
+        LivePayload payload = ops->follower_payload(host->common.source);
         if (payload.data == NULL) {
             break;
         }
@@ -264,7 +264,7 @@ static bool sites_open(Host *host)
 
 void sites_run(Host *host)
 {
-    if (host->common.source->ops->followers_said == NULL ||
+    if (host->common.source->ops->follower_payload == NULL ||
         !host->common.status.broker.publishing || host->draining || !sites_open(host)) {
         return;
     }

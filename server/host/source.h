@@ -145,8 +145,8 @@ typedef struct SourceOps {
     /* Asks its thread to end; true once `destroy` need not wait for it. NULL: it never needs to. */
     bool (*quit)(Source *source);
     /* ---- of a source that follows another server; NULL: not supported ---- */
-    /* The next thing said there, MESSAGE_CHAT or MESSAGE_NOTICE, for all clients; false: none. */
-    bool (*said)(Source *source, Message *out);
+    /* The next message from there, MESSAGE_CHAT or MESSAGE_NOTICE, for all clients; false: none. */
+    bool (*next_message)(Source *source, Message *out);
     /* Copies the users of the servers above, with ids as here, at most `max`; returns their
      * number. `version` increases with every change. */
     u32 (*users)(Source *source, UserInfo *out, u32 max, u32 *version);
@@ -159,7 +159,7 @@ typedef struct SourceOps {
     /* ---- of a source that is published to a broker (SourceStatus.broker.publishing); NULL: not
      * supported. `notify` then takes MESSAGE_ROSTER as well, and presences of all users ---- */
     /* The next payload of a follower (live.h), which the caller frees; NULL data: none. */
-    LivePayload (*followers_said)(Source *source);
+    LivePayload (*follower_payload)(Source *source);
     /* Answers a follower. */
     void (*follower_answer)(Source *source, u64 follower, const Message *message);
 } SourceOps;

@@ -394,8 +394,8 @@ static void live_run(BrokerSource *s)
     if (s->options.at != NULL || broker_listen(s->broker, BROKER_LIVE) != ERROR_OK) {
         return;
     }
-    u64 now_ms = clock_now_ns() / NS_PER_MS, unheard = broker_unheard(s->broker);
-    for (u32 i = 0; i < LIVE_EACH_MAX && broker_hear(s->broker, &data, &bytes); i++) {
+    u64 now_ms = clock_now_ns() / NS_PER_MS, dropped = broker_dropped(s->broker);
+    for (u32 i = 0; i < LIVE_EACH_MAX && broker_receive(s->broker, &data, &bytes); i++) {
         pthread_mutex_lock(&s->mutex);
         (void)live_leaf_receive(&s->live, data, bytes, now_ms);
         pthread_mutex_unlock(&s->mutex);
@@ -403,7 +403,7 @@ static void live_run(BrokerSource *s)
     for (u32 i = 0; i < LIVE_EACH_MAX; i++) {
         pthread_mutex_lock(&s->mutex);
         LivePayload payload = live_leaf_next(&s->live, now_ms);
-        s->status.broker.refused = s->live.refused + unheard;
+        s->status.broker.refused = s->live.refused + dropped;
         pthread_mutex_unlock(&s->mutex);
         if (payload.data == NULL) {
             return;
@@ -533,11 +533,11 @@ static void source_status(Source *source, SourceStatus *out)
     pthread_mutex_unlock(&s->mutex);
 }
 
-static bool source_said(Source *source, Message *out)
+static bool source_next_message(Source *source, Message *out)
 {
     BrokerSource *s = from(source);
     pthread_mutex_lock(&s->mutex);
-    bool any = company_said(&s->live.company, out);
+    bool any = company_next_message(&s->live.company, out);
     pthread_mutex_unlock(&s->mutex);
     return any;
 }
@@ -607,7 +607,7 @@ static const SourceOps operations = {
     .input = source_input,
     .control = source_control,
     .status = source_status,
-    .said = source_said,
+    .next_message = source_next_message,
     .users = source_users,
     .presences = source_presences,
     .notify = source_notify,

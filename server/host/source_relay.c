@@ -146,11 +146,11 @@ static int source_note(Source *source, const RecordingNote *note, ErrorText *err
                      : error_set(error, ERROR_STATE, "the session is not being recorded");
 }
 
-static bool source_said(Source *source, Message *out)
+static bool source_next_message(Source *source, Message *out)
 {
     RelaySource *s = from(source);
     pthread_mutex_lock(&s->mutex);
-    bool any = company_said(&s->company, out);
+    bool any = company_next_message(&s->company, out);
     pthread_mutex_unlock(&s->mutex);
     return any;
 }
@@ -212,7 +212,7 @@ static const SourceOps operations = {
     .control = source_control,
     .status = source_status,
     .note = source_note,
-    .said = source_said,
+    .next_message = source_next_message,
     .users = source_users,
     .presences = source_presences,
     .notify = source_notify,

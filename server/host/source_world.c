@@ -869,7 +869,7 @@ Source *source_world_create(const char *scene_path, const SourceWorldOptions *op
         .keep = source_keep,
         .kept = source_kept,
         .notify = world_source_notify,
-        .followers_said = world_source_followers_said,
+        .follower_payload = world_source_follower_payload,
         .follower_answer = world_source_follower_answer,
     };
     WorldSource *s = calloc(1, sizeof *s);

@@ -43,7 +43,7 @@ typedef struct WorldSource {
     u64 shift;      /* the stream's tick less the world's own, modulo 2^64: a world that is rewound
                   has an earlier tick, a stream continues */
     Rewind rewind;
-    bool warned_unkept;       /* the newest image did not fit */
+    bool warned_too_large;    /* the newest image did not fit */
     u64 image_tick;           /* of the last image in the recording */
     u64 checkpoint_ns;        /* when the last checkpoint was taken */
     u64 checkpoint_tick;      /* and of which tick */
@@ -135,7 +135,7 @@ void world_source_save_finish(WorldSource *s);
 /* ---- source_world_live.c: SourceOps ---- */
 
 void world_source_notify(Source *source, const Message *message);
-LivePayload world_source_followers_said(Source *source);
+LivePayload world_source_follower_payload(Source *source);
 void world_source_follower_answer(Source *source, u64 follower, const Message *message);
 
 #endif

@@ -43,13 +43,13 @@ void world_source_follower_answer(Source *source, u64 follower, const Message *m
     notify(from(source), follower, message);
 }
 
-LivePayload world_source_followers_said(Source *source)
+LivePayload world_source_follower_payload(Source *source)
 {
     WorldSource *s = from(source);
     LivePayload payload = {0};
     pthread_mutex_lock(&s->mutex);
     if (s->publisher != NULL) {
-        payload = live_hub_heard(publisher_live(s->publisher));
+        payload = live_hub_received(publisher_live(s->publisher));
     }
     pthread_mutex_unlock(&s->mutex);
     return payload;

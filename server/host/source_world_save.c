@@ -184,13 +184,13 @@ bool world_source_saved(Source *source, SourceSaved *out)
 /* Logs once, until that changes, that the world cannot be rewound. */
 static void sim_say_kept(WorldSource *s, bool kept, size_t bytes)
 {
-    if (!kept && !s->warned_unkept) {
+    if (!kept && !s->warned_too_large) {
         log_warn("cannot rewind: an image of the world takes %.1f MiB, --back-memory allows %.1f",
                  (f64)bytes / 1048576.0, (f64)s->rewind.bytes_max / 1048576.0);
-    } else if (kept && s->warned_unkept) {
+    } else if (kept && s->warned_too_large) {
         log_info("the world can be rewound again");
     }
-    s->warned_unkept = !kept;
+    s->warned_too_large = !kept;
 }
 
 void sim_keep_image(WorldSource *s)

@@ -76,10 +76,10 @@ static void published_notify(Source *source, const Message *message)
     published_answer(source, 0, message);
 }
 
-static LivePayload published_said(Source *source)
+static LivePayload published_payload(Source *source)
 {
     PL_UNUSED(source);
-    return live_hub_heard(stage->hub);
+    return live_hub_received(stage->hub);
 }
 
 static void prepare(void)
@@ -110,7 +110,7 @@ static void begin(Stage *s)
     published_ops = *world_ops;
     published_ops.status = published_status;
     published_ops.notify = published_notify;
-    published_ops.followers_said = published_said;
+    published_ops.follower_payload = published_payload;
     published_ops.follower_answer = published_answer;
     source->ops = &published_ops;
     stage = s;
@@ -137,7 +137,7 @@ static void users_check(const Stage *s)
     }
     CHECK(guests <= GUESTS_ALL_MAX);
     const RelayCompany *company = &s->leaf->company;
-    CHECK(company->said_count <= COMPANY_SAID_MAX && company->guest_ids <= GUESTS_MAX);
+    CHECK(company->message_count <= COMPANY_MESSAGES_MAX && company->guest_ids <= GUESTS_MAX);
     for (u32 i = 0; i < company->user_count; i++) {
         CHECK(company->users[i].id >= 1u << RELAY_LEVEL_SHIFT);
     }

@@ -494,7 +494,7 @@ bool spans_reserve(Rigid *rigid);
 /* deep_overlap.c: begin, then count each pair of near bodies (any thread), then query. */
 bool deep_overlap_begin(Rigid *rigid); /* false: no memory */
 void deep_overlap_count(Rigid *rigid, u32 a, u32 b);
-bool deep_overlap_is_there(const Rigid *rigid);
+bool deep_overlap_exists(const Rigid *rigid);
 /* Whether the body is in a deep overlap of many. */
 bool deep_overlap_has(const Rigid *rigid, u32 slot);
 /* Whether the pair is kept when pairs are limited. */

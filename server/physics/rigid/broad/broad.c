@@ -593,7 +593,7 @@ static bool deep_overlap_pairs(Rigid *rigid)
     }
     search_overlaps(&search);
     rigid->overlaps_deeply =
-        atomic_load(&search.taken) > pairs_usual(rigid) && deep_overlap_is_there(rigid);
+        atomic_load(&search.taken) > pairs_usual(rigid) && deep_overlap_exists(rigid);
     rigid->pair_count = 0;
     rigid->unlinked = true;
     if (!search_pairs(rigid, 0, true, true)) {
@@ -612,7 +612,7 @@ static bool pairs_overlap_deeply(Rigid *rigid)
     for (u32 i = 0; i < rigid->pair_count; i++) {
         deep_overlap_count(rigid, rigid->pairs[i].a, rigid->pairs[i].b);
     }
-    return deep_overlap_is_there(rigid);
+    return deep_overlap_exists(rigid);
 }
 
 static void moved_clear(Rigid *rigid)

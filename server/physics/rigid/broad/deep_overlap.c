@@ -48,7 +48,7 @@ void deep_overlap_count(Rigid *rigid, u32 a, u32 b)
     }
 }
 
-bool deep_overlap_is_there(const Rigid *rigid)
+bool deep_overlap_exists(const Rigid *rigid)
 {
     for (u32 i = 0; i < rigid->slots; i++) {
         if (atomic_load_explicit(&rigid->deep_overlaps[i].count, memory_order_relaxed) >

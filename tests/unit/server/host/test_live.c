@@ -190,7 +190,7 @@ static void test_hub(void **state)
     live_hub_receive(hub, payload.data, LIVE_HEAD_BYTES);
     assert_int_equal(live_hub_refused(hub), 300 - 256 + 2);
     free(payload.data);
-    for (sent = 0; (payload = live_hub_heard(hub)).data != NULL; sent++) {
+    for (sent = 0; (payload = live_hub_received(hub)).data != NULL; sent++) {
         free(payload.data);
     }
     assert_int_equal(sent, 256);

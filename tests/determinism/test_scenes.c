@@ -51,13 +51,26 @@ static Scene *load(const char *name)
     return scene;
 }
 
-static void run(const Scene *scene, u32 threads, u64 hashes[TICKS])
+/* A world of each scene on one thread, made once: its hashes, and its image after SAVED_AT. */
+typedef struct First {
+    Scene *scene;
+    u64 hashes[TICKS];
+    u8 *image;
+    size_t bytes;
+} First;
+
+static First firsts[PL_COUNT(scenes)];
+
+static void run(const Scene *scene, u32 threads, u64 hashes[TICKS], First *keep)
 {
     ErrorText error;
     Jobs *jobs = jobs_create(threads);
     World *world = world_create(scene, jobs, &error);
     assert_non_null(world);
     for (u32 i = 0; i < TICKS; i++) {
+        if (keep != NULL && i == SAVED_AT) {
+            assert_int_equal(world_save(world, &keep->image, &keep->bytes), 0);
+        }
         world_tick(world, NULL, 0);
         hashes[i] = world_hash(world);
     }
@@ -65,22 +78,40 @@ static void run(const Scene *scene, u32 threads, u64 hashes[TICKS])
     jobs_destroy(jobs);
 }
 
+static int set_up(void **unused)
+{
+    PL_UNUSED(unused);
+    for (u32 s = 0; s < PL_COUNT(scenes); s++) {
+        firsts[s].scene = load(scenes[s]);
+        run(firsts[s].scene, 1, firsts[s].hashes, &firsts[s]);
+    }
+    return 0;
+}
+
+static int tear_down(void **unused)
+{
+    PL_UNUSED(unused);
+    for (u32 s = 0; s < PL_COUNT(scenes); s++) {
+        free(firsts[s].image);
+        scene_destroy(firsts[s].scene);
+    }
+    return 0;
+}
+
 static void threads_do_not_matter(void **unused)
 {
     PL_UNUSED(unused);
     for (u32 s = 0; s < PL_COUNT(scenes); s++) {
-        Scene *scene = load(scenes[s]);
-        u64 first[TICKS], hashes[TICKS];
-        run(scene, 1, first);
+        const First *first = &firsts[s];
+        u64 hashes[TICKS];
         for (u32 threads = FEWEST_THREADS; threads <= MOST_THREADS; threads *= 2) {
-            run(scene, threads, hashes);
+            run(first->scene, threads, hashes, NULL);
             for (u32 i = 0; i < TICKS; i++) {
-                if (hashes[i] != first[i]) {
+                if (hashes[i] != first->hashes[i]) {
                     fail_msg("%s: %u threads differ from tick %u on", scenes[s], threads, i);
                 }
             }
         }
-        scene_destroy(scene);
     }
 }
 
@@ -88,34 +119,22 @@ static void images_continue_identically(void **unused)
 {
     PL_UNUSED(unused);
     for (u32 s = 0; s < PL_COUNT(scenes); s++) {
-        Scene *scene = load(scenes[s]);
+        const First *first = &firsts[s];
         ErrorText error;
-        Jobs *jobs = jobs_create(2); /* the loaded world runs with two threads */
-        World *world = world_create(scene, NULL, &error),
-              *other = world_create(scene, jobs, &error);
+        Jobs *jobs = jobs_create(2);
+        World *world = world_create(first->scene, jobs, &error);
         assert_non_null(world);
-        assert_non_null(other);
-        for (u32 i = 0; i < SAVED_AT; i++) {
-            world_tick(world, NULL, 0);
-        }
-        u8 *image;
-        size_t bytes;
-        assert_int_equal(world_save(world, &image, &bytes), 0);
-        if (world_load(other, image, bytes, &error) != 0) {
+        if (world_load(world, first->image, first->bytes, &error) != 0) {
             fail_msg("%s: %s", scenes[s], error.text);
         }
         for (u32 i = SAVED_AT; i < TICKS; i++) {
             world_tick(world, NULL, 0);
-            world_tick(other, NULL, 0);
-            if (world_hash(world) != world_hash(other)) {
+            if (world_hash(world) != first->hashes[i]) {
                 fail_msg("%s: the loaded world differs from tick %u on", scenes[s], i);
             }
         }
-        free(image);
         world_destroy(world);
-        world_destroy(other);
         jobs_destroy(jobs);
-        scene_destroy(scene);
     }
 }
 
@@ -125,5 +144,5 @@ int main(void)
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(images_continue_identically),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

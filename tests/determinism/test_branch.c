@@ -161,9 +161,10 @@ static void test_goes_on_as_if_nothing_was(void **state)
         record(&stage, s % 2 == 0);
         for (u32 i = 0; i < PL_COUNT(ats); i++) {
             u64 want[ON];
-            never_stopped(&stage, ats[i], want);
-            if (!stage.users) { /* nobody holds anything: nothing is other than recorded */
-                assert_int_equal(want[ON - 1], stage.hashes[ats[i] + ON]);
+            if (stage.users) {
+                never_stopped(&stage, ats[i], want);
+            } else { /* nobody holds anything: the recorded world itself */
+                memcpy(want, &stage.hashes[ats[i] + 1], sizeof want);
             }
             branch(&stage, scenes[s], ats[i], 1u << i % 3, want);
         }

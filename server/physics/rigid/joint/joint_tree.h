@@ -76,10 +76,9 @@ struct TreeKeep {
     i32x8 alone;     /* all ones: since then only joints, and equal gravity, have acted */
     i32x8 fits;      /* all ones: neither had anything else before */
     i32x8 struck;    /* all ones: since then a limit has acted, which may have taken energy */
-    /* For the current factors: limits with a slot (negative: not yet), and slots whose response is
-     * known. */
-    i32x8 slots;
-    u32 response_count;
+    /* Of the present factors: limits that have a turn, negative; turns whose answer is known. */
+    i32x8 turns;
+    u32 answered;
 };
 
 enum {
@@ -87,7 +86,7 @@ enum {
     LIMIT_LOWER,
     LIMIT_UPPER,
     LIMITS_OF_JOINT,
-    LIMIT_SLOTS = 8 /* limits of a tree that are solved together */
+    LIMIT_TURNS = 8 /* limits of a tree that are solved together */
 };
 
 /* A limit of a joint of each tree. */
@@ -96,14 +95,12 @@ typedef struct TreeStop {
     bool used;          /* in some tree */
     i32x8 locked;       /* lower and upper are one: it pushes both ways */
     Vec3x8 about;       /* a positive impulse pushes b about it; 0: it does not act */
-    f32x8 clearance;    /* remaining angle, rad; negative: beyond the limit */
+    f32x8 room;         /* rad left; negative: beyond the limit */
     f32x8 impulse;      /* N m s */
     f32x8 speed;        /* rad/s, before this round */
-    f32x8 own, least;   /* rad/s per N m s: with the response of the tree; the smallest that
-                         * counts */
-    i32x8 slot, begins; /* index among the active limits of its tree, -1: inactive; new in this
-                         * round */
-    f32x8 response[LIMIT_SLOTS]; /* rad/s per N m s of the limit in that slot */
+    f32x8 own, least;   /* rad/s per N m s: with the answer of the tree; the least that counts */
+    i32x8 turn, begins; /* of those that act in its tree, -1: it does not; new in this round */
+    f32x8 response[LIMIT_TURNS]; /* rad/s per N m s of what has the turn */
 } TreeStop;
 
 /* The limits of a cone-twist joint or a hinge of each tree. */
@@ -129,7 +126,7 @@ typedef struct Trees {
     TreeSides *sides;        /* [side_count] */
     TreeBlock *blocks;       /* D⁻¹ B, starting at each joint's links.block */
     TreeLimit *limits;       /* [limit_count] */
-    Vec3x8 *responses;       /* [LIMIT_SLOTS][2 side_count + count]: see solve_joint_tree_limit.c */
+    Vec3x8 *answers;         /* [LIMIT_TURNS][2 side_count + count]: see solve_joint_tree_limit.c */
     u32 count, side_count, block_count, limit_count, lanes;
     bool lone, taut; /* see JointTree */
     bool exact;      /* solved in doubles: blocks contains other numbers */
@@ -142,7 +139,6 @@ typedef struct Trees {
     const u32 *ends; /* [own_count] of a ring: see JointStore */
 } Trees;
 
-/* v in the lanes of the mask, 0 in the others. */
 SIMD_INLINE Vec3x8 vec3x8_where(i32x8 mask, Vec3x8 v)
 {
     return (Vec3x8){f32x8_and(mask, v.x), f32x8_and(mask, v.y), f32x8_and(mask, v.z)};
@@ -196,7 +192,7 @@ void rings_eliminate(const Trees *t);
 void rings_solve(const Trees *t);
 /* [own_count][6]: the response of an eliminated ring to a unit impulse (axis 0 to 2) or moment
  * (3 to 5) at one of its bodies; valid until the next call. */
-const f64 *ring_response(const Trees *t, u32 lane, u32 body, u32 axis);
+const f64 *ring_answer(const Trees *t, u32 lane, u32 body, u32 axis);
 
 /* solve_joint_trees.c */
 Trees joint_trees_of(Rigid *rigid, const TreeGroup *group);
@@ -208,14 +204,14 @@ void joint_rings_solve(Rigid *rigid, const TreeGroup *group, u32 lanes, f32 h);
 
 /* Closes what opens at the velocities of the bodies, in these lanes: changes these by the rows'
  * `change`, which their impulses get if it counts. */
-typedef void TreeSolve(const Trees *t, i32x8 lanes, bool counts);
+typedef void TreeAnswer(const Trees *t, i32x8 lanes, bool counts);
 
 /* solve_joint_tree_limit.c, for trees that have limits; group: of the tree */
 /* Once a tick, when the rows have started. */
 void trees_limits_prepare(const Trees *t, const TreeGroup *group, f32 h);
 void trees_limits_warm_start(const Trees *t);
 /* After the joints. relax: updates the poses first, without bias, and the impulses count. */
-void trees_limits_solve(const Trees *t, TreeSolve *solve, bool relax, f32 h);
+void trees_limits_solve(const Trees *t, TreeAnswer *answer, bool relax, f32 h);
 /* Adds to the loads and torques that the joints of the trees have stored. */
 void trees_limits_store(const Trees *t, const TreeGroup *group, f32 tick_s);
 

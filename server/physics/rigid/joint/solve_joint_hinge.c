@@ -133,15 +133,14 @@ SIMD_INLINE void derive(HingeWide *row, const SidePose *a, const SidePose *b, f3
     Vec3x8 z = vec3x8_cross(x, y);
     row->x.axis = x;
     if (row->free) {
-        Vec3x8 response = rotation_make(row, x, &row->x);
+        Vec3x8 answer = rotation_make(row, x, &row->x);
         f32x8 unpreconditioned_response =
             vec3x8_dot(x, vec3x8_add(symmetric3x8_mul(&row->inertia_a, x),
                                      symmetric3x8_mul(&row->inertia_b, x)));
-        row->response_x = f32x8_max(vec3x8_dot(x, response), unpreconditioned_response * 1e-5f);
+        row->response_x = f32x8_max(vec3x8_dot(x, answer), unpreconditioned_response * 1e-5f);
     }
-    Vec3x8 response_y = rotation_make(row, y, &row->y), response_z = rotation_make(row, z, &row->z);
-    f32x8 yy = vec3x8_dot(y, response_y), zz = vec3x8_dot(z, response_z),
-          yz = vec3x8_dot(y, response_z);
+    Vec3x8 answer_y = rotation_make(row, y, &row->y), answer_z = rotation_make(row, z, &row->z);
+    f32x8 yy = vec3x8_dot(y, answer_y), zz = vec3x8_dot(z, answer_z), yz = vec3x8_dot(y, answer_z);
     f32x8 s = inverse_or_zero(yy * zz - yz * yz);
     row->mass_yy = zz * s;
     row->mass_zz = yy * s;
@@ -265,22 +264,22 @@ SIMD_INLINE void solve_motor(HingeWide *row, Side *a, Side *b, f32x8 mass)
 }
 
 typedef struct LimitWide {
-    f32x8 clearance; /* remaining angle or distance */
-    f32 sign;        /* −1 for the upper limit */
-    f32x8 *impulse;  /* that keeps it */
+    f32x8 capacity; /* room that is left */
+    f32 sign;       /* −1 for the upper limit */
+    f32x8 *impulse; /* that keeps it */
     i32x8 active;
 } LimitWide;
 
 SIMD_INLINE void solve_limit(HingeWide *row, Side *a, Side *b, f32x8 mass, LimitWide limit,
                              const Softness *soft, f32 inverse_h)
 {
-    f32x8 clearance = limit.clearance, *impulse = limit.impulse;
+    f32x8 capacity = limit.capacity, *impulse = limit.impulse;
     f32 sign = limit.sign;
     i32x8 active = limit.active, locked = row->locked;
     f32x8 zero = f32x8_set(0.0f), most = f32x8_set(JOINT_PUSH_RAD_S);
-    i32x8 apart = (clearance > zero) & ~locked;
-    f32x8 push = f32x8_min(f32x8_max(clearance * soft->bias_rate, -most), most);
-    f32x8 bias = f32x8_select(apart, clearance * inverse_h, push);
+    i32x8 apart = (capacity > zero) & ~locked;
+    f32x8 push = f32x8_min(f32x8_max(capacity * soft->bias_rate, -most), most);
+    f32x8 bias = f32x8_select(apart, capacity * inverse_h, push);
     f32x8 mass_scale = f32x8_select(apart, f32x8_set(1.0f), f32x8_set(soft->mass_scale));
     f32x8 impulse_scale = f32x8_select(apart, zero, f32x8_set(soft->impulse_scale));
     f32x8 speed = sign * rotation_speed(&row->x, a, b);

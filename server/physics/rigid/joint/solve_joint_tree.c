@@ -338,7 +338,7 @@ static void group_trees(JointStore *store, u32 first, u32 count)
 {
     const JointTree *tree = &store->trees[first];
     u32 groups = (count + SIMD_LANES - 1) / SIMD_LANES;
-    u32 numbers = LIMIT_SLOTS * (2 * tree->body_count + tree->count);
+    u32 numbers = LIMIT_TURNS * (2 * tree->body_count + tree->count);
     for (u32 g = 0; g < groups; g++) {
         u32 lanes = count / groups + (g < count % groups ? 1 : 0);
         store->tree_groups[store->tree_group_count++] =
@@ -351,9 +351,9 @@ static void group_trees(JointStore *store, u32 first, u32 count)
                         store->tree_block_count,
                         store->tree_limit_count,
                         limited_places(store, first, lanes),
-                        store->tree_response_count};
+                        store->tree_answer_count};
         store->tree_limit_count += limited_places(store, first, lanes);
-        store->tree_response_count += tree->limited ? numbers : 0;
+        store->tree_answer_count += tree->limited ? numbers : 0;
         first += lanes;
         store->tree_row_count += tree->count;
         store->tree_side_count += tree->body_count;
@@ -405,7 +405,7 @@ void joint_trees_find(Rigid *rigid)
     store->tree_count = store->tree_joint_count = store->tree_body_count = 0;
     store->tree_group_count = 0;
     store->tree_row_count = store->tree_side_count = store->tree_block_count = 0;
-    store->tree_limit_count = store->tree_response_count = 0;
+    store->tree_limit_count = store->tree_answer_count = 0;
     list_joints(rigid);
     for (u32 i = 0; i < rigid->slots; i++) {
         if (store->body_seen[i] != BODY_FREE || store->body_heads[i] == JOINT_NO_SLOT) {

@@ -13,7 +13,7 @@
 #include "server/physics/rigid/joint/joint_tree.h"
 #include "server/physics/rigid/rotation_step.h"
 
-/* Fraction of the energy that is ignored as rounding. */
+/* Ignored fraction of the energy: rounding. */
 #define ENERGY_ROUNDING 1e-5f
 /* Ignored change of the centre's velocity, squared, of that and of the energy: rounding. */
 #define DRIFT_ROUNDING  1e-10f
@@ -127,8 +127,8 @@ static void add_angular_velocity(const Trees *t, Whole *w)
         sum.xz += inertia.xz - m * r.x * r.z;
         sum.yz += inertia.yz - m * r.y * r.z;
     }
-    Symmetric3x8 response = inverse(&sum);
-    w->angular_velocity = symmetric3x8_mul(&response, moment);
+    Symmetric3x8 answer = inverse(&sum);
+    w->angular_velocity = symmetric3x8_mul(&answer, moment);
 }
 
 /* Motion of a part relative to the rigid tree. */

@@ -1,13 +1,13 @@
 /*
  * solve_joint_tree_limit.c: limits of joints in trees. A limit that is solved with its own two
- * bodies alone opens the adjacent joints, whose correction moves the limit again: with one pass per
- * step the two never converge, and a limb at its limits gains energy from the residual. So the
- * response of the whole tree is computed first: a unit moment of the limit, with the impulses that
- * keep all joints of the tree closed, is one direction of motion, along which the limit's impulse
- * is found. That takes one substitution in the tree's factors for each active limit, for one limit
- * of each of the eight trees at a time; responses are valid until the tree is factored again. They
- * keep the joints closed, so the limits of a tree are a small separate problem, solved by projected
- * Gauss-Seidel on the matrix of their mutual responses.
+ * bodies alone opens the joints beside it, whose answer moves it again: in one pass a step the two
+ * never agree, and a limb at its limits gains energy from what remains. So the tree answers first:
+ * a unit moment of the limit, with the impulses that keep all joints of the tree closed, is one
+ * direction of motion, and the limit's impulse is found along it. That takes one substitution in
+ * the tree's factors for each limit that acts, at once for one limit of each of the eight trees;
+ * answers stay true until the tree is factored again. The directions leave the joints alone, so
+ * that the limits of a tree are a small problem of their own, solved by projected Gauss-Seidel on
+ * the matrix of their answers to each other.
  * Method: response of an articulated body to a unit impulse (Mirtich, "Impulse-based dynamic
  * simulation", 1996, chapter 4).
  */
@@ -18,24 +18,24 @@
 
 enum {
     LIMIT_SWEEPS = 16,
-    LIMIT_ROUNDS = 4 /* in which limits become active */
+    LIMIT_ROUNDS = 4 /* in which limits come to act */
 };
 
-/* Fraction of its response without the tree: a smaller one is rounding. */
+/* Of its response alone: a smaller one is rounding. */
 #define RESPONSE_LEAST 1e-5f
 /* Slower changes (rad/s) need no further sweep. */
 #define SWEEP_ENOUGH   1e-4f
 
 typedef struct LimitRun {
     const Trees *t;
-    TreeSolve *solve;
+    TreeAnswer *answer;
     Softness soft;
     f32 h;
-    u32 from, end;             /* limits that may act now: not all, if many are active in a tree */
-    bool full;                 /* there are others that should act */
-    f32x8 amount[LIMIT_SLOTS]; /* N m s, in this round */
+    u32 from, end;             /* limits that may act now: of a tree at which many act, not all */
+    bool full;                 /* there are others that should */
+    f32x8 amount[LIMIT_TURNS]; /* N m s, in this round */
     u32 count;
-    TreeStop *acting[LIMIT_SLOTS * SIMD_LANES]; /* [count] those with a slot in some tree */
+    TreeStop *acting[LIMIT_TURNS * SIMD_LANES]; /* [count] those that have a turn in some tree */
 } LimitRun;
 
 static u32 limits_stops(const Trees *t)
@@ -66,10 +66,10 @@ SIMD_INLINE f32x8 stop_speed(const Trees *t, const TreeStop *stop)
     return vec3x8_dot(stop->about, vec3x8_sub(t->sides[links->body_b].angular_velocity, a));
 }
 
-/* ---- state of the limits ---- */
+/* ---- where they stand ---- */
 
-/* The axis that increases the angle between the x axes of a cone-twist joint, and the remaining
- * angle up to the swing limit: see solve_joint_row.c. */
+/* The axis that increases the angle between the x axes of a cone-twist joint, and the room up to
+ * the swing: see solve_joint_row.c. */
 static void swing_follow(TreeLimit *limit, Vec3x8 a, Vec3x8 b, Vec3x8 other)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
@@ -80,10 +80,10 @@ static void swing_follow(TreeLimit *limit, Vec3x8 a, Vec3x8 b, Vec3x8 other)
     normal = vec3x8_scale(normal, -one / f32x8_select(some, sine, one));
     other = vec3x8_scale(other, -one);
     stop->about = vec3x8_where(limit->some, vec3x8_select(some, normal, other));
-    f32x8 clearance = limit->sine * cosine - limit->cosine * sine;
+    f32x8 room = limit->sine * cosine - limit->cosine * sine;
     f32x8 far = limit->cosine * cosine + limit->sine * sine;
-    f32x8 beyond = f32x8_select(clearance < zero, -one, one);
-    stop->clearance = f32x8_select(limit->some, f32x8_select(far > zero, clearance, beyond), one);
+    f32x8 beyond = f32x8_select(room < zero, -one, one);
+    stop->room = f32x8_select(limit->some, f32x8_select(far > zero, room, beyond), one);
 }
 
 static Vec3x8 limit_axis(const Trees *t, TreeLimit *limit)
@@ -112,12 +112,12 @@ static void limit_stand(TreeLimit *limit, Vec3x8 axis)
     f32x8 one = f32x8_set(1.0f);
     TreeStop *lower = &limit->stops[LIMIT_LOWER], *upper = &limit->stops[LIMIT_UPPER];
     lower->about = vec3x8_where(limit->some, axis);
-    lower->clearance = f32x8_select(limit->some, limit->value - limit->lower, one);
+    lower->room = f32x8_select(limit->some, limit->value - limit->lower, one);
     upper->about = vec3x8_where(limit->some & ~lower->locked, vec3x8_scale(axis, -one));
-    upper->clearance = f32x8_select(limit->some, limit->upper - limit->value, one);
+    upper->room = f32x8_select(limit->some, limit->upper - limit->value, one);
 }
 
-/* The axis may rotate, too: the change of the angle in a step is about the mean axis. */
+/* The axis may turn too: the change of the angle in a step is about the mean axis. */
 static void limit_follow(const Trees *t, TreeLimit *limit)
 {
     Vec3x8 axis = limit_axis(t, limit), rotation = limit_rotation(t, limit);
@@ -130,8 +130,8 @@ static void limit_follow(const Trees *t, TreeLimit *limit)
 
 /* ---- which act ---- */
 
-/* The required change of a limit's velocity, and the part of its impulse to be removed: with bias
- * as in a single joint (solve_joint_row.c). */
+/* What the speed of a limit should change by, and how much of its impulse goes: with bias as of a
+ * single joint (solve_joint_row.c). */
 typedef struct LimitAsk {
     f32x8 change, fade;
 } LimitAsk;
@@ -139,16 +139,15 @@ typedef struct LimitAsk {
 SIMD_INLINE LimitAsk stop_ask(const LimitRun *run, const TreeStop *stop, f32x8 speed)
 {
     f32x8 none = f32x8_set(0.0f), most = f32x8_set(JOINT_PUSH_RAD_S);
-    i32x8 ahead = (i32x8)(stop->clearance > none) & ~stop->locked;
-    f32x8 push = f32x8_max(f32x8_min(run->soft.bias_rate * stop->clearance, most), -most);
-    f32x8 bias = f32x8_select(ahead, stop->clearance * (1.0f / run->h), push);
+    i32x8 ahead = (i32x8)(stop->room > none) & ~stop->locked;
+    f32x8 push = f32x8_max(f32x8_min(run->soft.bias_rate * stop->room, most), -most);
+    f32x8 bias = f32x8_select(ahead, stop->room * (1.0f / run->h), push);
     f32x8 scale = f32x8_select(ahead, f32x8_set(1.0f), f32x8_set(run->soft.mass_scale));
     f32x8 fade = f32x8_select(ahead, none, f32x8_set(run->soft.impulse_scale));
     return (LimitAsk){-scale * (speed + bias), fade};
 }
 
-/* Assigns slots to those lanes of a limit that become active. False: for some there is none
- * left. */
+/* Gives turns to those lanes of a limit that begin to act. False: to some there is none left. */
 static bool stop_begin(const Trees *t, TreeStop *stop, i32x8 lanes)
 {
     const TreeLinks *links = &t->joints[stop->place].links;
@@ -156,17 +155,17 @@ static bool stop_begin(const Trees *t, TreeStop *stop, i32x8 lanes)
     Vec3x8 b = symmetric3x8_mul(&t->sides[links->body_b].place.inertia, stop->about);
     f32x8 plain = vec3x8_dot(stop->about, vec3x8_add(a, b));
     lanes &= plain > f32x8_set(0.0f);
-    if (i32x8_any(lanes & (t->keep->slots <= (i32x8){0} - LIMIT_SLOTS))) {
+    if (i32x8_any(lanes & (t->keep->turns <= (i32x8){0} - LIMIT_TURNS))) {
         return false;
     }
     stop->least = plain * RESPONSE_LEAST;
     stop->begins = lanes;
-    stop->slot = (lanes & -t->keep->slots) | (~lanes & stop->slot);
-    t->keep->slots += lanes;
+    stop->turn = (lanes & -t->keep->turns) | (~lanes & stop->turn);
+    t->keep->turns += lanes;
     return true;
 }
 
-/* Finds those that become active; false: none. */
+/* Finds those that begin to act; false: none. */
 static bool limits_ask(LimitRun *run, u32 round)
 {
     const f32x8 none = f32x8_set(0.0f), enough = f32x8_set(round > 0 ? SWEEP_ENOUGH : 0.0f);
@@ -183,14 +182,14 @@ static bool limits_ask(LimitRun *run, u32 round)
         speed = follows ? -speed : stop_speed(t, stop);
         i32x8 acts = stop_ask(run, stop, speed).change > enough;
         acts |= round == 0 ? (i32x8)(stop->impulse > none) | stop->locked : (i32x8){0};
-        i32x8 known = stop->slot >= 0, lanes = acts & ~known;
+        i32x8 known = stop->turn >= 0, lanes = acts & ~known;
         stop->begins = (i32x8){0};
         if (i32x8_any(lanes) && !stop_begin(t, stop, lanes)) {
             run->full = true;
             run->end = i;
             break;
         }
-        if (i32x8_any(stop->slot >= 0)) {
+        if (i32x8_any(stop->turn >= 0)) {
             stop->speed = speed;
             run->acting[run->count++] = stop;
             any = any || i32x8_any(stop->begins | (round == 0 ? acts & known : (i32x8){0}));
@@ -199,10 +198,9 @@ static bool limits_ask(LimitRun *run, u32 round)
     return any;
 }
 
-/* ---- responses ---- */
+/* ---- answers ---- */
 
-/* Their velocities, while those of a response are computed: in `next`, which only predictions
- * use. */
+/* Their velocities, while those of an answer are found: in `next`, which only predictions use. */
 static void sides_keep(const Trees *t)
 {
     for (u32 i = 0; i < t->side_count; i++) {
@@ -220,17 +218,16 @@ static void sides_stop(const Trees *t)
     }
 }
 
-/* Numbers of a response: the velocities of each side, the impulse of each row. */
-static Vec3x8 *response_at(const Trees *t, u32 slot)
+/* Numbers of an answer: of each side its velocities, of each row its impulse. */
+static Vec3x8 *answer_at(const Trees *t, u32 turn)
 {
-    return t->responses + (size_t)slot * (2 * t->side_count + t->count);
+    return t->answers + (size_t)turn * (2 * t->side_count + t->count);
 }
 
-/* The computed response, 0 except in the requested lanes, merged with the existing ones of the
- * others. */
-static void response_store(const Trees *t, u32 slot, bool first)
+/* The answer that is found, 0 but in the lanes asked for: with what is there of others. */
+static void answer_keep(const Trees *t, u32 turn, bool first)
 {
-    Vec3x8 *to = response_at(t, slot);
+    Vec3x8 *to = answer_at(t, turn);
     for (u32 i = 0; i < t->side_count; i++, to += 2) {
         const TreeSides *side = &t->sides[i];
         to[0] = first ? side->velocity : vec3x8_add(to[0], side->velocity);
@@ -241,15 +238,15 @@ static void response_store(const Trees *t, u32 slot, bool first)
     }
 }
 
-/* The tree's response to a unit impulse of the limit that has this slot since this round. */
-static void limits_find_responses(LimitRun *run, u32 slot)
+/* The tree's answer to a unit of what has this turn since this round. */
+static void limits_answer(LimitRun *run, u32 turn)
 {
     const Trees *t = run->t;
-    i32x8 lanes = {0}, mine = (i32x8){0} + (i32)slot;
-    bool first = slot >= t->keep->response_count;
+    i32x8 lanes = {0}, mine = (i32x8){0} + (i32)turn;
+    bool first = turn >= t->keep->answered;
     sides_stop(t);
     for (u32 i = 0; i < run->count; i++) {
-        i32x8 here = run->acting[i]->begins & (run->acting[i]->slot == mine);
+        i32x8 here = run->acting[i]->begins & (run->acting[i]->turn == mine);
         if (i32x8_any(here)) {
             stop_push(t, run->acting[i], f32x8_and(here, f32x8_set(1.0f)));
             lanes |= here;
@@ -258,64 +255,64 @@ static void limits_find_responses(LimitRun *run, u32 slot)
     if (!first && !i32x8_any(lanes)) {
         return;
     }
-    run->solve(t, lanes, false);
-    response_store(t, slot, first);
-    t->keep->response_count = first ? slot + 1 : t->keep->response_count;
+    run->answer(t, lanes, false);
+    answer_keep(t, turn, first);
+    t->keep->answered = first ? turn + 1 : t->keep->answered;
 }
 
-/* Velocity (rad/s) of a limit in a response. */
-SIMD_INLINE f32x8 stop_response(const Trees *t, const TreeStop *stop, u32 slot)
+/* rad/s of a limit in an answer. */
+SIMD_INLINE f32x8 stop_response(const Trees *t, const TreeStop *stop, u32 turn)
 {
     const TreeLinks *links = &t->joints[stop->place].links;
-    const Vec3x8 *from = response_at(t, slot);
+    const Vec3x8 *from = answer_at(t, turn);
     return vec3x8_dot(stop->about,
                       vec3x8_sub(from[2 * links->body_b + 1], from[2 * links->body_a + 1]));
 }
 
-static u32 slots_of(i32x8 slots)
+static u32 turns_of(i32x8 turns)
 {
     i32 most = 0;
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-        most = -slots[lane] > most ? -slots[lane] : most;
+        most = -turns[lane] > most ? -turns[lane] : most;
     }
     return (u32)most;
 }
 
-/* Mutual responses of the active limits. before: slots of the lanes before this round. */
+/* How those that act answer to each other. before: turns of the lanes before this round. */
 static void limits_respond(LimitRun *run, i32x8 before)
 {
     const Trees *t = run->t;
-    u32 slots = slots_of(t->keep->slots), first = LIMIT_SLOTS;
+    u32 turns = turns_of(t->keep->turns), first = LIMIT_TURNS;
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-        if (before[lane] != t->keep->slots[lane]) {
+        if (before[lane] != t->keep->turns[lane]) {
             first = u32_min(first, (u32)-before[lane]);
         }
     }
     sides_keep(t);
-    for (u32 slot = first; slot < slots; slot++) {
-        limits_find_responses(run, slot);
+    for (u32 turn = first; turn < turns; turn++) {
+        limits_answer(run, turn);
     }
     for (u32 i = 0; i < run->count; i++) {
         TreeStop *stop = run->acting[i];
-        /* A newly active limit has no responses yet. */
-        for (u32 slot = i32x8_any(stop->begins) ? 0 : first; slot < slots; slot++) {
-            f32x8 speed = stop_response(t, stop, slot);
-            i32x8 mine = (i32x8){0} + (i32)slot;
-            stop->response[slot] = speed;
-            stop->own = f32x8_select(stop->slot == mine, speed, stop->own);
+        /* One that begins to act knows of no answer yet. */
+        for (u32 turn = i32x8_any(stop->begins) ? 0 : first; turn < turns; turn++) {
+            f32x8 speed = stop_response(t, stop, turn);
+            i32x8 mine = (i32x8){0} + (i32)turn;
+            stop->response[turn] = speed;
+            stop->own = f32x8_select(stop->turn == mine, speed, stop->own);
         }
     }
 }
 
 /* ---- the small problem ---- */
 
-/* Returns the change of its velocity. */
-SIMD_INLINE f32x8 stop_balance(LimitRun *run, TreeStop *stop, u32 slots)
+/* Returns the change of its speed. */
+SIMD_INLINE f32x8 stop_balance(LimitRun *run, TreeStop *stop, u32 turns)
 {
     const f32x8 none = f32x8_set(0.0f), one = f32x8_set(1.0f);
-    i32x8 acts = stop->slot >= 0;
+    i32x8 acts = stop->turn >= 0;
     f32x8 speed = stop->speed;
-    for (u32 n = 0; n < slots; n++) {
+    for (u32 n = 0; n < turns; n++) {
         speed += stop->response[n] * run->amount[n];
     }
     LimitAsk ask = stop_ask(run, stop, speed);
@@ -324,35 +321,35 @@ SIMD_INLINE f32x8 stop_balance(LimitRun *run, TreeStop *stop, u32 slots)
     sum = f32x8_select(stop->locked, sum, f32x8_max(sum, none));
     f32x8 amount = f32x8_and(acts, sum - stop->impulse);
     stop->impulse += amount;
-    for (u32 n = 0; n < slots; n++) {
-        run->amount[n] += f32x8_and(stop->slot == (i32x8){0} + (i32)n, amount);
+    for (u32 n = 0; n < turns; n++) {
+        run->amount[n] += f32x8_and(stop->turn == (i32x8){0} + (i32)n, amount);
     }
     return amount * own;
 }
 
 static void limits_balance(LimitRun *run)
 {
-    u32 slots = run->t->keep->response_count;
+    u32 turns = run->t->keep->answered;
     bool more = true;
-    for (u32 n = 0; n < slots; n++) {
+    for (u32 n = 0; n < turns; n++) {
         run->amount[n] = f32x8_set(0.0f);
     }
     for (u32 sweep = 0; sweep < LIMIT_SWEEPS && more; sweep++) {
         f32x8 most = f32x8_set(0.0f);
         for (u32 i = 0; i < run->count; i++) {
-            most = f32x8_max(most, f32x8_abs(stop_balance(run, run->acting[i], slots)));
+            most = f32x8_max(most, f32x8_abs(stop_balance(run, run->acting[i], turns)));
         }
         more = run->count > 1 && i32x8_any(most > SWEEP_ENOUGH);
     }
 }
 
-/* Applies the result to the trees. */
+/* Gives the trees what it has found. */
 static void limits_apply(LimitRun *run)
 {
     const Trees *t = run->t;
-    for (u32 n = 0; n < t->keep->response_count; n++) {
+    for (u32 n = 0; n < t->keep->answered; n++) {
         f32x8 amount = run->amount[n];
-        const Vec3x8 *from = response_at(t, n);
+        const Vec3x8 *from = answer_at(t, n);
         if (!i32x8_any(amount != f32x8_set(0.0f))) {
             continue;
         }
@@ -377,13 +374,13 @@ static void sides_restore(const Trees *t)
     }
 }
 
-/* The tree has been factored again, or other limits get the slots. */
+/* The tree has other factors, or other limits get the turns. */
 static void limits_forget(const Trees *t)
 {
-    t->keep->slots = (i32x8){0};
-    t->keep->response_count = 0;
+    t->keep->turns = (i32x8){0};
+    t->keep->answered = 0;
     for (u32 i = 0; i < limits_stops(t); i++) {
-        stop_at(t, i)->slot = ~(i32x8){0};
+        stop_at(t, i)->turn = ~(i32x8){0};
     }
 }
 
@@ -393,12 +390,12 @@ static bool limits_block(LimitRun *run)
     const Trees *t = run->t;
     bool any = false;
     for (u32 round = 0; round < LIMIT_ROUNDS; round++) {
-        i32x8 before = t->keep->slots;
+        i32x8 before = t->keep->turns;
         if (!limits_ask(run, round)) {
             break;
         }
         any = true;
-        if (i32x8_any(before != t->keep->slots)) {
+        if (i32x8_any(before != t->keep->turns)) {
             limits_respond(run, before);
             sides_restore(t);
         }
@@ -430,11 +427,11 @@ static void limit_count(TreeLimit *limit)
     }
 }
 
-/* If more are active than there are slots, they are solved in parts, repeatedly. */
-void trees_limits_solve(const Trees *t, TreeSolve *solve, bool relax, f32 h)
+/* Where more act than have a turn, they are solved part by part, again and again. */
+void trees_limits_solve(const Trees *t, TreeAnswer *answer, bool relax, f32 h)
 {
     Softness soft = relax ? rigid_softness : softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h);
-    LimitRun run = {.t = t, .solve = solve, .soft = soft, .h = h};
+    LimitRun run = {.t = t, .answer = answer, .soft = soft, .h = h};
     if (relax) {
         limits_forget(t);
         for (u32 i = 0; i < t->limit_count; i++) {
@@ -493,7 +490,7 @@ static void limit_fill(const Trees *t, TreeLimit *limit, u32 lane, u32 slot, f32
              def->lower == def->upper ? 0.0f : load->upper * h);
 }
 
-/* Called when all its lanes are filled. */
+/* When all its lanes are filled. */
 static void limit_start(const Trees *t, TreeLimit *limit)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);

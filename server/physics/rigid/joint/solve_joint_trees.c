@@ -16,8 +16,8 @@ bool joint_trees_reserve(Rigid *rigid)
                          store->tree_block_count, sizeof(TreeBlock)) &&
            rigid_reserve(rigid, &store->tree_limits, &store->tree_limit_capacity,
                          store->tree_limit_count, sizeof(TreeLimit)) &&
-           rigid_reserve(rigid, &store->tree_responses, &store->tree_response_capacity,
-                         store->tree_response_count, sizeof(Vec3x8)) &&
+           rigid_reserve(rigid, &store->tree_answers, &store->tree_answer_capacity,
+                         store->tree_answer_count, sizeof(Vec3x8)) &&
            rigid_reserve(rigid, &store->tree_keeps, &store->tree_keep_capacity,
                          store->tree_group_count, sizeof(TreeKeep));
 }
@@ -33,7 +33,7 @@ Trees joint_trees_of(Rigid *rigid, const TreeGroup *group)
                    .sides = store->tree_sides + group->side,
                    .blocks = store->tree_blocks + group->block,
                    .limits = store->tree_limits + group->limit,
-                   .responses = store->tree_responses + group->response,
+                   .answers = store->tree_answers + group->answer,
                    .count = group->count,
                    .side_count = group->side_count,
                    .limit_count = group->limit_count,
@@ -433,7 +433,7 @@ static void trees_back(const Trees *t, i32x8 lanes, bool counts)
     }
 }
 
-/* See TreeSolve. */
+/* See TreeAnswer. */
 static void trees_react(const Trees *t, i32x8 lanes, bool counts)
 {
     for (u32 i = 0; i < t->count; i++) {
@@ -442,8 +442,8 @@ static void trees_react(const Trees *t, i32x8 lanes, bool counts)
     trees_back(t, lanes, counts);
 }
 
-/* A body whose velocity differs from the one stored here was changed by something other than its
- * joints, or by their friction, see trees_energy_keep. */
+/* A body whose velocity differs from the one stored here was changed by others than its joints; or
+ * by their friction, see trees_energy_keep. */
 static void sides_gather(const Trees *t)
 {
     for (u32 i = 0; i < t->side_count; i++) {
@@ -731,7 +731,7 @@ SIMD_INLINE Vec3x8 row_bias(const TreeRow *row)
 /* Solves these lanes for the opening at the current velocities. Iterates while each iteration at
  * least halves it: beyond that the step is too long for the rotation, and more iterations would
  * add energy. */
-static void trees_response(const Trees *t, i32x8 lanes, f32 h)
+static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
 {
     for (u32 i = 0; i < t->count; i++) {
         Vec3x8 opens = vec3x8_add(joint_speed(t, i), t->rows[i].drift);
@@ -753,7 +753,7 @@ static void trees_response(const Trees *t, i32x8 lanes, f32 h)
             break;
         }
         trees_back(t, lanes, true);
-        /* The next iteration would change it by about the fraction `turn`. */
+        /* The next iteration would find about the fraction `turn` of it. */
         before = most;
         lanes &= most * rotation > 1.0f;
     }
@@ -768,7 +768,7 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
             spring_push(&t, i, f32x8_set(h));
         }
     }
-    trees_response(&t, ~(i32x8){0}, h);
+    trees_answer(&t, ~(i32x8){0}, h);
     if (t.limited) {
         trees_limits_solve(&t, trees_react, false, h);
     }
@@ -807,7 +807,7 @@ void joint_rings_solve(Rigid *rigid, const TreeGroup *group, u32 lanes, f32 h)
         mask[lane] = lanes >> lane & 1u ? -1 : 0;
     }
     sides_gather(&t);
-    trees_response(&t, mask, h);
+    trees_answer(&t, mask, h);
     sides_scatter(&t);
 }
 

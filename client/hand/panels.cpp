@@ -14,10 +14,12 @@
 #include <new>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define SIDE_PX   268.0f /* width of the side panel */
 #define NAME_PX   138.0f /* of a parameter's name, when its slider stands beside it */
 #define REVERT_PX 16.0f
+#define SURE_S    3.0 /* in which a second click is a yes */
 #define PLOT_PX   24.0f
 
 struct Panels {
@@ -27,7 +29,13 @@ struct Panels {
     f32 edits[PARAMETERS_MAX][4]; /* of sliders in use */
     bool editing[PARAMETERS_MAX]; /* a slider of the parameter is held */
     TimelineBar bar;
-    char save_name[NAME_BYTES_MAX]; /* being typed */
+    char save_name[NAME_BYTES_MAX]; /* being typed, */
+    bool saving, save;              /* in a line that is active; Enter was pressed there */
+    u32 saved;
+    /* What the next click within a moment does to this save: nothing is taken back. */
+    const char *armed; /* its command; NULL: nothing */
+    char armed_save[NAME_BYTES_MAX];
+    f64 armed_until_s;
     bool chatting;
     bool send, cancel; /* Enter or Escape was pressed in the chat line */
     ImVec2 mouse;      /* px, by the newest event; the backend asks the display, which may lag */
@@ -123,6 +131,10 @@ bool panels_event(Panels *panels, const void *event)
         SDL_Keycode key = e->key.keysym.sym;
         panels->send = panels->send || key == SDLK_RETURN || key == SDLK_KP_ENTER;
         panels->cancel = panels->cancel || key == SDLK_ESCAPE;
+    }
+    if (panels->saving && e->type == SDL_KEYDOWN) {
+        SDL_Keycode key = e->key.keysym.sym;
+        panels->save = panels->save || key == SDLK_RETURN || key == SDLK_KP_ENTER;
     }
     if (panels->bar.naming && e->type == SDL_KEYDOWN) {
         SDL_Keycode key = e->key.keysym.sym;
@@ -403,45 +415,96 @@ static void save_command(PanelsActions *actions, const char *command, const char
     snprintf(actions->text, sizeof actions->text, "/%s %s", command, name);
 }
 
-static void draw_save(Panels *panels, const SaveInfo *save, PanelsActions *actions)
+/* A button that acts on its second click: the first one makes it ask. */
+static void draw_sure(Panels *panels, const SaveInfo *save, const char *command, const char *label,
+                      const char *question, const char *tip, PanelsActions *actions)
 {
-    if (ImGui::SmallButton("load")) {
-        save_command(actions, "load", save->name);
+    bool armed = panels->armed == command && strcmp(panels->armed_save, save->name) == 0 &&
+                 ImGui::GetTime() < panels->armed_until_s;
+    char text[48];
+    snprintf(text, sizeof text, "%s###%s", armed ? question : label, command);
+    if (armed) {
+        ImGui::PushStyleColor(ImGuiCol_Button, color_of(0xC98A35));
+        ImGui::PushStyleColor(ImGuiCol_ButtonHovered, color_of(0xC98A35));
     }
-    ImGui::SameLine();
-    if (ImGui::SmallButton("x")) {
-        save_command(actions, "unsave", save->name);
+    bool clicked = ImGui::SmallButton(text);
+    if (armed) {
+        ImGui::PopStyleColor(2);
     }
     if (ImGui::IsItemHovered()) {
-        ImGui::SetTooltip("remove");
+        ImGui::SetTooltip("%s", tip);
     }
+    if (clicked && armed) {
+        save_command(actions, command, save->name);
+        panels->armed = nullptr;
+    } else if (clicked) {
+        panels->armed = command;
+        memcpy(panels->armed_save, save->name, sizeof panels->armed_save);
+        panels->armed_until_s = ImGui::GetTime() + SURE_S;
+    }
+}
+
+static void draw_save(Panels *panels, const SaveInfo *save, PanelsActions *actions)
+{
+    static const char load[] = "load", unsave[] = "unsave";
+    draw_sure(panels, save, load, "load", "load?", "replaces the running world for all", actions);
+    ImGui::SameLine();
+    draw_sure(panels, save, unsave, "x", "remove?", "removes it for good", actions);
     ImGui::SameLine();
     /* A click copies the name for the next save, which then replaces it. */
     if (ImGui::Selectable(save->name, false, 0, ImGui::CalcTextSize(save->name))) {
         memcpy(panels->save_name, save->name, sizeof panels->save_name);
     }
+    if (ImGui::IsItemHovered()) {
+        char when[32] = "at an unknown time";
+        time_t unix_s = time_t(save->unix_s);
+        struct tm local;
+        if (localtime_r(&unix_s, &local)) { /* the server may say anything */
+            strftime(when, sizeof when, "%Y-%m-%d %H:%M", &local);
+        }
+        bool small = save->bytes < 1000000;
+        ImGui::SetTooltip("saved %s, %.*f %s; click: the name for the next save", when,
+                          small ? 0 : 1, f64(save->bytes) * (small ? 1e-3 : 1e-6),
+                          small ? "kB" : "MB");
+    }
     ImGui::SameLine();
     ImGui::TextDisabled("%s", save->scene);
+}
+
+static bool is_saved(const Hud *hud, const char *name)
+{
+    for (u32 i = 0; i < hud->save_count; i++) {
+        if (strcmp(hud->saves[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Worlds saved by operators. */
 static void draw_saves(Panels *panels, const Hud *hud, PanelsActions *actions)
 {
+    bool enter = panels->save;
+    panels->save = panels->saving = false;
     if (hud->role < ROLE_OPERATOR || !hud->saves) {
         return;
     }
     ImGui::TextDisabled("saved worlds");
-    ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - 48.0f);
-    bool enter =
-        ImGui::InputTextWithHint("##save", "name", panels->save_name, sizeof panels->save_name,
-                                 ImGuiInputTextFlags_EnterReturnsTrue);
+    const char *label = is_saved(hud, panels->save_name) ? "replace###save" : "save###save";
+    f32 label_px = ImGui::CalcTextSize(label, nullptr, true).x;
+    ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - label_px - 18.0f);
+    ImGui::PushID(int(panels->saved)); /* a new line each time: an active one keeps its text */
+    ImGui::InputTextWithHint("##save", "name", panels->save_name, sizeof panels->save_name);
+    panels->saving = ImGui::IsItemActive();
+    ImGui::PopID();
     ImGui::SameLine();
     ImGui::BeginDisabled(panels->save_name[0] == 0);
-    bool save = ImGui::Button("save");
+    bool save = ImGui::Button(label);
     ImGui::EndDisabled();
     if ((save || enter) && panels->save_name[0] != 0) {
         save_command(actions, "save", panels->save_name);
         panels->save_name[0] = 0;
+        panels->saved++;
     }
     f32 row = ImGui::GetTextLineHeightWithSpacing();
     if (hud->save_count > 0) {

@@ -505,6 +505,74 @@ static void play_replay(u32 step)
     }
 }
 
+/* Clicks twice at places below each other, from where the saves may begin, until a world is loaded;
+ * then to the right, until it is removed. */
+static struct {
+    i32 x, y;
+    bool hasty, loads, removes; /* hasty: one click was enough */
+} saves;
+
+static void play_saves(u32 step)
+{
+    enum {
+        APART = 8,
+        LARGE = 480,
+    };
+    if (step == 0) {
+        user_types(SDLK_TAB, 0); /* the panels, which a small window hides */
+    }
+    switch (step % 7) {
+    case 0:
+        saves.loads = saves.loads || strcmp(fake.said, "/load evening") == 0;
+        saves.removes = strcmp(fake.said, "/unsave evening") == 0;
+        fake.said[0] = 0;
+        *(saves.loads ? &saves.x : &saves.y) += APART;
+        fake.closed = saves.removes || saves.y > LARGE || saves.x > LARGE;
+        user_moves(saves.x, saves.y);
+        break;
+    case 2:
+    case 5:
+        saves.hasty = saves.hasty || fake.said[0] != 0;
+        user_presses_at(saves.x, saves.y, true);
+        break;
+    case 3:
+    case 6:
+        user_presses_at(saves.x, saves.y, false);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Types a name into the line for it, and taps Enter within a frame. */
+static void play_save_line(u32 step)
+{
+    static const i32 line_x = 480 - 230, line_y = 122;
+    SDL_Event event = {.type = SDL_TEXTINPUT};
+    switch (step) {
+    case 1:
+        user_types(SDLK_TAB, 0);
+        user_moves(line_x, line_y);
+        break;
+    case 4:
+    case 5:
+        user_presses_at(line_x, line_y, step == 4);
+        break;
+    case 8:
+        snprintf(event.text.text, sizeof event.text.text, "noon");
+        SDL_PushEvent(&event);
+        break;
+    case 10:
+        user_types(SDLK_RETURN, 0);
+        break;
+    case 13:
+        fake.closed = true;
+        break;
+    default:
+        break;
+    }
+}
+
 static void play_closing(u32 step)
 {
     fake.closed = step >= 1;
@@ -699,6 +767,25 @@ static void test_own_time(void **state)
     }
 }
 
+/* What loading replaces and removing deletes does not come back. */
+static void test_saves_ask(void **state)
+{
+    (void)state;
+    ErrorText error = {0};
+    fake_reset(ROLE_OPERATOR, play_saves);
+    memset(&saves, 0, sizeof saves);
+    saves.x = 480 - 260;
+    saves.y = 80;
+    AppOptions options = {.width = 480, .height = 320, .title = "test", .hud = true};
+    setenv("SDL_VIDEODRIVER", "offscreen", 1);
+    assert_int_equal(app_run(NULL, &options, &error), EXIT_NETWORK);
+    assert_true(saves.loads && saves.removes);
+    assert_false(saves.hasty);
+    fake_reset(ROLE_OPERATOR, play_save_line);
+    assert_int_equal(app_run(NULL, &options, &error), EXIT_NETWORK);
+    assert_string_equal(fake.said, "/save noon");
+}
+
 static void test_screenshot_offscreen(void **state)
 {
     (void)state;
@@ -755,6 +842,7 @@ int main(void)
         cmocka_unit_test(test_viewer_sends_nothing),
         cmocka_unit_test(test_recording),
         cmocka_unit_test(test_own_time),
+        cmocka_unit_test(test_saves_ask),
         cmocka_unit_test(test_screenshot_offscreen),
         cmocka_unit_test(test_lost_connection_ends),
     };

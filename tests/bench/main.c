@@ -122,7 +122,7 @@ static const Suite suites[] = {
      bench_record_cubes},
     {"record/liquid20k",
      "recording 20 000 points of liquid at 1 mm, the file's bits a point and frame; _20 as servers "
-     "do",
+     "do; _deltas without keys",
      bench_record_liquid},
 };
 

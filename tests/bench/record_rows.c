@@ -108,25 +108,37 @@ typedef struct RecordRow {
     u32 ticks; /* between pictures */
 } RecordRow;
 
+static RecordingHead head_of(const Frame *frame, u32 ticks)
+{
+    static const u8 nothing[] = "-";
+    RecordingHead head = {.tick_rate = 60, .world = {.scene = nothing, .scene_bytes = 1}};
+    head.world.fields = frame->fields->fields;
+    head.world.field_count = frame->fields->count;
+    set_rate(&head, ticks);
+    return head;
+}
+
+static RecordingWriter *writer_create(const char *path, const RecordingHead *head, const char *name)
+{
+    ErrorText error = {0};
+    RecordingWriter *writer = recording_writer_create(path, head, &error);
+    if (writer == NULL) {
+        fail(name, &error);
+    }
+    return writer;
+}
+
 /* Samples are microseconds a tick. */
 static void record_frames(Bench *bench, const RecordRow *what, Frame **frames, u32 count)
 {
-    static const u8 nothing[] = "-";
     ErrorText error = {0};
     char path[256];
     temporary_path(path, sizeof path);
-    RecordingHead head = {.tick_rate = 60, .world = {.scene = nothing, .scene_bytes = 1}};
-    const FieldSet *fields = frames[0]->fields;
-    head.world.fields = fields->fields;
-    head.world.field_count = fields->count;
-    set_rate(&head, what->ticks);
+    RecordingHead head = head_of(frames[0], what->ticks);
     bench_begin(bench);
     while (bench_again(bench)) {
         unlink(path);
-        RecordingWriter *writer = recording_writer_create(path, &head, &error);
-        if (writer == NULL) {
-            fail(what->name, &error);
-        }
+        RecordingWriter *writer = writer_create(path, &head, what->name);
         for (u32 i = 0; i < count; i++) {
             u64 began_ns = clock_now_ns();
             if (recording_writer_tick(writer, frames[i], NULL, 0) != 0) {
@@ -141,6 +153,45 @@ static void record_frames(Bench *bench, const RecordRow *what, Frame **frames, u
     unlink(path);
     f64 rate = (f64)info.st_size / count * what->each;
     BenchRow row = {what->name, count, 1, "us a tick", rate, what->unit};
+    bench_print(bench, &row);
+}
+
+static u64 bytes_of(const char *path)
+{
+    struct stat info = {0};
+    stat(path, &info);
+    return (u64)info.st_size;
+}
+
+/* The size of frames that are relative to the one before, without those that are keys. Samples are
+ * their bytes. */
+static void record_deltas(Bench *bench, const RecordRow *what, Frame **frames, u32 count)
+{
+    char path[256];
+    temporary_path(path, sizeof path);
+    unlink(path);
+    RecordingHead head = head_of(frames[0], what->ticks);
+    RecordingWriter *writer = writer_create(path, &head, what->name);
+    u64 before = 0, sum = 0;
+    u32 deltas = 0;
+    bench_begin(bench);
+    for (u32 i = 0; i < count; i++) {
+        bool key = recording_writer_key_next(writer, frames[i]);
+        if (recording_writer_tick(writer, frames[i], NULL, 0) != 0 ||
+            recording_writer_flush(writer) != 0) {
+            fail(what->name, &(ErrorText){0});
+        }
+        u64 bytes = bytes_of(path);
+        if (!key) {
+            sum += bytes - before;
+            deltas++;
+            bench_sample(bench, (f64)(bytes - before));
+        }
+        before = bytes;
+    }
+    recording_writer_destroy(writer);
+    unlink(path);
+    BenchRow row = {what->name, deltas, 1, "B a frame", (f64)sum / deltas * what->each, what->unit};
     bench_print(bench, &row);
 }
 
@@ -204,12 +255,15 @@ void bench_record_liquid(Bench *bench)
             }
         }
     }
-    codec_points_free(&trace);
-    const RecordRow rows[] = {{"record/liquid20k", "bits/point", 8.0 / POINTS, 1},
-                              {"record/liquid20k_20", "bits/point", 8.0 / POINTS, 3}};
+    const f64 bits = 8.0 / trace.count; /* fewer than POINTS: a block of whole layers */
+    const RecordRow rows[] = {{"record/liquid20k", "bits/point", bits, 1},
+                              {"record/liquid20k_20", "bits/point", bits, 3}};
     for (u32 i = 0; i < PL_COUNT(rows); i++) {
         record_frames(bench, &rows[i], frames, POINT_FRAMES);
     }
+    const RecordRow deltas = {"record/liquid20k_deltas", "bits/point", bits, 1};
+    record_deltas(bench, &deltas, frames, POINT_FRAMES);
+    codec_points_free(&trace);
     bench_frames_free(frames, POINT_FRAMES);
 }
 

@@ -30,13 +30,17 @@ enum {
     NEW_LOWS = 4,
     NEW_PACES = 6 * 5 * NEW_LOWS,
     AXES_CLASSES = 11,
-    ROW_MOVED = 0,                                              /* [2 up or not][SIZE_CLASSES] */
+    FINE_CLASSES = 20, /* of expected sizes so small that numbers are coded with their signs, */
+    FRACTIONS = 4,     /* and by what rounding took from the prediction */
+    ROW_MOVED = 0,     /* [2 up or not][SIZE_CLASSES] */
     ROW_MOVED_AXES = ROW_MOVED + 2 * SIZE_CLASSES,              /* [][SIZE_CLASSES / 2] */
     ROW_NEW = ROW_MOVED_AXES + AXES_CLASSES * SIZE_CLASSES / 2, /* [2][SIZE_CLASSES / 2] */
     ROW_NEW_PACE = ROW_NEW + SIZE_CLASSES, /* [6 axis before][5 paces][4 lows] */
     ROW_SCALAR = ROW_NEW_PACE + NEW_PACES, /* [SIZE_CLASSES / 2] */
     ROW_SCALARS = ROW_SCALAR + SIZE_CLASSES / 2,
-    ROWS,
+    ROW_FINE, /* [2 up or not][FRACTIONS][FINE_CLASSES] */
+    ROW_FINE_AXES = ROW_FINE + 2 * FRACTIONS * FINE_CLASSES, /* [][FRACTIONS][FINE_CLASSES / 2] */
+    ROWS = ROW_FINE_AXES + AXES_CLASSES * FRACTIONS * FINE_CLASSES / 2,
 };
 PL_STATIC_ASSERT(ROWS == (int)POINT_ROWS, "the tables have just the rows");
 PL_STATIC_ASSERT((int)SYMBOLS == (int)POINT_ROW, "a row holds all symbols");
@@ -71,11 +75,10 @@ struct PointCodec {
     u32 scalar_size;              /* 48ths */
     u32 new_slow[3], new_fast[3]; /* recent sizes of the axes of new points, 48ths */
     u32 new_count;
-    u32 axis_sum[3], axis_expected; /* 48ths, of moved points */
-    u32 axis_ratio[3], axis_count;  /* 64ths */
+    u32 axis_sum[3], axis_expected[3]; /* 48ths, of moved points */
+    u32 axis_ratio[3], axis_count;     /* 64ths */
     u16 last_generation;
     bool last_changed, last_scalar;
-    bool chained; /* adaptation continues from one code to the next */
 };
 
 /* Four classes per octave. */
@@ -181,23 +184,45 @@ SIMD_INLINE i32 encode_number(PointCodec *codec, u32 a, u32 b, u32 low, i32 valu
     return value;
 }
 
-/* Raw bits and top bits of the magnitude for each symbol, for low = 0 and low > 0 (then low more
- * raw bits). The last symbol is an escape; nothing follows symbol 0 with low = 0. */
-static const i8 symbol_raw_bits[2][SYMBOLS] = {{-1, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0},
-                                               {0, -1, -1, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0}};
-static const u8 symbol_tops[2][SYMBOLS] = {{0, 1, 1, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 0},
-                                           {0, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 0}};
+/* How numbers are coded. */
+typedef enum NumberWay {
+    NUMBER_FINE, /* small ones: symbols have a sign, */
+    NUMBER_ODD,  /* others are a magnitude with a raw sign, low = 0, */
+    NUMBER_LOW,  /* or low > 0 */
+    NUMBER_WAYS
+} NumberWay;
 
-SIMD_INLINE i32 decode_number(PointCodec *codec, u32 a, u32 b, u32 low)
+/* By symbol: the magnitude is top << bits, with so many raw bits (and low more of NUMBER_LOW), and
+ * a raw sign behind them, or a known one. */
+typedef struct NumberCode {
+    i8 top[SYMBOLS], bits[SYMBOLS], raw_sign[SYMBOLS], negative[SYMBOLS];
+} NumberCode;
+
+static const NumberCode number_codes[NUMBER_WAYS] = {
+    [NUMBER_FINE] = {.top = {0, 1, 1, 2, 2, 3, 3, 2, 2, 3, 3, 2, 3, 1, 1, 1},
+                     .bits = {0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 4, 5, 0},
+                     .raw_sign = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1},
+                     .negative = {0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 0}},
+    [NUMBER_ODD] = {.top = {0, 1, 1, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 1},
+                    .bits = {0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0},
+                    .raw_sign = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+    [NUMBER_LOW] = {.top = {0, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 1},
+                    .bits = {0, -1, -1, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0},
+                    .raw_sign = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+};
+
+/* Without branches, as none could be predicted. */
+SIMD_INLINE i32 decode_number(PointCodec *codec, u32 a, u32 b, u32 way, u32 low)
 {
     u32 symbol = symbol_decode(&codec->coder, &codec->ends[a], &codec->ends[b]);
-    u32 bits = (u32)symbol_raw_bits[low > 0][symbol] + low, top = symbol_tops[low > 0][symbol];
+    const NumberCode *codes = &number_codes[way];
+    u32 bits = (u32)codes->bits[symbol] + low, raw_sign = (u32)codes->raw_sign[symbol];
     if (PL_UNLIKELY(symbol == ESCAPE)) {
         bits = u32_min(code_raw(codec, true, 0, ESCAPE_BITS), ESCAPE_MAX);
-        top = 1;
     }
-    u32 rest = code_raw(codec, true, 0, bits + 1);
-    i32 size = (i32)(top << (bits & 31) | rest >> 1), sign = -(i32)(rest & 1);
+    u32 rest = code_raw(codec, true, 0, bits + raw_sign);
+    i32 size = (i32)((u32)codes->top[symbol] << (bits & 31) | rest >> raw_sign);
+    i32 sign = -(i32)((rest & raw_sign) | (u32)codes->negative[symbol]);
     return (size ^ sign) - (low > 0 ? 0 : sign);
 }
 
@@ -209,6 +234,44 @@ static inline u32 low_of(u32 size)
     return length > 9 ? length - 9 : 0;
 }
 
+/* Symbols of magnitudes of small numbers; the next one is the same, negative, up to FINE_SIGNED. */
+static const u8 fine_symbols[64] = {0,  1,  3,  5,  7,  7,  9,  9,  11, 11, 11, 11, 12, 12, 12, 12,
+                                    13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13, 13,
+                                    14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14,
+                                    14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14};
+enum {
+    FINE_SIGNED = 10
+};
+
+SIMD_INLINE i32 encode_fine(PointCodec *codec, u32 a, u32 b, i32 value)
+{
+    u32 negative = value < 0, size = size_of(value);
+    u32 symbol = size < PL_COUNT(fine_symbols) ? fine_symbols[size] : ESCAPE;
+    symbol += symbol > 0 && symbol <= FINE_SIGNED ? negative : 0;
+    symbol_encode(&codec->coder, &codec->ends[a], &codec->ends[b], symbol);
+    if (codec->counts != NULL) {
+        codec->counts->symbols[a][symbol]++;
+        codec->counts->symbols[b][symbol]++;
+    }
+    u32 bits =
+        symbol == ESCAPE ? bit_length(size) - 1 : (u32)number_codes[NUMBER_FINE].bits[symbol];
+    u32 rest = size & ((1u << bits) - 1);
+    if (symbol == ESCAPE) {
+        code_raw(codec, false, bits, ESCAPE_BITS);
+    }
+    if (symbol > FINE_SIGNED) {
+        code_raw(codec, false, rest << 1 | negative, bits + 1);
+    } else if (bits > 0) {
+        code_raw(codec, false, rest, bits);
+    }
+    return value;
+}
+
+static inline u32 way_of(u32 low)
+{
+    return low > 0 ? NUMBER_LOW : NUMBER_ODD;
+}
+
 /* ---- the three numbers of a point ---- */
 
 /* Ratio of a size to the expected one: 0..4. */
@@ -218,48 +281,67 @@ static inline u32 pace_of(u32 size, u32 expected)
            (size > 2 * expected);
 }
 
-/* Every few points: updates each axis's share of the expected size. */
+/* Every few points: updates how the sizes of each axis compare with what is expected of it. */
 static void learn_axes(PointCodec *codec)
 {
     for (u32 a = 0; a < 3; a++) {
-        u64 ratio = (u64)codec->axis_sum[a] * RATIO_ONE / (codec->axis_expected + 1);
+        u64 ratio = (u64)codec->axis_sum[a] * RATIO_ONE / (codec->axis_expected[a] + 1);
         codec->axis_ratio[a] = ratio < 1 ? 1 : ratio > 3 * RATIO_ONE ? 3 * RATIO_ONE : (u32)ratio;
         codec->axis_sum[a] = codec->axis_sum[a] / 4 * 3;
+        codec->axis_expected[a] = codec->axis_expected[a] / 4 * 3;
     }
-    codec->axis_expected = codec->axis_expected / 4 * 3;
 }
 
-/* Sums over the axes coded so far of a point, 48ths. */
+/* What is known of a point's axes. */
 typedef struct Axes {
-    u32 made, expected;
+    i32x4 sizes;        /* expected magnitudes, 48ths */
+    i32x4 fraction;     /* of the prediction, 16ths */
+    u32 made, expected; /* sums over the axes coded so far, 48ths */
 } Axes;
 
-/* Codes the n-th axis; `size` is the expected sum of magnitudes, in 16ths. */
-SIMD_INLINE i32 code_axis(PointCodec *codec, bool decoding, u32 n, u32 axis, u32 size, Axes *axes,
-                          i32 value)
+/* Codes the n-th axis. Small numbers are mirrored where the fraction is negative, so that both
+ * share rows. */
+SIMD_INLINE i32 code_axis(PointCodec *codec, bool decoding, u32 n, u32 axis, Axes *axes, i32 value)
 {
+    u32 size = (u32)axes->sizes[axis];
+    i32 fraction = axes->fraction[axis];
     u32 own = size * codec->axis_ratio[axis] / RATIO_ONE;
     u32 before = n == 0 ? 0 : 5 * n - 4 + pace_of(axes->made, axes->expected);
     u32 class = class_of(own), low = low_of(own);
-    u32 a = ROW_MOVED + (n == 0) * SIZE_CLASSES + class;
-    u32 b = ROW_MOVED_AXES + before * (SIZE_CLASSES / 2) + class / 2;
-    value = decoding ? decode_number(codec, a, b, low) : encode_number(codec, a, b, low, value);
+    bool fine = class < FINE_CLASSES;
+    i32 mirror = fine ? fraction >> 31 : 0;
+    u32 level = u32_min((u32)((fraction ^ mirror) - mirror), 7) / 2;
+    u32 a = fine ? ROW_FINE + ((n == 0) * FRACTIONS + level) * FINE_CLASSES + class
+                 : ROW_MOVED + (n == 0) * SIZE_CLASSES + class;
+    u32 b = fine ? ROW_FINE_AXES + (before * FRACTIONS + level) * (FINE_CLASSES / 2) + class / 2
+                 : ROW_MOVED_AXES + before * (SIZE_CLASSES / 2) + class / 2;
+    value = (value ^ mirror) - mirror;
+    if (decoding) {
+        u32 way = fine ? NUMBER_FINE : way_of(low);
+        value = decode_number(codec, a, b, way, low);
+    } else if (fine) {
+        value = encode_fine(codec, a, b, value);
+    } else {
+        value = encode_number(codec, a, b, low, value);
+    }
+    value = (value ^ mirror) - mirror;
     u32 cost = 48 * u32_min(size_of(value), SIZE_MAX_48);
     codec->axis_sum[axis] += cost;
+    codec->axis_expected[axis] += size;
     axes->made += cost;
     axes->expected += own;
     return value;
 }
 
-/* Codes *residual of each axis. */
-SIMD_INLINE void code_axes(PointCodec *codec, bool decoding, u32 size, i32x4 *residual)
+/* Codes *residual of each axis. sizes: expected, 16ths. */
+SIMD_INLINE void code_axes(PointCodec *codec, bool decoding, i32x4 sizes, i32x4 fraction,
+                           i32x4 *residual)
 {
-    Axes axes = {0};
-    i32 y = code_axis(codec, decoding, 0, 1, size, &axes, (*residual)[1]);
-    i32 x = code_axis(codec, decoding, 1, 0, size, &axes, (*residual)[0]);
-    i32 z = code_axis(codec, decoding, 2, 2, size, &axes, (*residual)[2]);
+    Axes axes = {.sizes = sizes * 3, .fraction = fraction};
+    i32 y = code_axis(codec, decoding, 0, 1, &axes, (*residual)[1]);
+    i32 x = code_axis(codec, decoding, 1, 0, &axes, (*residual)[0]);
+    i32 z = code_axis(codec, decoding, 2, 2, &axes, (*residual)[2]);
     *residual = (i32x4){x, y, z};
-    codec->axis_expected += size;
     if (++codec->axis_count % AXIS_POINTS == 0) {
         learn_axes(codec);
     }
@@ -268,7 +350,7 @@ SIMD_INLINE void code_axes(PointCodec *codec, bool decoding, u32 size, i32x4 *re
 static i32 code_scalar_step(PointCodec *codec, i32 step)
 {
     u32 size = codec->scalar_size, row = ROW_SCALAR + class_of(size) / 2, low = low_of(size);
-    step = codec->coder.decoding ? decode_number(codec, row, ROW_SCALARS, low)
+    step = codec->coder.decoding ? decode_number(codec, row, ROW_SCALARS, way_of(low), low)
                                  : encode_number(codec, row, ROW_SCALARS, low, step);
     codec->scalar_size = (3 * size + 48 * u32_min(size_of(step), SIZE_MAX_48)) / 4;
     return step;
@@ -280,7 +362,7 @@ static i32 code_weight(PointCodec *codec, i32 weight, u32 bits, i32 unit)
     return ((i32)code_raw_bits(codec, (u32)(weight / unit + middle), bits) - middle) * unit;
 }
 
-static void code_plan(PointCodec *codec)
+static void code_plan(PointCodec *codec, const PointSpan *span)
 {
     Plan *plan = &codec->model.plan;
     if (codec->coder.decoding) {
@@ -296,12 +378,16 @@ static void code_plan(PointCodec *codec)
     if (!plan->fitted) {
         return;
     }
-    for (u32 k = 0; k < (strided ? WEIGHTS : LOOSE_WEIGHTS); k++) {
-        WeightCode code = point_weight_codes[k];
-        plan->weights[k] = code_weight(codec, plan->weights[k], code.bits, code.unit);
+    plan->split = size_weight(code_raw_bits(codec, size_weight_code(plan->split), 6));
+    for (u32 set = 0; set < (plan->split > 0 ? WEIGHT_SETS : 1); set++) {
+        for (u32 k = 0; k < (strided ? WEIGHTS : LOOSE_WEIGHTS); k++) {
+            WeightCode code = point_weight_codes[k];
+            i32 *weight = &plan->weights[set][k];
+            *weight = code_weight(codec, *weight, code.bits, code.unit);
+        }
     }
     for (u32 k = 0; k < SIZES; k++) {
-        if (k != SIZE_UP || strided) {
+        if ((k != SIZE_UP || strided) && (k != SIZE_USUAL || span->chunks != NULL)) {
             plan->sizes[k] = size_weight(code_raw_bits(codec, size_weight_code(plan->sizes[k]), 6));
         }
     }
@@ -365,7 +451,7 @@ static void code_new_axes(PointCodec *codec, i32x4 *residual)
         u32 low = low_of(slow), pace = before * 5 + pace_of(fast, slow);
         u32 a = ROW_NEW + (n == 0) * (SIZE_CLASSES / 2) + class_of(slow) / 2;
         u32 b = ROW_NEW_PACE + pace * NEW_LOWS + u32_min(low, NEW_LOWS - 1);
-        i32 value = codec->coder.decoding ? decode_number(codec, a, b, low)
+        i32 value = codec->coder.decoding ? decode_number(codec, a, b, way_of(low), low)
                                           : encode_number(codec, a, b, low, (*residual)[axis]);
         u32 size = 48 * u32_min(size_of(value), SIZE_MAX_48);
         (*residual)[axis] = value;
@@ -389,15 +475,16 @@ static void code_new(PointCodec *codec, QPoint *now, u32 i)
     }
 }
 
-/* Codes the residual of a continuing point with an expected size, unless it stays at rest;
- * returns whether it does. */
-SIMD_INLINE bool code_residual(PointCodec *codec, bool decoding, u32 size, bool rested, bool rests,
-                               i32x4 *residual)
+/* Codes the residual of a continuing point with expected sizes, unless it stays at rest; returns
+ * whether it does. */
+SIMD_INLINE bool code_residual(PointCodec *codec, bool decoding, i32x4 sizes, i32x4 fraction,
+                               bool rested, bool rests, i32x4 *residual)
 {
+    u32 size = (u32)sizes[0] + (u32)sizes[1] + (u32)sizes[2];
     if (rested && code_flag(codec, FLAG_RESTS + class_of(size), rests) != 0) {
         return true;
     }
-    code_axes(codec, decoding, size, residual);
+    code_axes(codec, decoding, sizes, fraction, residual);
     return false;
 }
 
@@ -407,8 +494,8 @@ static void encode_moved(PointCodec *codec, const QPoint *old, u32 i, const QPoi
     i32x4 residual = found->residual;
     /* Evaluated only here: reading a point as a vector right after writing it is slow. */
     bool rests = found->motion.rested && sum_of_sizes(position_of(now) - position_of(old)) == 0;
-    u32 size = expected_size(&codec->model.plan, found->sizes);
-    code_residual(codec, false, size, found->motion.rested, rests, &residual);
+    i32x4 sizes = expected_sizes(&codec->model.plan, found->sizes);
+    code_residual(codec, false, sizes, found->fraction, found->motion.rested, rests, &residual);
 }
 
 static void decode_moved(PointCodec *codec, const PointSpan *span, u32 i, QPoint *now)
@@ -419,18 +506,19 @@ static void decode_moved(PointCodec *codec, const PointSpan *span, u32 i, QPoint
     known.motion = motion_of(model, span, i);
     i32x4 place = point_grid_place(&model->grid, position_of(old));
     known.near = ask_neighbours(model, place, &known.motion);
-    know_point(model, span->state[0], i, &known);
-    i32x4 at = position_of(old), expected = expect_moved(&model->plan, &known, at), residual = {0};
-    u32 size = expected_size(&model->plan, known.sizes);
+    know_point(model, span, i, &known);
+    i32x4 at = position_of(old), fraction, residual = {0};
+    i32x4 expected = expect_moved(&model->plan, &known, at, &fraction);
+    i32x4 sizes = expected_sizes(&model->plan, known.sizes);
     i32x4 position = at;
-    if (!code_residual(codec, true, size, known.motion.rested, false, &residual)) {
+    if (!code_residual(codec, true, sizes, fraction, known.motion.rested, false, &residual)) {
         position = clamp3(expected + residual, POSITION_CODE_MAX);
     }
     memcpy(now->position, &position, sizeof now->position);
     i32x4 moved = moved_by(now, old);
-    hint_neighbours(model, i, place, &known.motion, known.near, moved);
-    moved[3] = clamp(16 * (i64)sum_of_sizes(position - expected), OFF_MAX);
+    hint_neighbours(model, i, place, &known.motion, &known.near, moved);
     model->moved[i] = moved;
+    model->sizes[i] = residual_sizes(position - expected);
 }
 
 static void load_start(PointCodec *codec)
@@ -441,7 +529,7 @@ static void load_start(PointCodec *codec)
 
 static void prepare(PointCodec *codec, const PointSpan *span)
 {
-    if (codec->counts == NULL && !codec->chained) {
+    if (codec->counts == NULL && !codec->model.chained) {
         load_start(codec);
     }
     codec->raw = 0;
@@ -449,10 +537,9 @@ static void prepare(PointCodec *codec, const PointSpan *span)
     codec->last_generation = 1;
     codec->last_changed = codec->last_scalar = false;
     codec->new_count = codec->axis_count = 0;
-    codec->axis_expected = 0;
     for (u32 a = 0; a < 3; a++) {
         codec->new_slow[a] = codec->new_fast[a] = NEW_START;
-        codec->axis_sum[a] = 0;
+        codec->axis_sum[a] = codec->axis_expected[a] = 0;
         codec->axis_ratio[a] = RATIO_ONE;
     }
     codec->scalar_size = 48;
@@ -470,7 +557,7 @@ static void walk(PointCodec *codec, const PointSpan *span, QPoint *now)
 {
     static const QPoint none;
     bool decoding = codec->coder.decoding;
-    code_plan(codec);
+    code_plan(codec, span);
     if (decoding) {
         point_grid_begin(&codec->model.grid, span->count, codec->model.plan.edge);
     }
@@ -526,6 +613,8 @@ PointCodec *point_codec_create(const PointTables *start)
         }
     }
     codec->model.moved = calloc(POINT_SPAN_MAX, sizeof *codec->model.moved);
+    codec->model.sizes = calloc(POINT_SPAN_MAX, sizeof *codec->model.sizes);
+    codec->model.usual = calloc(POINT_SLOTS, sizeof *codec->model.usual);
     codec->model.going = calloc(POINT_SPAN_MAX, sizeof *codec->model.going);
     codec->model.found = aligned_alloc(32, POINT_SPAN_MAX * sizeof *codec->model.found);
     codec->model.equations = aligned_alloc(32, FIT_EQUATIONS_MAX * sizeof *codec->model.equations);
@@ -534,7 +623,8 @@ PointCodec *point_codec_create(const PointTables *start)
     codec->model.grid.cells = calloc(GRID_CELLS_MAX + 1, sizeof *codec->model.grid.cells);
     codec->model.grid.hints = aligned_alloc(32, POINT_SPAN_MAX * sizeof *codec->model.grid.hints);
     point_grid_weights(codec->model.weights);
-    if (codec->start == NULL || codec->model.moved == NULL || codec->model.going == NULL ||
+    if (codec->start == NULL || codec->model.moved == NULL || codec->model.sizes == NULL ||
+        codec->model.usual == NULL || codec->model.going == NULL ||
         codec->model.equations == NULL || codec->model.found == NULL ||
         codec->model.places == NULL || codec->model.points == NULL ||
         codec->model.grid.cells == NULL || codec->model.grid.hints == NULL) {
@@ -550,6 +640,8 @@ void point_codec_destroy(PointCodec *codec)
         free(codec->own);
         free(codec->counts);
         free(codec->model.moved);
+        free(codec->model.sizes);
+        free(codec->model.usual);
         free(codec->model.going);
         free(codec->model.found);
         free(codec->model.equations);
@@ -563,7 +655,8 @@ void point_codec_destroy(PointCodec *codec)
 
 void point_codec_chain(PointCodec *codec)
 {
-    codec->chained = true;
+    codec->model.chained = true;
+    memset(codec->model.usual, 0, POINT_SLOTS * sizeof *codec->model.usual);
     load_start(codec);
 }
 
@@ -628,6 +721,7 @@ void point_codec_tables(const PointCodec *codec, PointTables *tables)
         {ROW_MOVED, SIZE_CLASSES, 4},      {ROW_MOVED_AXES, SIZE_CLASSES / 2, 2},
         {ROW_NEW, SIZE_CLASSES / 2, 2},    {ROW_NEW_PACE, NEW_PACES, 1},
         {ROW_SCALAR, SIZE_CLASSES / 2, 2}, {ROW_SCALARS, 1, 1},
+        {ROW_FINE, FINE_CLASSES, 4},       {ROW_FINE_AXES, FINE_CLASSES / 2, 2},
     };
     u32 kind = 0;
     memcpy(tables->flags, codec->flags, sizeof tables->flags);
@@ -669,6 +763,7 @@ u32 point_encode(PointCodec *codec, const PointSpan *span, const QPoint *now, u8
     point_plan_make(&codec->model, span, codec->model.points);
     symbol_encode_begin(&codec->coder, out, capacity);
     walk(codec, span, codec->model.points);
+    learn_slots(&codec->model, span);
     return end(codec, capacity);
 }
 
@@ -679,4 +774,5 @@ void point_decode(PointCodec *codec, const PointSpan *span, const u8 *code, u32 
     prepare(codec, span);
     symbol_decode_begin(&codec->coder, code, bytes);
     walk(codec, span, now);
+    learn_slots(&codec->model, span);
 }

@@ -3,8 +3,9 @@
  * both ends (its velocity and acceleration) and from already coded points: neighbours in space
  * (Shepard's interpolation, 1968) and neighbours by index, where a sheet has rows: their motion and
  * their relative positions. The encoder fits the weights of all these terms once per code and
- * transmits them. The magnitude of the residual is a symbol with two adaptive contexts selected by
- * the expected size; its lower bits are raw. Each code decodes independently, given those states.
+ * transmits them. A residual is a symbol with two adaptive contexts selected by the size that is
+ * expected of its axis and, where that is small, by what rounding took from the prediction, which
+ * tells its sign; lower bits are raw. Each code decodes independently, given those states.
  * Decoding uses integers only. PROTOCOL.md, "Code of points", specifies every bit.
  * Layer: protocol/codec.
  */
@@ -18,9 +19,11 @@ PL_BEGIN_C
 enum {
     POINT_SPAN_MAX = 32768,
     POINT_STATES = 3,
-    POINT_ROWS = 841, /* of the tables: contexts of symbols */
-    POINT_ROW = 16,   /* symbols */
+    POINT_ROWS = 1441, /* of the tables: contexts of symbols */
+    POINT_ROW = 16,    /* symbols */
     POINT_FLAGS = 96,
+    POINT_CHUNK = 64,
+    POINT_SLOTS = 1 << 15, /* of which a chain remembers how well they were predicted */
 };
 
 /* Known to both ends. */
@@ -30,6 +33,10 @@ typedef struct PointSpan {
      * ages in ticks (ascending, ≥ 1, < 2^24). */
     const QPoint *state[POINT_STATES];
     u32 back[POINT_STATES];
+    /* The numbers of its chunks of POINT_CHUNK points, by which a chain knows slots again, and the
+     * field that they are of. NULL: the code is not of a chain. */
+    const u16 *chunks;
+    u32 field;
 } PointSpan;
 
 /* Initial probabilities of a code. */

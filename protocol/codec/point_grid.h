@@ -40,12 +40,20 @@ enum {
     NEAR_SIZE = 3,   /* error of the prediction from neighbours */
     NEAR_WEIGHT = 4, /* 1 */
     NEAR_MOTION = 5, /* three: own motion; in the mean: its excess over that of the point */
+    HINT_SIZES = 4,
 };
 
 typedef struct PointHint {
     i16x8 hint;
-    u16x8 at; /* low bits of the position; unused from lane 3 on */
+    u16x8 at; /* low bits of the position; lane 3 is 0; from HINT_SIZES on the error of the
+                 prediction from neighbours by axis */
 } PointHint;
+
+/* What neighbours tell of a point: weighted means. */
+typedef struct PointNear {
+    i32x8 mean;  /* NEAR_… */
+    i32x4 sizes; /* errors of the predictions from neighbours, by axis */
+} PointNear;
 
 typedef struct PointGrid {
     /* [(1 << bits) + 1] the two newest points + 1, 16 bits each, the newest in the low bits; the
@@ -126,11 +134,18 @@ SIMD_INLINE i32x8 point_grid_motion(i32x4 motion)
     return (i32x8){0, 0, 0, 0, 0, motion[0], motion[1], motion[2]};
 }
 
-/* Adds point i at this position. off and motion within ±2^14, size 0..2^14. */
-SIMD_INLINE void point_grid_add(PointGrid *grid, u32 i, i32x4 place, i32x4 off, i32 size,
-                                i32x4 motion)
+/* Four numbers of 0..2^16 − 1 into the high lanes. */
+SIMD_INLINE u16x8 point_grid_high(u16x8 low, i32x4 numbers)
 {
-    grid->hints[i].at = point_grid_low(place);
+    u16x8 high = {0, 0, 0, 0, (u16)numbers[0], (u16)numbers[1], (u16)numbers[2], 0};
+    return low | high;
+}
+
+/* Adds point i at this position. off and motion within ±2^14, size and sizes 0..2^14. */
+SIMD_INLINE void point_grid_add(PointGrid *grid, u32 i, i32x4 place, i32x4 off, i32 size,
+                                i32x4 sizes, i32x4 motion)
+{
+    grid->hints[i].at = point_grid_high(point_grid_low(place), sizes);
     grid->hints[i].hint = point_grid_lanes(off, size, motion);
     u32 *cell = &grid->cells[point_grid_cell(grid, place)];
     *cell = *cell << 16 | (i + 1);
@@ -194,25 +209,44 @@ SIMD_INLINE u32 point_grid_square(u16x8 a, u16x8 b)
         GRID_INVERSE_16((n) + 48)
 static const u16 point_grid_inverse[128] = {GRID_INVERSE_64(128), GRID_INVERSE_64(192)};
 
+/* The sizes of a hint. */
+SIMD_INLINE i32x4 point_grid_sizes(const PointHint *hint)
+{
+#if defined(__AVX__)
+    return (i32x4)_mm_cvtepu16_epi32(_mm_srli_si128((__m128i)hint->at, 2 * HINT_SIZES));
+#else
+    return (i32x4){hint->at[HINT_SIZES], hint->at[HINT_SIZES + 1], hint->at[HINT_SIZES + 2], 0};
+#endif
+}
+
 /* Weighted means over the neighbours of a point with its position and own motion (within ±2^14),
  * including a virtual neighbour that moves like it. Lane NEAR_WEIGHT is undefined. */
-SIMD_INLINE i32x8 point_grid_near(const PointGrid *grid, const i32 *weights, i32x4 place,
-                                  i32x4 motion)
+SIMD_INLINE PointNear point_grid_near(const PointGrid *grid, const i32 *weights, i32x4 place,
+                                      i32x4 motion)
 {
     u16 found[16];
     u16x8 at = point_grid_low(place);
     i32x8 sum = {0, 0, 0, grid->usual * GRID_PRIOR, 0, 0, 0, 0};
+    i32x4 sizes = grid->usual * (GRID_PRIOR / 3) + (i32x4){0};
     for (u32 there = point_grid_about(grid, place, found); there != 0; there &= there - 1) {
         const PointHint *near = &grid->hints[found[__builtin_ctz(there)] - 1];
         i32 weight = weights[point_grid_square(at, near->at)];
         sum += __builtin_convertvector(near->hint, i32x8) * weight;
+        sizes += point_grid_sizes(near) * weight;
     }
     i32 weight = sum[NEAR_WEIGHT];
     sum -= point_grid_motion(motion) * weight;
     u32 all = (u32)weight + GRID_PRIOR, length = 32 - (u32)__builtin_clz(all);
     i32 inverse = point_grid_inverse[(all << 8 >> length) - 128];
-    sum = length >= 6 ? sum >> (i32)(length - 6) : sum * (1 << (6 - length));
-    return sum * inverse >> (GRID_INVERSE_BITS - 2);
+    if (length >= 6) {
+        sum >>= (i32)(length - 6);
+        sizes >>= (i32)(length - 6);
+    } else {
+        sum *= 1 << (6 - length);
+        sizes *= 1 << (6 - length);
+    }
+    return (PointNear){sum * inverse >> (GRID_INVERSE_BITS - 2),
+                       sizes * inverse >> (GRID_INVERSE_BITS - 2)};
 }
 
 /* weights[GRID_WEIGHTS] by the squared distance. */

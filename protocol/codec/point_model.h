@@ -17,12 +17,13 @@ enum {
     MOTION_MAX = 1 << 20,
     TERM_MAX = 1 << 17,
     OFF_MAX = 1 << 14,
+    EXPECTED_MAX = 1 << 20,
     RATIO_MAX = 1 << 12,
     STRIDE_MAX = 4095,
     NEAR_CELLS = 4,
     WEIGHT_BITS = 8,
     INDEX_NEIGHBOURS = 6,
-    FIT_EQUATIONS_MAX = 384, /* used by the encoder */
+    FIT_EQUATIONS_MAX = 1400, /* used by the encoder */
 };
 
 /* Weights of the prediction terms of a point (256ths), in header order. Those of neighbours by
@@ -39,6 +40,7 @@ enum {
                                                        positions */
     WEIGHTS = WEIGHT_PLACE + INDEX_NEIGHBOURS,
     LOOSE_WEIGHTS = WEIGHT_MOVED + 1, /* of points without a stride */
+    WEIGHT_SETS = 2,                  /* of calm and of lively points */
     /* Neighbours by index. */
     INDEX_LAST = 0, /* the previous point */
     INDEX_UP,       /* the point one stride back */
@@ -46,13 +48,14 @@ enum {
     INDEX_UP_NEXT,
     INDEX_LAST_2, /* two back */
     INDEX_UP_2,   /* two strides back */
-    /* Terms of the expected size, 64ths. */
+    /* Terms of the expected sizes of the axes, 64ths. */
     SIZE_NEAR = 0,
     SIZE_LAST,
     SIZE_UP,
     SIZE_ACCELERATION,
     SIZE_SPEED,
     SIZE_ONE,
+    SIZE_USUAL, /* in chains: mean of the slot so far */
     SIZES,
 };
 
@@ -72,33 +75,35 @@ typedef struct Plan {
     bool fitted;  /* weights are transmitted */
     u32 edge;     /* of the grid's cells */
     u32 stride, guess;
-    i32 weights[WEIGHTS];
+    i32 split; /* where the predictions from neighbours err by so much, points are lively; 0: all
+                  are calm; 16ths */
+    i32 weights[WEIGHT_SETS][WEIGHTS];
     i32 sizes[SIZES];
 } Plan;
 
 /* Motion of a continuing point in the older states. */
 typedef struct PointMotion {
     i32x4 velocity, acceleration; /* 16ths */
-    i32 speed, change;            /* sums of their magnitudes */
     bool rested;
 } PointMotion;
 
 /* Prediction data of a continuing point, known to both ends. */
 typedef struct PointKnown {
     PointMotion motion;
-    i32x8 near; /* NEAR_… */
+    PointNear near;
     /* Motion of neighbours by index, 16ths, and their positions. Missing or distant ones are
      * substituted. */
     i32x4 moved[INDEX_NEIGHBOURS], place[INDEX_NEIGHBOURS];
-    i32 sizes[SIZES]; /* terms of the expected size, 16ths */
+    i32x4 sizes[SIZES]; /* terms of the expected sizes, 16ths */
 } PointKnown;
 
 /* The encoder's data on a point. */
 typedef struct PointFound {
-    i32x8 near;
+    PointNear near;
     PointMotion motion;
     i32x4 residual; /* codes */
-    i32 sizes[SIZES];
+    i32x4 fraction; /* 16ths */
+    i32x4 sizes[SIZES];
 } PointFound;
 
 /* Positions of eight points, for the encoder's search of neighbours. */
@@ -109,7 +114,13 @@ typedef struct PointPlaces {
 /* One equation of the fit: prediction terms of a point, and its actual motion. */
 typedef struct PointEquation {
     FitLanes terms[WEIGHTS], goal;
+    u32 set;
 } PointEquation;
+
+/* Mean magnitudes of the residuals that a slot had, 16ths. */
+typedef struct SlotSizes {
+    u16 axis[4];
+} SlotSizes;
 
 /* The header of a code, and the state of its points so far. */
 typedef struct PointModel {
@@ -118,7 +129,10 @@ typedef struct PointModel {
     PointGrid grid;
     i32 weights[GRID_WEIGHTS]; /* of neighbours in space */
     bool *going;               /* [POINT_SPAN_MAX] the point continues */
-    i32x4 *moved; /* [POINT_SPAN_MAX] its motion, 16ths; last lane: size of the residual, 16ths */
+    i32x4 *moved;              /* [POINT_SPAN_MAX] its motion, 16ths, */
+    i32x4 *sizes;              /* [POINT_SPAN_MAX] and the magnitudes of its residual */
+    bool chained;              /* adaptation continues from one code to the next */
+    SlotSizes *usual;          /* [POINT_SLOTS] of a chain */
     /* Encoder only, [POINT_SPAN_MAX]. */
     PointFound *found;
     QPoint *points;
@@ -154,14 +168,20 @@ static inline i32x4 clamp3(i32x4 v, i32 limit)
 #endif
 }
 
+static inline i32x4 sizes_of(i32x4 v)
+{
+#if defined(__AVX__)
+    return (i32x4)_mm_abs_epi32((__m128i)v);
+#else
+    i32x4 sign = v < 0;
+    return (v ^ sign) - sign;
+#endif
+}
+
 /* Sum of the magnitudes of three components, each within ±2^29. */
 static inline u32 sum_of_sizes(i32x4 v)
 {
-#if defined(__AVX__)
-    i32x4 size = (i32x4)_mm_abs_epi32((__m128i)v);
-#else
-    i32x4 sign = v < 0, size = (v ^ sign) - sign;
-#endif
+    i32x4 size = sizes_of(v);
     return (u32)(size[0] + size[1] + size[2]);
 }
 
@@ -170,6 +190,12 @@ static inline i32x4 position_of(const QPoint *point)
     i32x4 v;
     memcpy(&v, point, sizeof v);
     return v & (i32x4){-1, -1, -1, 0};
+}
+
+/* Magnitudes of a residual in codes, 16ths, limited. */
+static inline i32x4 residual_sizes(i32x4 residual)
+{
+    return clamp3(sizes_of(residual), OFF_MAX >> PART_BITS) * (1 << PART_BITS);
 }
 
 /* ---- motion ---- */
@@ -191,8 +217,6 @@ SIMD_INLINE PointMotion motion_of(const PointModel *model, const PointSpan *span
         motion.acceleration = clamp3(acceleration, MOTION_MAX);
         moved |= before;
     }
-    motion.speed = (i32)sum_of_sizes(motion.velocity);
-    motion.change = (i32)sum_of_sizes(motion.acceleration);
     motion.rested = (moved[0] | moved[1] | moved[2]) == 0;
     return motion;
 }
@@ -209,29 +233,34 @@ static inline i32x4 motion_for_grid(const PointMotion *motion)
     return clamp3(motion->velocity, OFF_MAX);
 }
 
-static inline i32x4 near_off(i32x8 near)
+static inline i32x4 near_off(const PointNear *near)
 {
-    return (i32x4){near[NEAR_OFF], near[NEAR_OFF + 1], near[NEAR_OFF + 2], 0};
+    i32x8 mean = near->mean;
+    return (i32x4){mean[NEAR_OFF], mean[NEAR_OFF + 1], mean[NEAR_OFF + 2], 0};
 }
 
-static inline i32x4 near_more(i32x8 near)
+static inline i32x4 near_more(const PointNear *near)
 {
-    return (i32x4){near[NEAR_MOTION], near[NEAR_MOTION + 1], near[NEAR_MOTION + 2], 0};
+    i32x8 mean = near->mean;
+    return (i32x4){mean[NEAR_MOTION], mean[NEAR_MOTION + 1], mean[NEAR_MOTION + 2], 0};
 }
 
 /* Weighted means over neighbours in space. */
-static inline i32x8 ask_neighbours(const PointModel *model, i32x4 place, const PointMotion *motion)
+static inline PointNear ask_neighbours(const PointModel *model, i32x4 place,
+                                       const PointMotion *motion)
 {
     return point_grid_near(&model->grid, model->weights, place, motion_for_grid(motion));
 }
 
 /* Adds point i and its motion to the grid. */
 static inline void hint_neighbours(PointModel *model, u32 i, i32x4 place, const PointMotion *motion,
-                                   i32x8 near, i32x4 moved)
+                                   const PointNear *near, i32x4 moved)
 {
     i32x4 off = clamp3(moved - motion->velocity, OFF_MAX);
-    i32 size = clamp(sum_of_sizes(off - near_off(near) - near_more(near)), OFF_MAX);
-    point_grid_add(&model->grid, i, place, off, size, motion_for_grid(motion));
+    i32x4 sizes = sizes_of(off - near_off(near) - near_more(near));
+    i32 size = clamp((i64)sizes[0] + sizes[1] + sizes[2], OFF_MAX);
+    point_grid_add(&model->grid, i, place, off, size, clamp3(sizes, OFF_MAX),
+                   motion_for_grid(motion));
 }
 
 /* Whether the point `back` slots before continues and was near. */
@@ -254,18 +283,26 @@ SIMD_INLINE bool take_neighbour(const PointModel *model, const QPoint *olds, u32
     return near;
 }
 
+/* The sizes of that point, or the others. */
+SIMD_INLINE i32x4 sizes_at(const PointModel *model, u32 i, u32 back, bool near, i32x4 others)
+{
+    return near ? model->sizes[i - back] : others;
+}
+
 SIMD_INLINE void know_index(const PointModel *model, const QPoint *olds, u32 i, PointKnown *known)
 {
     u32 stride = model->plan.stride;
-    i32x4 *moved = known->moved, *place = known->place;
-    moved[0] = known->motion.velocity + near_off(known->near) + near_more(known->near);
-    moved[0][3] = known->near[NEAR_SIZE];
+    i32x4 *moved = known->moved, *place = known->place, last = known->near.sizes;
+    moved[0] = known->motion.velocity + near_off(&known->near) + near_more(&known->near);
     place[0] = position_of(&olds[i]);
-    if (!take_neighbour(model, olds, i, 1, known, INDEX_LAST, INDEX_LAST) && stride > 0) {
-        take_neighbour(model, olds, i, stride, known, INDEX_LAST, INDEX_LAST);
+    bool near = take_neighbour(model, olds, i, 1, known, INDEX_LAST, INDEX_LAST);
+    last = sizes_at(model, i, 1, near, last);
+    if (!near && stride > 0) {
+        near = take_neighbour(model, olds, i, stride, known, INDEX_LAST, INDEX_LAST);
+        last = sizes_at(model, i, stride, near, last);
     }
-    known->sizes[SIZE_LAST] = moved[INDEX_LAST][3];
-    known->sizes[SIZE_UP] = 0;
+    known->sizes[SIZE_LAST] = last;
+    known->sizes[SIZE_UP] = (i32x4){0};
     if (stride > 0) {
         bool up = take_neighbour(model, olds, i, stride, known, INDEX_UP, INDEX_LAST);
         u32 far = up ? 0 : POINT_SPAN_MAX;
@@ -273,28 +310,56 @@ SIMD_INLINE void know_index(const PointModel *model, const QPoint *olds, u32 i, 
         take_neighbour(model, olds, i, stride - 1 + far, known, INDEX_UP_NEXT, INDEX_UP);
         take_neighbour(model, olds, i, 2, known, INDEX_LAST_2, INDEX_LAST);
         take_neighbour(model, olds, i, 2 * stride, known, INDEX_UP_2, INDEX_UP);
-        known->sizes[SIZE_UP] = moved[INDEX_UP][3];
+        known->sizes[SIZE_UP] = sizes_at(model, i, stride, up, last);
+    }
+}
+
+static inline u32 slot_of(const PointSpan *span, u32 i)
+{
+    u32 element = (u32)span->chunks[i / POINT_CHUNK] * POINT_CHUNK + i % POINT_CHUNK;
+    return (element + (span->field << 13)) % POINT_SLOTS;
+}
+
+static inline i32x4 usual_sizes(const SlotSizes *slot)
+{
+    return (i32x4){slot->axis[0], slot->axis[1], slot->axis[2], 0};
+}
+
+/* After a code of a chain: the means move a quarter of the way to the sizes of its points. */
+static inline void learn_slots(PointModel *model, const PointSpan *span)
+{
+    for (u32 i = 0; i < span->count && span->chunks != NULL; i++) {
+        SlotSizes *slot = &model->usual[slot_of(span, i)];
+        i32x4 usual = usual_sizes(slot);
+        usual = model->going[i] ? usual + ((model->sizes[i] - usual) >> 2) : (i32x4){0};
+        *slot = (SlotSizes){{(u16)usual[0], (u16)usual[1], (u16)usual[2], 0}};
     }
 }
 
 /* Completes the prediction data of continuing point i from its motion and neighbours. */
-SIMD_INLINE void know_point(const PointModel *model, const QPoint *olds, u32 i, PointKnown *known)
+SIMD_INLINE void know_point(const PointModel *model, const PointSpan *span, u32 i,
+                            PointKnown *known)
 {
-    know_index(model, olds, i, known);
-    known->sizes[SIZE_NEAR] = known->near[NEAR_SIZE];
-    known->sizes[SIZE_ACCELERATION] = known->motion.change;
-    known->sizes[SIZE_SPEED] = known->motion.speed;
-    known->sizes[SIZE_ONE] = 1 << PART_BITS;
+    know_index(model, span->state[0], i, known);
+    known->sizes[SIZE_USUAL] = (i32x4){0};
+    if (span->chunks != NULL) {
+        known->sizes[SIZE_USUAL] = usual_sizes(&model->usual[slot_of(span, i)]);
+    }
+    known->sizes[SIZE_NEAR] = known->near.sizes;
+    known->sizes[SIZE_ACCELERATION] = clamp3(sizes_of(known->motion.acceleration), TERM_MAX);
+    known->sizes[SIZE_SPEED] = clamp3(sizes_of(known->motion.velocity), TERM_MAX);
+    known->sizes[SIZE_ONE] = (1 << PART_BITS) + (i32x4){0};
 }
 
-/* Expected sum of the magnitudes of the residuals, in 16ths. */
-static inline u32 expected_size(const Plan *plan, const i32 sizes[SIZES])
+/* Expected magnitudes of the residuals, in 16ths. No sum overflows: weights are below 2^10, terms
+ * at most TERM_MAX. */
+static inline i32x4 expected_sizes(const Plan *plan, const i32x4 sizes[SIZES])
 {
-    i64 sum = 0;
+    i32x4 sum = {0};
     for (u32 k = 0; k < SIZES; k++) {
-        sum += (i64)plan->sizes[k] * sizes[k];
+        sum += plan->sizes[k] * sizes[k];
     }
-    return (u32)clamp(sum >> 6, 1 << 22);
+    return clamp3(sum >> 6, EXPECTED_MAX);
 }
 
 static inline bool continues(const PointSpan *span, const QPoint *now, u32 i)
@@ -312,8 +377,8 @@ SIMD_INLINE u32 terms_of(const Plan *plan, const PointKnown *known, i32x4 at, i3
 {
     terms[WEIGHT_VELOCITY] = known->motion.velocity;
     terms[WEIGHT_ACCELERATION] = known->motion.acceleration;
-    terms[WEIGHT_NEAR_OFF] = near_off(known->near);
-    terms[WEIGHT_NEAR_MORE] = near_more(known->near);
+    terms[WEIGHT_NEAR_OFF] = near_off(&known->near);
+    terms[WEIGHT_NEAR_MORE] = near_more(&known->near);
     terms[WEIGHT_MOVED] = clamp3(known->moved[0] - known->motion.velocity, TERM_MAX);
     if (plan->stride == 0) {
         return LOOSE_WEIGHTS;
@@ -329,18 +394,28 @@ SIMD_INLINE u32 terms_of(const Plan *plan, const PointKnown *known, i32x4 at, i3
     return WEIGHTS;
 }
 
-/* Predicted position of a point from its old one `at`, in codes. */
-SIMD_INLINE i32x4 expect_moved(const Plan *plan, const PointKnown *known, i32x4 at)
+/* The set of weights of a point. */
+static inline u32 set_of(const Plan *plan, const PointNear *near)
+{
+    return plan->split > 0 && near->mean[NEAR_SIZE] >= plan->split;
+}
+
+/* Predicted position of a point from its old one `at`, in codes, and what rounding took from it:
+ * −8..7 16ths. */
+SIMD_INLINE i32x4 expect_moved(const Plan *plan, const PointKnown *known, i32x4 at, i32x4 *fraction)
 {
     i32x4 terms[WEIGHTS];
     u32 count = terms_of(plan, known, at, terms);
-    i32x4 own = terms[0] * plan->weights[0] + terms[1] * plan->weights[1];
-    i32x4 others = terms[2] * plan->weights[2] + terms[3] * plan->weights[3];
+    const i32 *weights = plan->weights[set_of(plan, &known->near)];
+    i32x4 own = terms[0] * weights[0] + terms[1] * weights[1];
+    i32x4 others = terms[2] * weights[2] + terms[3] * weights[3];
     for (u32 k = WEIGHT_MOVED; k < count; k++) {
-        others += terms[k] * plan->weights[k];
+        others += terms[k] * weights[k];
     }
     i32x4 moved = (own >> WEIGHT_BITS) + (others >> WEIGHT_BITS);
-    return clamp3(at + ((moved + (1 << (PART_BITS - 1))) >> PART_BITS), POSITION_CODE_MAX);
+    i32x4 whole = (moved + (1 << (PART_BITS - 1))) >> PART_BITS;
+    *fraction = moved - whole * (1 << PART_BITS);
+    return clamp3(at + whole, POSITION_CODE_MAX);
 }
 
 static inline void expect_new(const QPoint *now, u32 i, const Plan *plan, i32 expected[3])

@@ -4,14 +4,16 @@
 enum {
     FIT_PASSES = 3,
     FIT_POINTS_MIN = 12,
-    FIT_SAMPLES = FIT_EQUATIONS_MAX, /* maximal number of points used to fit the weights, */
-    FIT_SMALL = 1024,                /* and half of them for spans of a packet's size */
+    FIT_SAMPLES = 384,               /* maximal number of points used to fit the weights, */
+    FIT_SMALL = 1024,                /* half of them for spans of a packet's size, */
+    FIT_CHAINED = FIT_EQUATIONS_MAX, /* more in chains: nobody waits for a recording */
     CELL_POINTS = 9,                 /* quarters of points per cell */
     EVEN_PARTS = 32,                 /* 16ths: smaller residuals have equal weight */
 };
 
-const Plan point_plan_default = {
-    .edge = 20, .weights = {256, 64, 192, 64, 64}, .sizes = {32, 24, 0, 4, 0, 48}};
+const Plan point_plan_default = {.edge = 20,
+                                 .weights = {{256, 64, 192, 64, 64}, {256, 64, 192, 64, 64}},
+                                 .sizes = {32, 24, 0, 4, 0, 16}};
 
 /* Format of the weights in a header: within ±2^(bits − 1) units of so many 256ths. */
 const WeightCode point_weight_codes[WEIGHTS] = {
@@ -19,10 +21,10 @@ const WeightCode point_weight_codes[WEIGHTS] = {
     {8, 4}, {8, 4}, {10, 1}, {10, 1}, {10, 1}, {10, 1}, {10, 1}, {10, 1},
 };
 
-static u32 fit_step(const PointSpan *span)
+static u32 fit_step(const PointModel *model, const PointSpan *span)
 {
     u32 samples = span->count <= FIT_SMALL ? FIT_SAMPLES / 2 : FIT_SAMPLES;
-    return 1 + span->count / samples;
+    return 1 + span->count / (model->chained ? FIT_CHAINED : samples);
 }
 
 static FitLanes lanes_of(i32x4 v)
@@ -35,7 +37,7 @@ static void know_found(const PointModel *model, const PointSpan *span, u32 i, Po
 {
     known->motion = model->found[i].motion;
     known->near = model->found[i].near;
-    know_point(model, span->state[0], i, known);
+    know_point(model, span, i, known);
 }
 
 /* Reduces the weight of equations with large residuals, so that the fit is robust (near the
@@ -53,7 +55,7 @@ static f64 share_of(FitLanes off)
 static u32 equations_of(PointModel *model, const PointSpan *span, PointEquation *equations)
 {
     u32 count = 0;
-    for (u32 i = 0; i < span->count; i += fit_step(span)) {
+    for (u32 i = 0; i < span->count; i += fit_step(model, span)) {
         if (!model->going[i]) {
             continue;
         }
@@ -66,18 +68,22 @@ static u32 equations_of(PointModel *model, const PointSpan *span, PointEquation 
             equation->terms[k] = lanes_of(terms[k]);
         }
         equation->goal = lanes_of(model->moved[i]);
+        equation->set = set_of(&model->plan, &known.near);
     }
     return count;
 }
 
-/* Adds to the normal equations, reweighted with the current weights. */
-SIMD_INLINE void add_equations(const PointEquation *equations, u32 equation_count, u32 weight_count,
-                               const f64 *weights, PointFit *fit)
+/* Adds those of a set to the normal equations, reweighted with the current weights. */
+SIMD_INLINE void add_equations(const PointEquation *equations, u32 equation_count, u32 set,
+                               u32 weight_count, const f64 *weights, PointFit *fit)
 {
     PointFit sums;
     point_fit_begin(&sums, weight_count);
     for (u32 i = 0; i < equation_count; i++) {
         const PointEquation *equation = &equations[i];
+        if (equation->set != set) {
+            continue;
+        }
         FitLanes off = equation->goal;
         for (u32 k = 0; k < weight_count; k++) {
             off -= equation->terms[k] * weights[k];
@@ -93,17 +99,16 @@ SIMD_INLINE void add_equations(const PointEquation *equations, u32 equation_coun
     }
 }
 
-static void fit_weights(PointModel *model, const PointSpan *span)
+static void fit_set(PointModel *model, u32 count, u32 set)
 {
-    u32 count = equations_of(model, span, model->equations);
     f64 weights[WEIGHTS] = {1.0};
     for (u32 pass = 0; pass < FIT_PASSES; pass++) {
         PointFit fit;
         /* Two versions, because the compiler keeps few sums in registers. */
         if (model->plan.stride == 0) {
-            add_equations(model->equations, count, LOOSE_WEIGHTS, weights, &fit);
+            add_equations(model->equations, count, set, LOOSE_WEIGHTS, weights, &fit);
         } else {
-            add_equations(model->equations, count, WEIGHTS, weights, &fit);
+            add_equations(model->equations, count, set, WEIGHTS, weights, &fit);
         }
         point_fit_solve(&fit, false, 2.0, weights);
     }
@@ -111,8 +116,50 @@ static void fit_weights(PointModel *model, const PointSpan *span)
         WeightCode code = point_weight_codes[k];
         i32 most = (1 << (code.bits - 1)) - 1;
         f64 units = weights[k] * (1 << WEIGHT_BITS) / code.unit;
-        model->plan.weights[k] = clamp((i64)(units + 1024.5) - 1024, most) * code.unit;
+        model->plan.weights[set][k] = clamp((i64)(units + 1024.5) - 1024, most) * code.unit;
     }
+}
+
+/* Where to split the points into calm and lively ones: at the mean, if there are many. */
+static i32 choose_split(const PointModel *model, const PointSpan *span)
+{
+    i64 sum = 0, count = 0;
+    for (u32 i = 0; i < span->count; i++) {
+        if (model->going[i]) {
+            sum += model->found[i].near.mean[NEAR_SIZE];
+            count++;
+        }
+    }
+    return count <= FIT_SMALL ? 0 : size_weight(size_weight_code(clamp(sum / count, INT16_MAX)));
+}
+
+static void fit_weights(PointModel *model, const PointSpan *span)
+{
+    model->plan.split = choose_split(model, span);
+    u32 count = equations_of(model, span, model->equations), lively = 0;
+    for (u32 i = 0; i < count; i++) {
+        lively += model->equations[i].set;
+    }
+    if (lively < FIT_POINTS_MIN || count - lively < FIT_POINTS_MIN) {
+        model->plan.split = 0;
+        for (u32 i = 0; i < count; i++) {
+            model->equations[i].set = 0;
+        }
+    }
+    for (u32 set = 0; set < (model->plan.split > 0 ? WEIGHT_SETS : 1); set++) {
+        fit_set(model, count, set);
+    }
+}
+
+/* An equation an axis for the weights of the expected sizes; those of small ones count more. */
+SIMD_INLINE void fit_sizes(PointFit *fit, const PointKnown *known, i32x4 made)
+{
+    FitLanes terms[SIZES], goal = lanes_of(made);
+    FitLanes usual = goal + lanes_of(known->sizes[SIZE_NEAR]) + EVEN_PARTS / 3.0;
+    for (u32 k = 0; k < SIZES; k++) {
+        terms[k] = lanes_of(known->sizes[k]) / usual;
+    }
+    point_fit_add(fit, SIZES, terms, goal / usual, 1.0);
 }
 
 /* Computes the residuals with the fitted weights, and fits the size weights. */
@@ -120,7 +167,7 @@ static void find_residuals(PointModel *model, const PointSpan *span, const QPoin
 {
     PointFit fit;
     point_fit_begin(&fit, SIZES);
-    u32 step = fit_step(span), next = 0; /* of the samples */
+    u32 step = fit_step(model, span), next = 0; /* of the samples */
     for (u32 i = 0; i < span->count; i++) {
         bool sampled = i == next;
         next += sampled ? step : 0;
@@ -131,17 +178,12 @@ static void find_residuals(PointModel *model, const PointSpan *span, const QPoin
         PointFound *found = &model->found[i];
         know_found(model, span, i, &known);
         i32x4 at = position_of(&span->state[0][i]);
-        found->residual = position_of(&now[i]) - expect_moved(&model->plan, &known, at);
-        f64 size = 16.0 * sum_of_sizes(found->residual);
-        model->moved[i][3] = (i32)(size < OFF_MAX ? size : OFF_MAX);
+        i32x4 expected = expect_moved(&model->plan, &known, at, &found->fraction);
+        found->residual = position_of(&now[i]) - expected;
+        model->sizes[i] = residual_sizes(found->residual);
         memcpy(found->sizes, known.sizes, sizeof found->sizes);
         if (sampled && !found->motion.rested) {
-            FitLanes terms[SIZES];
-            for (u32 k = 0; k < SIZES; k++) {
-                terms[k] = (FitLanes){known.sizes[k]};
-            }
-            f64 usual = size + known.sizes[SIZE_NEAR] + EVEN_PARTS;
-            point_fit_add(&fit, SIZES, terms, (FitLanes){size}, 1.0 / (usual * usual));
+            fit_sizes(&fit, &known, model->sizes[i]);
         }
     }
     if (!model->plan.fitted) {
@@ -166,9 +208,9 @@ static void plan_neighbours(PointModel *model, const PointSpan *span, const QPoi
         const QPoint *old = &span->state[0][i];
         PointMotion motion = motion_of(model, span, i);
         i32x4 place = point_grid_place(&model->grid, position_of(old));
-        i32x8 near = ask_neighbours(model, place, &motion);
+        PointNear near = ask_neighbours(model, place, &motion);
         i32x4 moved = moved_by(&now[i], old);
-        hint_neighbours(model, i, place, &motion, near, moved);
+        hint_neighbours(model, i, place, &motion, &near, moved);
         model->found[i].near = near;
         model->found[i].motion = motion;
         model->moved[i] = moved;
@@ -309,7 +351,7 @@ static void plan_new(PointModel *model, const PointSpan *span, const QPoint *now
     for (u32 way = 0; way < ways; way++) {
         u64 sum = 0;
         plan->guess = way;
-        for (u32 i = 0; i < span->count; i += fit_step(span)) {
+        for (u32 i = 0; i < span->count; i += fit_step(model, span)) {
             if (now[i].generation != 0 && !continues(span, &now[i], i)) {
                 i32 expected[3];
                 expect_new(now, i, plan, expected);

@@ -23,7 +23,8 @@ enum {
 PL_STATIC_ASSERT((int)SPAN_STATES == (int)POSE_STATES, "the codecs see what a span has");
 PL_STATIC_ASSERT((int)SPAN_STATES == (int)POINT_STATES, "the codecs see what a span has");
 PL_STATIC_ASSERT((int)SPAN_STATES == (int)GRID_STATES, "the codecs see what a span has");
-PL_STATIC_ASSERT(SPAN_CHUNKS_MAX *CHUNK_POINTS <= POINT_SPAN_MAX, "any span of points fits");
+PL_STATIC_ASSERT((int)POINT_CHUNK == (int)CHUNK_POINTS, "a codec of points knows their chunks");
+PL_STATIC_ASSERT(SPAN_CHUNKS_LONG *CHUNK_POINTS <= POINT_SPAN_MAX, "any span of points fits");
 
 struct SpanCoder {
     MixTables pose_tables;
@@ -89,6 +90,12 @@ void span_coder_chain(SpanCoder *coder)
 u32 span_chunks_max(const FieldDesc *field)
 {
     return field_ops(field->kind)->span_chunks;
+}
+
+u32 span_chunks_long(const FieldDesc *field)
+{
+    const FieldOps *ops = field_ops(field->kind);
+    return ops->codec == FIELD_CODEC_POINTS ? (u32)SPAN_CHUNKS_LONG : ops->span_chunks;
 }
 
 u32 span_state_bytes(const FieldDesc *field, const u16 *chunks, u32 count)
@@ -212,9 +219,9 @@ static bool points_ready(SpanCoder *coder)
     return coder->points != NULL;
 }
 
-static PointSpan points_of(const Span *span)
+static PointSpan points_of(const SpanCoder *coder, const Span *span)
 {
-    PointSpan points = {0};
+    PointSpan points = {.chunks = coder->chained ? span->chunks : NULL, .field = span->field->id};
     points.count = span_state_bytes(span->field, span->chunks, span->count) / (u32)sizeof(QPoint);
     for (u32 s = 0; s < SPAN_STATES && span->state[s] != NULL; s++) {
         points.state[s] = span->state[s];
@@ -231,13 +238,13 @@ static bool points_reserve(SpanCoder *coder, const FieldDesc *field)
 
 static u32 points_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 capacity)
 {
-    PointSpan points = points_of(span);
+    PointSpan points = points_of(coder, span);
     return points_ready(coder) ? point_encode(coder->points, &points, now, out, capacity) : 0;
 }
 
 static bool points_decode(SpanCoder *coder, const Span *span, const u8 *code, u32 bytes, void *now)
 {
-    PointSpan points = points_of(span);
+    PointSpan points = points_of(coder, span);
     if (points_ready(coder)) {
         point_decode(coder->points, &points, code, bytes, now);
     }
@@ -316,7 +323,7 @@ bool span_coder_reserve(SpanCoder *coder, const FieldSet *fields)
 u32 span_encode(SpanCoder *coder, const Span *span, const void *now, u8 *out, u32 capacity,
                 bool *fallback)
 {
-    CHECK(span->count >= 1 && span->count <= span_chunks_max(span->field));
+    CHECK(span->count >= 1 && span->count <= span_chunks_long(span->field));
     CHECK(now != NULL && out != NULL);
     u32 codec = field_ops(span->field->kind)->codec;
     CHECK(codec < FIELD_CODEC_COUNT);

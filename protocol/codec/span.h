@@ -16,13 +16,14 @@
 PL_BEGIN_C
 
 enum {
-    SPAN_STATES = 3,      /* maximal number of baselines */
-    SPAN_CHUNKS_MAX = 64, /* per span */
+    SPAN_STATES = 3,        /* maximal number of baselines */
+    SPAN_CHUNKS_MAX = 64,   /* per span of a packet */
+    SPAN_CHUNKS_LONG = 256, /* per span of a file */
 };
 
 typedef struct Span {
     const FieldDesc *field;
-    u32 count;         /* chunks, 1 .. span_chunks_max */
+    u32 count;         /* chunks, 1 .. span_chunks_long */
     const u16 *chunks; /* [count], ascending */
     Detail detail;     /* to which all states were reduced (detail_reduce) */
     /* Older dense states of all the chunks, concatenated, newest first, 16-byte aligned; NULL
@@ -31,8 +32,10 @@ typedef struct Span {
     u32 back[SPAN_STATES];
 } Span;
 
-/* Maximal number of chunks of one span of this field. */
+/* Maximal number of chunks of one span of this field in a packet. */
 u32 span_chunks_max(const FieldDesc *field);
+/* The same in a file: more points, as more neighbours predict them. */
+u32 span_chunks_long(const FieldDesc *field);
 /* Bytes of the dense states of these chunks together. */
 u32 span_state_bytes(const FieldDesc *field, const u16 *chunks, u32 count);
 /* Writes the concatenated dense states of these chunks of a field's elements to

@@ -16,7 +16,7 @@ enum {
     SYMBOL_BITS = 15, /* probabilities are in 32768ths */
     SYMBOL_ONE = 1 << SYMBOL_BITS,
     SYMBOL_RANGE_MIN = 1 << 24,
-    SYMBOL_RATE = 6,
+    SYMBOL_RATE = 7,
 };
 
 /* Cumulative frequency at the end of each symbol, ascending; the last is SYMBOL_ONE. */
@@ -133,7 +133,7 @@ SIMD_INLINE u32 symbol_find(const u16 *ends, u32 v)
 #endif
 }
 
-/* Adapts both contexts to `symbol`: a 64th of the way. */
+/* Adapts both contexts to `symbol`: a 128th of the way. */
 SIMD_INLINE void symbol_learn(SymbolEnds *a, SymbolEnds *b, u32 symbol)
 {
     enum {

@@ -33,7 +33,7 @@ bool recording_trail_init(RecordingTrail *trail)
     trail->coder = span_coder_create();
     bool good = trail->coder != NULL;
     for (u32 i = 0; i < PL_COUNT(trail->states); i++) {
-        trail->states[i] = malloc(SPAN_CHUNKS_MAX * CHUNK_STATE_BYTES_MAX);
+        trail->states[i] = malloc(SPAN_CHUNKS_LONG * CHUNK_STATE_BYTES_MAX);
         good = good && trail->states[i] != NULL;
     }
     return good;
@@ -111,7 +111,7 @@ static u32 chunks_of(const FieldSet *fields, u32 flags)
     return count;
 }
 
-PL_STATIC_ASSERT(SPAN_CHUNKS_MAX *CHUNK_CODE_BYTES_MAX < 1 << SPAN_SIZE_BITS, "any span's size");
+PL_STATIC_ASSERT(SPAN_CHUNKS_LONG *CHUNK_CODE_BYTES_MAX < 1 << SPAN_SIZE_BITS, "any span's size");
 
 size_t recording_frame_bytes_max(const FieldSet *fields)
 {
@@ -359,8 +359,8 @@ static size_t put_levels(const FieldSet *fields, const Coded *coded, u8 *map)
 static void put_field(RecordingTrail *trail, const FieldDesc *field, const Coded *coded, u32 first,
                       u32 level, const Frame *frame, Tail *tail)
 {
-    u32 total = chunk_count(field), most = span_chunks_max(field), count = 0;
-    u16 chunks[SPAN_CHUNKS_MAX];
+    u32 total = chunk_count(field), most = span_chunks_long(field), count = 0;
+    u16 chunks[SPAN_CHUNKS_LONG];
     for (u32 c = 0; c < total || count > 0;) {
         if (c < total && count < most) {
             chunks[count] = (u16)c;
@@ -445,7 +445,7 @@ static int get_head(const FieldDesc *field, u32 left, Rest *rest, SpanHead *head
     enum {
         ALL = SPAN_HEAD_ANEW | SPAN_HEAD_PLAIN | SPAN_HEAD_COUNT | SPAN_HEAD_SIZE
     };
-    u32 most = u32_min(left, span_chunks_max(field));
+    u32 most = u32_min(left, span_chunks_long(field));
     if (rest->bytes < 2) {
         return ERROR_TRUNCATED;
     }
@@ -504,7 +504,7 @@ static int get_field(RecordingTrail *trail, const FieldDesc *field, const Coded 
         left += is_coded(coded, first + c, level);
     }
     while (left > 0) {
-        u16 chunks[SPAN_CHUNKS_MAX];
+        u16 chunks[SPAN_CHUNKS_LONG];
         SpanHead head;
         int result = get_head(field, left, rest, &head);
         for (u32 count = 0; result == 0 && count < head.count; next++) {

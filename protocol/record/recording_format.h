@@ -42,7 +42,7 @@
 #define BLOCK_TYPE(a, b, c, d) ((u32)(a) | (u32)(b) << 8 | (u32)(c) << 16 | (u32)(d) << 24)
 
 enum {
-    RECORDING_VERSION = 7,
+    RECORDING_VERSION = 8,
     RECORDING_BLOCK_HEADER_MAX = 24,
     /* Interval of key frames: a seek decodes at most this much. New followers of a stream wait for
      * the next key. */

@@ -17,7 +17,7 @@ PL_BEGIN_C
 #define MESSAGE_PROOF_PURPOSE "Plenum client"
 
 enum {
-    PROTOCOL_MAJOR = 5, /* 5: the tunnel below ENet */
+    PROTOCOL_MAJOR = 6, /* 6: the code of points */
     PROTOCOL_MINOR = 0,
     TOKEN_BYTES_MAX = 1024,
     PASSWORD_BYTES_MAX = 128

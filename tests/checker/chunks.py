@@ -38,7 +38,8 @@ class Field:
         return chunks
 
     def span_chunks(self):
-        return 16 if self.kind == POSES else 64
+        """Of a file; a packet has at most 64."""
+        return {POSES: 16, POINTS: 256}.get(self.kind, 64)
 
     def element_bytes(self):
         return {POSES: 20, POINTS: 16, SCALARS: 4}.get(self.kind, self.channels * self.widths[0] // 8)

@@ -11,7 +11,10 @@ LIMIT = (1 << 28) - 1
 PAIRS = 1 << 32
 
 
-ROWS, SYMBOLS, FLAGS = 841, 16, 96
+ROWS, SYMBOLS, FLAGS = 1441, 16, 96
+FINE = 20
+FINE_SIZES = [(1, 0), (2, 0), (3, 0), (4, 1), (6, 1)]  # and raw bits; each positive, negative
+FINE_LARGE = {11: (8, 2), 12: (12, 2), 13: (16, 4), 14: (32, 5)}
 
 
 def load_tables():
@@ -42,6 +45,10 @@ def size(v):
     return sum(abs(x) for x in v)
 
 
+def sizes(v, m):
+    return [min(abs(x), m) for x in v]
+
+
 def magnitude(u):
     """class(u)"""
     if u < 4:
@@ -65,7 +72,7 @@ class Coder:
         self.code, self.at, self.raw_at = code, 4, 0
         self.range, self.value = PAIRS - 1, int.from_bytes((bytes(code) + bytes(4))[:4], "big")
         self.ends, self.flags = chain.setdefault("points", ([list(row) for row in START[0]], list(START[1])))
-        self.ratio, self.sums, self.total, self.points = [64] * 3, [0] * 3, 0, 0
+        self.ratio, self.sums, self.total, self.points = [64] * 3, [0] * 3, [0] * 3, 0
 
     def take(self, first, share, k):
         unit = self.range >> k
@@ -93,7 +100,7 @@ class Coder:
         self.take(first, ends[s] - first, 15)
         for row in (a, b):
             for i in range(SYMBOLS):
-                row[i] += (i + (1 if i < s else 32753) - row[i]) >> 6
+                row[i] += (i + (1 if i < s else 32753) - row[i]) >> 7
         return s
 
     def raw(self, count):
@@ -126,23 +133,48 @@ class Coder:
             return -value if low == 0 else -value - 1
         return value
 
-    def three(self, u):
+    def fine(self, a, b):
+        s = self.symbol(a, b)
+        if s == 0:
+            return 0
+        if s <= 10:
+            value, raw = FINE_SIZES[s - 1 >> 1]
+            value += self.raw(raw)
+            return value if s & 1 else -value
+        if s < 15:
+            value, raw = FINE_LARGE[s]
+        else:
+            raw = min(self.raw(5), 29)
+            value = 1 << raw
+        raw = self.raw(raw + 1)
+        value += raw >> 1
+        return -value if raw & 1 else value
+
+    def three(self, u, fraction):
         made, before, seen, expected = [0, 0, 0], 0, 0, 0
         for n, axis in enumerate((1, 0, 2)):
-            own = u * self.ratio[axis] // 64
+            own = 3 * u[axis] * self.ratio[axis] // 64
             if n > 0:
                 before = (1, 6)[n - 1] + pace(seen, expected)
             kind = magnitude(own)
-            made[axis] = self.number((80 if n == 0 else 0) + kind, 160 + 40 * before + (kind >> 1), low_of(own))
+            if kind < FINE:
+                f = fraction[axis]
+                level = min(abs(f), 7) >> 1
+                value = self.fine(841 + FINE * ((4 if n == 0 else 0) + level) + kind,
+                                  841 + 8 * FINE + FINE // 2 * (4 * before + level) + (kind >> 1))
+                made[axis] = -value if f < 0 else value
+            else:
+                made[axis] = self.number((80 if n == 0 else 0) + kind, 160 + 40 * before + (kind >> 1),
+                                         low_of(own))
             d = 48 * min(abs(made[axis]), 1 << 16)
             self.sums[axis] += d
+            self.total[axis] += 3 * u[axis]
             seen, expected = seen + d, expected + own
-        self.total += u
         self.points += 1
         if self.points % 16 == 0:
-            self.ratio = [max(1, min(192, 64 * t // (self.total + 1))) for t in self.sums]
+            self.ratio = [max(1, min(192, 64 * t // (w + 1))) for t, w in zip(self.sums, self.total)]
             self.sums = [t // 4 * 3 for t in self.sums]
-            self.total = self.total // 4 * 3
+            self.total = [t // 4 * 3 for t in self.total]
         return made
 
 
@@ -164,9 +196,9 @@ class Cells:
         return (((j * 0x9E3779B1 + k * 0x85EBCA77) % PAIRS >> 12) + i) & self.mask
 
     def ask(self, place, g):
-        """near, near size, more"""
+        """near, near size, more, near sizes"""
         i, j, k = (x - 4 >> 3 for x in place)
-        all_weight, sums = 0, [0, 0, 0, 6 * self.usual, 0, 0, 0]
+        all_weight, sums = 0, [0, 0, 0, 6 * self.usual, 0, 0, 0] + [2 * self.usual] * 3
         for dj in (0, 1):
             for dk in (0, 1):
                 first = self.number(i, j + dj, k + dk)
@@ -176,22 +208,25 @@ class Cells:
                     weight = 0 if d >= 256 else min(2047, 65536 // (d + 4) ** 2)
                     all_weight += weight
                     sums = [t + weight * v for t, v in zip(sums, told)]
-        sums[4:] = [t - all_weight * v for t, v in zip(sums[4:], g)]
+        sums[4:7] = [t - all_weight * v for t, v in zip(sums[4:7], g)]
         v = all_weight + 6
         n = v.bit_length()
         inverse = 65536 // ((v << 8) >> n)
         sums = [(x >> n - 6 if n >= 6 else x << 6 - n) * inverse >> 14 for x in sums]
-        return sums[:3], sums[3], sums[4:]
+        return sums[:3], sums[3], sums[4:7], sums[7:]
 
-    def tell(self, place, off, error, g):
+    def tell(self, place, off, errors, g):
         at = self.number(*(x >> 3 for x in place))
-        self.cells[at] = [(place, off + [error] + g)] + self.cells.get(at, [])[:1]
+        error = min(1 << 14, sum(errors))
+        self.cells[at] = [(place, off + [error] + g + sizes(errors, 1 << 14))] + self.cells.get(at, [])[:1]
         self.usual += (error - self.usual) >> 5
 
 
 class PointDecoder:
-    def __init__(self, n, older, back, chain):
-        self.n, self.chain = n, chain
+    def __init__(self, n, older, back, chain, slots=None):
+        """slots: of a chain, numbers by which it knows them again."""
+        self.n, self.chain, self.slots = n, chain, slots
+        self.usual = chain.setdefault("slots", {})
         self.older = [[([x - MIDDLE for x in e[:3]], e[3], e[4]) for e in state] for state in older]
         self.b = list(back)
 
@@ -200,14 +235,22 @@ class PointDecoder:
         self.lives, self.scalars, fitted, self.edge, strided = (c.raw(k) for k in (1, 1, 1, 6, 1))
         self.stride = c.raw(12) if strided else 0
         self.fresh_by = c.raw(2) if self.lives else 0
-        self.w, self.z = [256, 64, 192, 64, 64] + [0] * 11, [32, 24, 0, 4, 0, 48]
+        self.w = [[256, 64, 192, 64, 64] + [0] * 11 for _ in range(2)]
+        self.split, self.z = 0, [32, 24, 0, 4, 0, 16, 0]
         if fitted:
             codes = [(9, 2)] + [(7, 8)] * 3 + [(8, 4)] * 6 + [(10, 1)] * 6
-            for k, (bits, unit) in enumerate(codes if strided else codes[:5]):
-                self.w[k] = (c.raw(bits) - (1 << bits - 1)) * unit
+            self.split = self.small_float()
+            for w in self.w if self.split else self.w[:1]:
+                for k, (bits, unit) in enumerate(codes if strided else codes[:5]):
+                    w[k] = (c.raw(bits) - (1 << bits - 1)) * unit
             for k in (0, 1, 2, 3, 4, 5) if strided else (0, 1, 3, 4, 5):
-                code = c.raw(6)
-                self.z[k] = code if code < 8 else (8 + (code & 7)) << ((code >> 3) - 1)
+                self.z[k] = self.small_float()
+            if self.slots:
+                self.z[6] = self.small_float()
+
+    def small_float(self):
+        code = self.coder.raw(6)
+        return code if code < 8 else (8 + (code & 7)) << ((code >> 3) - 1)
 
     def read(self, code):
         self.coder = Coder(code, self.chain)
@@ -218,9 +261,12 @@ class PointDecoder:
         self.slow, self.fast = [16384] * 3, [16384] * 3
         self.given, self.changes_before, self.scalar_before = 1, 0, 0
         self.at, self.gen, self.scalar = [], [], []
-        self.moved, self.error, self.went = [], [], []
+        self.moved, self.errors, self.went = [], [], []
         for i in range(n):
             self.point(i)
+        for i, slot in enumerate(self.slots or []):
+            was, made = self.usual.get(slot, [0, 0, 0]), self.errors[i]
+            self.usual[slot] = [a + (b - a >> 2) for a, b in zip(was, made)] if self.went[i] else [0, 0, 0]
         return [[x + MIDDLE for x in self.at[i]] + [self.scalar[i], self.gen[i]] for i in range(n)]
 
     def life(self, i):
@@ -258,7 +304,7 @@ class PointDecoder:
         goes_on = generation != 0 and generation == was[2] and not changes
         self.went.append(goes_on)
         self.moved.append([0, 0, 0])
-        self.error.append(0)
+        self.errors.append([0, 0, 0])
         if generation == 0:
             self.at.append([0, 0, 0])
         elif goes_on:
@@ -311,12 +357,12 @@ class PointDecoder:
                 size(sub(p, self.older[0][i - a][0])) * cells.parts >> cells.shift < 4)
 
     def by_index(self, i, p, stand_in):
-        """moved, old position and size of six"""
+        """moved, old position and sizes of six"""
         s = self.stride
 
         def take(a, other, may=True):
             if may and self.counts(i, p, a):
-                return self.moved[i - a], self.older[0][i - a][0], self.error[i - a]
+                return self.moved[i - a], self.older[0][i - a][0], self.errors[i - a]
             return other
         by = [stand_in] * 6
         by[0] = take(1, take(s, stand_in))
@@ -343,26 +389,28 @@ class PointDecoder:
         return terms
 
     def go_on(self, i, p):
-        c, w, z, cells = self.coder, self.w, self.z, self.cells
+        c, z, cells = self.coder, self.z, self.cells
         g, h, rested = self.motion(i, p, self.gen[i])
         place, told_g = cells.place(p), clamp3(g, 1 << 14)
-        near, near_size, more = cells.ask(place, told_g)
-        by = self.by_index(i, p, ([a + b + d for a, b, d in zip(g, near, more)], p, near_size))
+        near, near_size, more, near_sizes = cells.ask(place, told_g)
+        w = self.w[1 if self.split and near_size >= self.split else 0]
+        by = self.by_index(i, p, ([a + b + d for a, b, d in zip(g, near, more)], p, near_sizes))
         t = self.terms(p, g, h, near, more, by)
         step = [(w[0] * t[0][a] + w[1] * t[1][a] >> 8) +
                 (sum(w[k] * t[k][a] for k in range(2, len(t))) >> 8) for a in range(3)]
         expected = [clamp(x + (d + 8 >> 4), LIMIT) for x, d in zip(p, step)]
-        up_size = by[1][2] if self.stride else 0
-        u = clamp((z[0] * near_size + z[1] * by[0][2] + z[2] * up_size + z[3] * size(h) +
-                   z[4] * size(g) + z[5] * 16) >> 6, 1 << 22)
-        if rested and c.flag(magnitude(u)):
+        fraction = [(d + 8 & 15) - 8 for d in step]
+        up_sizes = by[1][2] if self.stride else [0, 0, 0]
+        parts = [near_sizes, by[0][2], up_sizes, sizes(h, 1 << 17), sizes(g, 1 << 17), [16] * 3]
+        parts.append(self.usual.get(self.slots[i], [0, 0, 0]) if self.slots else [0, 0, 0])
+        u = [min(1 << 20, sum(k * v[a] for k, v in zip(z, parts)) >> 6) for a in range(3)]
+        if rested and c.flag(magnitude(sum(u))):
             position = list(p)
         else:
-            position = [clamp(e + d, LIMIT) for e, d in zip(expected, c.three(u))]
+            position = [clamp(e + d, LIMIT) for e, d in zip(expected, c.three(u, fraction))]
         self.at.append(position)
         moved = [16 * x for x in clamp3(sub(position, p), 1 << 16)]
         off = clamp3(sub(moved, g), 1 << 14)
-        error = min(1 << 14, size([a - b - d for a, b, d in zip(off, near, more)]))
-        cells.tell(place, off, error, told_g)
+        cells.tell(place, off, [abs(a - b - d) for a, b, d in zip(off, near, more)], told_g)
         self.moved[i] = moved
-        self.error[i] = min(1 << 14, 16 * size(sub(position, expected)))
+        self.errors[i] = [16 * x for x in sizes(sub(position, expected), 1 << 10)]

@@ -80,7 +80,7 @@ def read_head(content):
     if content[:8] != bytes.fromhex("504C5245430D0A1A"):
         raise Malformed("no recording")
     version, tick_rate = struct.unpack_from("<II", content, 8)
-    if version != 7:
+    if version != 8:
         raise Malformed("version %d" % version)
     picture_ticks, coarse_shift = struct.unpack_from("<II", content, 88)
     if not 1 <= picture_ticks <= 16 or coarse_shift > 4:
@@ -229,7 +229,8 @@ class Player:
             chunks, waiting = waiting[:count], waiting[count:]
             older = [[details.reduce(field, detail, old[f][c]) for c in chunks] for _, old in past]
             back = [tick - t for t, _ in past]
-            made = read_span(field, chunks, flags & PLAIN, content, at, at + size, older, back, chain=self.chain)
+            made = read_span(field, chunks, flags & PLAIN, content, at, at + size, older, back, chain=self.chain,
+                             number=f)
             for c, state in zip(chunks, made):
                 frame[f][c] = details.restore(field, detail, state)
             at += size

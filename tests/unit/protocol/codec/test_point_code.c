@@ -14,6 +14,7 @@
 enum {
     COUNT = 500,
     SIDE = 32, /* of a sheet */
+    MANY = 4000,
     CAPACITY = 1 << 16,
 };
 
@@ -269,6 +270,87 @@ static void neighbours_positions_count(void **unused)
     codecs_destroy(c);
 }
 
+/* Motion of 3/8 of that before, rounded up with the probability that this leaves: where the
+ * prediction lies between two codes tells how probable each is. */
+static void what_rounding_takes_is_known(void **unused)
+{
+    PL_UNUSED(unused);
+    Codecs *c = codecs_create();
+    static QPoint states[3][MANY];
+    Any any = {17, 0};
+    u32 bytes = 0;
+    point_codec_chain(c->coder);
+    point_codec_chain(c->decoder);
+    for (u32 round = 0; round < 12; round++) { /* of which it learns */
+        for (u32 i = 0; i < MANY; i++) {
+            for (u32 s = 0; s < 3; s++) {
+                states[s][i] = (QPoint){.generation = 1};
+            }
+            for (u32 axis = 0; axis < 3; axis++) {
+                i32 at = (i32)any_below(&any, 1 << 20), by = (i32)any_below(&any, 64) - 32;
+                states[0][i].position[axis] = at - by;
+                states[1][i].position[axis] = at;
+                states[2][i].position[axis] = at + ((3 * by + (i32)any_below(&any, 8)) >> 3);
+            }
+        }
+        PointSpan span = {.count = MANY, .state = {states[1], states[0]}, .back = {1, 2}};
+        bytes = round_trip(c, &span, states[2]);
+    }
+    /* The mean over eighths f of −f log2 f − (1 − f) log2(1 − f). Without f it were 1.06 bits. */
+    f64 bound = MANY * 3 * 0.7023 / 8;
+    printf("rounded motion: %u bytes (entropy %.0f)\n", bytes, bound);
+    assert_true(bytes > 0.97 * bound && bytes < 1.15 * bound);
+    codecs_destroy(c);
+}
+
+/* Where some points swing to and fro and others speed up, each in its own way, there are weights
+ * for both, in a chain too. */
+static void calm_and_lively_points_are_both_predicted(void **unused)
+{
+    PL_UNUSED(unused);
+    enum {
+        FRAMES = 5
+    };
+    Codecs *c = codecs_create();
+    static QPoint states[FRAMES][MANY];
+    static u16 chunks[MANY / POINT_CHUNK + 1];
+    Any any = {19, 0};
+    for (u32 k = 0; k < PL_COUNT(chunks); k++) {
+        chunks[k] = (u16)(3 * k);
+    }
+    for (u32 i = 0; i < MANY; i++) {
+        for (i32 s = 0; s < FRAMES; s++) {
+            states[s][i] = (QPoint){.generation = 1};
+        }
+        for (u32 axis = 0; axis < 3; axis++) {
+            bool swings = i >= MANY * 7 / 8;
+            i32 at = (i32)any_below(&any, 1 << 12) + (swings ? 1 << 14 : 0);
+            i32 by = swings ? (i32)any_below(&any, 41) - 20 : 9, more = (i32)any_below(&any, 5) - 2;
+            for (i32 s = 0; s < FRAMES; s++) {
+                states[s][i].position[axis] =
+                    at + (swings ? (s % 2 == 0 ? by : -by) : by * s + more * s * (s + 1) / 2);
+            }
+        }
+    }
+    u32 bytes = 0;
+    for (u32 chained = 0; chained < 2; chained++) {
+        if (chained != 0) {
+            point_codec_chain(c->coder);
+            point_codec_chain(c->decoder);
+        }
+        for (u32 s = 3; s < FRAMES; s++) {
+            PointSpan span = {.count = MANY,
+                              .state = {states[s - 1], states[s - 2], states[s - 3]},
+                              .back = {1, 2, 3}};
+            span.chunks = chained != 0 ? chunks : NULL;
+            bytes = round_trip(c, &span, states[s]);
+            assert_true(bytes < MANY * 3 / 8); /* one set of weights: three times that */
+        }
+    }
+    printf("calm and lively points, known motion: %u bytes for %d\n", bytes, MANY);
+    codecs_destroy(c);
+}
+
 static void too_little_capacity_is_reported(void **unused)
 {
     PL_UNUSED(unused);
@@ -330,6 +412,8 @@ int main(void)
         cmocka_unit_test(steady_motion_is_predicted),
         cmocka_unit_test(a_sheet_predicts_its_points),
         cmocka_unit_test(neighbours_positions_count),
+        cmocka_unit_test(what_rounding_takes_is_known),
+        cmocka_unit_test(calm_and_lively_points_are_both_predicted),
         cmocka_unit_test(too_little_capacity_is_reported),
         cmocka_unit_test(garbage_decodes_to_points_within_limits),
     };

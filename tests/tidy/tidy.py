@@ -10,7 +10,8 @@ past LINES_MAX without a reason (LONG_FILES), no function beyond PARAMETERS_MAX 
 files define a type of one name (check_types); private headers are used at home alone
 (check_private); server/ and protocol/ state what they rely on (check_density); no identifier of a
 program uses a word that the glossary of ARCHITECTURE.md replaced (check_words); the README of a
-room is short (check_readme); what a header of a program declares is used somewhere (check_used).
+room is short (check_readme); what a header of a program declares is used somewhere (check_used),
+and each group of functions there has a comment (check_documented).
 usage: tests/tidy/tidy.py [--self-test]     exit 1 if anything is found
 """
 import collections
@@ -194,6 +195,14 @@ LONG_FILES = {
 # A function as it is declared or defined: its name, its parameters.
 FUNCTION = re.compile(r"^(?!#|\s|\}|typedef)[^;{}=#()]*?\b(\w+)"
                       r"\(((?:[^;{}()]|\([^;{}()]*\))*)\)\s*(?=[;{])", re.M)
+# Headers in which not every group of functions has a comment yet (check_documented).
+UNDOCUMENTED = {
+    "protocol/codec/point_grid.h", "protocol/codec/point_model.h", "protocol/codec/symbol_coder.h",
+    "server/physics/liquid/kernel.h", "server/physics/rigid/joint/joint_tree.h",
+}
+# A function that a header declares or defines at the start of a line.
+DECLARATION = re.compile(r"^(?!#|typedef|PL_|\s|[}/*])[\w *]*?\b(\w+)"
+                         r"\(((?:[^;{}()]|\([^;{}()]*\))*)\)[^;{}]*[;{]", re.M)
 # Function -> why it may have more parameters than PARAMETERS_MAX.
 MANY_PARAMETERS = {
     "on_request": "as libmicrohttpd calls it",
@@ -302,6 +311,22 @@ def check_types(texts):
             if seen.setdefault(name, path) != path:
                 line = text.count("\n", 0, match.start()) + 1
                 found.append((path, line, f"{name} is a type of {seen[name]}, too"))
+    return found
+
+
+def check_documented(texts):
+    """Functions of headers of programs that begin a group, after an empty line, without a comment
+    above or beside them, as (path, line, text)."""
+    found = []
+    for path, text in texts.items():
+        if not path.endswith(".h") or path.startswith("tests/") or path in UNDOCUMENTED:
+            continue
+        for match in DECLARATION.finditer(text):
+            above = text[:match.start()]
+            rest = text[match.end():text.find("\n", match.end())]
+            if above.endswith("\n\n") and not above.rstrip().endswith("*/") and "/*" not in rest:
+                line = text.count("\n", 0, match.start()) + 1
+                found.append((path, line, f"{match.group(1)} begins a group without a comment"))
     return found
 
 
@@ -598,6 +623,10 @@ def self_test():
              "server/b.c": "int b(void)\n{\n    return called(1);\n}\n"}
     if [f[:2] for f in check_used(texts)] != [("server/a.h", 2)]:
         sys.exit(f"tidy: self test: uncalled functions: {check_used(texts)}")
+    texts = {"shared/a.h": "/* Said. */\nint a(int x);\nint b(int x);\n\nint c(int x);\n"
+             "int d(void); /* said */\n\nint e(void); /* said */\n"}
+    if [f[:2] for f in check_documented(texts)] != [("shared/a.h", 5)]:
+        sys.exit(f"tidy: self test: undocumented functions: {check_documented(texts)}")
     ten = "# room\n\n" + "line\n\n" * README_LINES_MAX
     if check_readme("server/a/README.md", ten) or not check_readme("server/README.md", ten + "x\n") \
             or check_readme("deploy/README.md", ten + "x\n"):
@@ -633,7 +662,7 @@ def main():
             print(f"{path}:{number}: {text}")
             count += 1
     for path, number, text in (check_calls(texts) + check_circles(texts) + check_types(texts) + check_private(texts) +
-                               check_density(texts) + check_used(texts)):
+                               check_density(texts) + check_used(texts) + check_documented(texts)):
         print(f"{path}:{number}: {text}")
         count += 1
     for name in MANY_PARAMETERS:

@@ -11,18 +11,17 @@ enum {
     ENTRIES = 9 /* of a 3×3 matrix, row by row */
 };
 
+/* One lane in double precision. */
 static inline f64 lane_f64(const f32x8 *v, u32 lane)
 {
     return (f64)((const f32 *)v)[lane];
 }
-
 static inline void lane_f64s(const Vec3x8 *v, u32 lane, f64 out[3])
 {
     out[0] = lane_f64(&v->x, lane);
     out[1] = lane_f64(&v->y, lane);
     out[2] = lane_f64(&v->z, lane);
 }
-
 static inline void lane_matrix(const Symmetric3x8 *m, u32 lane, f64 out[ENTRIES])
 {
     out[0] = lane_f64(&m->xx, lane);

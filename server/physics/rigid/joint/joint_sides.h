@@ -16,6 +16,7 @@ typedef struct Sides {
 static const BodyState world_state;
 static const Symmetric3 world_inertia;
 
+/* The state of a body, or of the world, which does not move. */
 static inline const BodyState *state_of(const Rigid *rigid, u32 slot)
 {
     return slot == JOINT_WORLD ? &world_state : &rigid->states[slot];
@@ -25,6 +26,7 @@ static inline const Symmetric3 *inertia_of(const Rigid *rigid, u32 slot)
     return slot == JOINT_WORLD ? &world_inertia : &rigid->inertias[slot];
 }
 
+/* Velocities and inverse masses of both bodies. */
 static inline Sides sides_read(const Rigid *rigid, u32 slot_a, u32 slot_b)
 {
     const BodyState *a = state_of(rigid, slot_a), *b = state_of(rigid, slot_b);
@@ -50,16 +52,19 @@ static inline void sides_write(Rigid *rigid, u32 slot_a, u32 slot_b, const Sides
     }
 }
 
+/* Of a body, or of the world. */
 static inline Quat orientation_of(const Rigid *rigid, u32 slot)
 {
     return slot == JOINT_WORLD ? quat_identity() : rigid->bodies[slot].orientation;
 }
 
+/* Change of relative angular velocity per moment, 1/(kg m^2). */
 static inline Symmetric3 rotation_response(const Sides *sides)
 {
     return symmetric_add(*sides->ia, *sides->ib);
 }
 
+/* Applies an impulse (N s) at the anchors: to b, and its opposite to a. */
 static inline void apply_point(Sides *sides, Vec3 arm_a, Vec3 arm_b, Vec3 impulse)
 {
     sides->va = vec3_add_scaled(sides->va, -sides->ma, impulse);

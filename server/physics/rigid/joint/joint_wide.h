@@ -37,6 +37,7 @@ SIMD_INLINE Symmetric3x8 inverse(const Symmetric3x8 *m)
         c2 * s, (m->xy * m->xz - m->xx * m->yz) * s};
 }
 
+/* Sets one lane. */
 SIMD_INLINE void lane_set_quat(Quatx8 *q, u32 lane, Quat x)
 {
     lane_set(&q->w, lane, x.w);

@@ -264,22 +264,22 @@ SIMD_INLINE void solve_motor(HingeWide *row, Side *a, Side *b, f32x8 mass)
 }
 
 typedef struct LimitWide {
-    f32x8 capacity; /* room that is left */
-    f32 sign;       /* −1 for the upper limit */
-    f32x8 *impulse; /* that keeps it */
+    f32x8 clearance; /* remaining angle or distance */
+    f32 sign;        /* −1 for the upper limit */
+    f32x8 *impulse;  /* that keeps it */
     i32x8 active;
 } LimitWide;
 
 SIMD_INLINE void solve_limit(HingeWide *row, Side *a, Side *b, f32x8 mass, LimitWide limit,
                              const Softness *soft, f32 inverse_h)
 {
-    f32x8 capacity = limit.capacity, *impulse = limit.impulse;
+    f32x8 clearance = limit.clearance, *impulse = limit.impulse;
     f32 sign = limit.sign;
     i32x8 active = limit.active, locked = row->locked;
     f32x8 zero = f32x8_set(0.0f), most = f32x8_set(JOINT_PUSH_RAD_S);
-    i32x8 apart = (capacity > zero) & ~locked;
-    f32x8 push = f32x8_min(f32x8_max(capacity * soft->bias_rate, -most), most);
-    f32x8 bias = f32x8_select(apart, capacity * inverse_h, push);
+    i32x8 apart = (clearance > zero) & ~locked;
+    f32x8 push = f32x8_min(f32x8_max(clearance * soft->bias_rate, -most), most);
+    f32x8 bias = f32x8_select(apart, clearance * inverse_h, push);
     f32x8 mass_scale = f32x8_select(apart, f32x8_set(1.0f), f32x8_set(soft->mass_scale));
     f32x8 impulse_scale = f32x8_select(apart, zero, f32x8_set(soft->impulse_scale));
     f32x8 speed = sign * rotation_speed(&row->x, a, b);

@@ -144,8 +144,8 @@ static void solve_motor(const JointRow *row, JointLoad *impulse, Sides *sides, c
 }
 
 typedef struct RowLimit {
-    f32 capacity; /* remaining distance to the limit: ≥ 0 or, two-sided, = 0 */
-    f32 sign;     /* −1 for an upper limit */
+    f32 clearance; /* remaining distance to the limit: ≥ 0 or, two-sided, = 0 */
+    f32 sign;      /* −1 for an upper limit */
     bool two_sided;
     f32 push_max; /* rad/s or m/s */
 } RowLimit;
@@ -153,13 +153,13 @@ typedef struct RowLimit {
 static void solve_limit(f32 *impulse, Sides *sides, const Axis *axis, RowLimit limit,
                         const Softness *soft, f32 h)
 {
-    f32 capacity = limit.capacity, sign = limit.sign, push_max = limit.push_max;
+    f32 clearance = limit.clearance, sign = limit.sign, push_max = limit.push_max;
     bool two_sided = limit.two_sided;
     f32 bias = 0.0f, mass_scale = 1.0f, impulse_scale = 0.0f;
-    if (capacity > 0.0f && !two_sided) {
-        bias = capacity / h;
+    if (clearance > 0.0f && !two_sided) {
+        bias = clearance / h;
     } else if (soft) {
-        bias = f32_clamp(soft->bias_rate * capacity, -push_max, push_max);
+        bias = f32_clamp(soft->bias_rate * clearance, -push_max, push_max);
         mass_scale = soft->mass_scale;
         impulse_scale = soft->impulse_scale;
     }
@@ -386,15 +386,15 @@ static Vec3 swing_axis(const JointPose *pose)
     return vec3_normalize_or(normal, axis_y(pose->frame_a));
 }
 
-static f32 swing_room(const JointRow *row, const JointPose *pose)
+static f32 swing_clearance(const JointRow *row, const JointPose *pose)
 {
     Vec3 a = axis_x(pose->frame_a), b = axis_x(pose->frame_b);
     f32 sine = vec3_length(vec3_cross(a, b)), cosine = vec3_dot(a, b);
     /* sine and cosine of the remaining angle: where it is small, which is where it matters, the
      * sine is the angle. */
-    f32 capacity = row->sin_swing * cosine - row->cos_swing * sine;
+    f32 clearance = row->sin_swing * cosine - row->cos_swing * sine;
     f32 other = row->cos_swing * cosine + row->sin_swing * sine;
-    return other > 0.0f ? capacity : (capacity < 0.0f ? -1.0f : 1.0f);
+    return other > 0.0f ? clearance : (clearance < 0.0f ? -1.0f : 1.0f);
 }
 
 /* The angle between the x axes is at most the swing. */
@@ -403,7 +403,7 @@ static void solve_swing(JointRow *row, Sides *sides, const JointPose *pose, cons
 {
     Axis axis = axis_over_point(sides, pose, block, swing_axis(pose));
     if (axis.response > 0.0f) {
-        RowLimit limit = {swing_room(row, pose), -1.0f, false, JOINT_PUSH_RAD_S};
+        RowLimit limit = {swing_clearance(row, pose), -1.0f, false, JOINT_PUSH_RAD_S};
         solve_limit(&row->impulse.swing, sides, &axis, limit, soft, h);
     }
 }

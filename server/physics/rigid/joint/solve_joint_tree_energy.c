@@ -13,7 +13,7 @@
 #include "server/physics/rigid/joint/joint_tree.h"
 #include "server/physics/rigid/rotation_step.h"
 
-/* Ignored fraction of the energy: rounding. */
+/* Fraction of the energy that is ignored as rounding. */
 #define ENERGY_ROUNDING 1e-5f
 /* Ignored change of the centre's velocity, squared, of that and of the energy: rounding. */
 #define DRIFT_ROUNDING  1e-10f

@@ -84,7 +84,7 @@ struct PointCodec {
 /* Four classes per octave. */
 static inline u32 class_of(u32 size)
 {
-    u32 length = bit_length(size);
+    u32 length = u32_bit_length(size);
     u32 class = size < 4 ? size : 4 * (length - 2) + (size >> (length - 3) & 3);
     return u32_min(class, SIZE_CLASSES - 1);
 }
@@ -158,8 +158,8 @@ static u32 code_raw_bits(PointCodec *codec, u32 value, u32 count)
  * negative magnitudes are reduced by one, since otherwise there would be two zeros. */
 SIMD_INLINE i32 encode_number(PointCodec *codec, u32 a, u32 b, u32 low, i32 value)
 {
-    u32 negative = value < 0, size = size_of(value) - (negative & (low > 0));
-    u32 symbol, bits = low, rest = size, length = bit_length(size);
+    u32 negative = value < 0, size = i32_magnitude(value) - (negative & (low > 0));
+    u32 symbol, bits = low, rest = size, length = u32_bit_length(size);
     if (length > low) {
         u32 octave = length - 1 - low, half = length > 1 ? size >> (length - 2) & 1 : 0;
         symbol = u32_min(1 + 2 * octave + half, ESCAPE);
@@ -230,7 +230,7 @@ SIMD_INLINE i32 decode_number(PointCodec *codec, u32 a, u32 b, u32 way, u32 low)
  * 16ths. */
 static inline u32 low_of(u32 size)
 {
-    u32 length = u32_min(bit_length(size), 21); /* range of the classes */
+    u32 length = u32_min(u32_bit_length(size), 21); /* range of the classes */
     return length > 9 ? length - 9 : 0;
 }
 
@@ -245,7 +245,7 @@ enum {
 
 SIMD_INLINE i32 encode_fine(PointCodec *codec, u32 a, u32 b, i32 value)
 {
-    u32 negative = value < 0, size = size_of(value);
+    u32 negative = value < 0, size = i32_magnitude(value);
     u32 symbol = size < PL_COUNT(fine_symbols) ? fine_symbols[size] : ESCAPE;
     symbol += symbol > 0 && symbol <= FINE_SIGNED ? negative : 0;
     symbol_encode(&codec->coder, &codec->ends[a], &codec->ends[b], symbol);
@@ -254,7 +254,7 @@ SIMD_INLINE i32 encode_fine(PointCodec *codec, u32 a, u32 b, i32 value)
         codec->counts->symbols[b][symbol]++;
     }
     u32 bits =
-        symbol == ESCAPE ? bit_length(size) - 1 : (u32)number_codes[NUMBER_FINE].bits[symbol];
+        symbol == ESCAPE ? u32_bit_length(size) - 1 : (u32)number_codes[NUMBER_FINE].bits[symbol];
     u32 rest = size & ((1u << bits) - 1);
     if (symbol == ESCAPE) {
         code_raw(codec, false, bits, ESCAPE_BITS);
@@ -325,7 +325,7 @@ SIMD_INLINE i32 code_axis(PointCodec *codec, bool decoding, u32 n, u32 axis, Axe
         value = encode_number(codec, a, b, low, value);
     }
     value = (value ^ mirror) - mirror;
-    u32 cost = 48 * u32_min(size_of(value), SIZE_MAX_48);
+    u32 cost = 48 * u32_min(i32_magnitude(value), SIZE_MAX_48);
     codec->axis_sum[axis] += cost;
     codec->axis_expected[axis] += size;
     axes->made += cost;
@@ -352,7 +352,7 @@ static i32 code_scalar_step(PointCodec *codec, i32 step)
     u32 size = codec->scalar_size, row = ROW_SCALAR + class_of(size) / 2, low = low_of(size);
     step = codec->coder.decoding ? decode_number(codec, row, ROW_SCALARS, way_of(low), low)
                                  : encode_number(codec, row, ROW_SCALARS, low, step);
-    codec->scalar_size = (3 * size + 48 * u32_min(size_of(step), SIZE_MAX_48)) / 4;
+    codec->scalar_size = (3 * size + 48 * u32_min(i32_magnitude(step), SIZE_MAX_48)) / 4;
     return step;
 }
 
@@ -453,7 +453,7 @@ static void code_new_axes(PointCodec *codec, i32x4 *residual)
         u32 b = ROW_NEW_PACE + pace * NEW_LOWS + u32_min(low, NEW_LOWS - 1);
         i32 value = codec->coder.decoding ? decode_number(codec, a, b, way_of(low), low)
                                           : encode_number(codec, a, b, low, (*residual)[axis]);
-        u32 size = 48 * u32_min(size_of(value), SIZE_MAX_48);
+        u32 size = 48 * u32_min(i32_magnitude(value), SIZE_MAX_48);
         (*residual)[axis] = value;
         codec->new_slow[axis] = (slow * (window - 1) + size) / window;
         codec->new_fast[axis] = (3 * fast + size) / 4;

@@ -73,6 +73,7 @@ static inline void point_grid_edge(PointGrid *grid, u32 edge)
     grid->parts = 7 - (i32)(edge & 3);
 }
 
+/* Empty, with as many cells as points, at least 64; edge: see point_grid_edge. */
 static inline void point_grid_begin(PointGrid *grid, u32 count, u32 edge)
 {
     grid->bits = 6;
@@ -96,6 +97,7 @@ static inline u32 point_grid_row(i32 y, i32 z)
     return ((u32)y * 0x9E3779B1u + (u32)z * 0x85EBCA77u) >> 12;
 }
 
+/* Cell of a place (point_grid_place) in the table. */
 static inline u32 point_grid_cell(const PointGrid *grid, i32x4 place)
 {
     i32x4 cell = place >> GRID_PART_BITS;

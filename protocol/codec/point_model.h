@@ -147,16 +147,7 @@ static inline i32 clamp(i64 x, i32 limit)
     return (i32)(x < -limit ? -limit : x > limit ? limit : x);
 }
 
-static inline u32 size_of(i32 x)
-{
-    return x < 0 ? 0u - (u32)x : (u32)x;
-}
-
-static inline u32 bit_length(u32 x)
-{
-    return x == 0 ? 0 : 32 - (u32)__builtin_clz(x);
-}
-
+/* Each lane to [-limit, limit]. */
 static inline i32x4 clamp3(i32x4 v, i32 limit)
 {
 #if defined(__AVX__)
@@ -168,6 +159,7 @@ static inline i32x4 clamp3(i32x4 v, i32 limit)
 #endif
 }
 
+/* Magnitude of each lane. */
 static inline i32x4 sizes_of(i32x4 v)
 {
 #if defined(__AVX__)
@@ -185,6 +177,7 @@ static inline u32 sum_of_sizes(i32x4 v)
     return (u32)(size[0] + size[1] + size[2]);
 }
 
+/* Position in lanes 0 to 2; 0 in lane 3. */
 static inline i32x4 position_of(const QPoint *point)
 {
     i32x4 v;
@@ -233,12 +226,14 @@ static inline i32x4 motion_for_grid(const PointMotion *motion)
     return clamp3(motion->velocity, OFF_MAX);
 }
 
+/* Of a mean over neighbours: how far they moved beside their prediction, in lanes 0 to 2. */
 static inline i32x4 near_off(const PointNear *near)
 {
     i32x8 mean = near->mean;
     return (i32x4){mean[NEAR_OFF], mean[NEAR_OFF + 1], mean[NEAR_OFF + 2], 0};
 }
 
+/* Of a mean over neighbours: their motion beyond that of the point, in lanes 0 to 2. */
 static inline i32x4 near_more(const PointNear *near)
 {
     i32x8 mean = near->mean;
@@ -289,6 +284,7 @@ SIMD_INLINE i32x4 sizes_at(const PointModel *model, u32 i, u32 back, bool near, 
     return near ? model->sizes[i - back] : others;
 }
 
+/* Motion and place of the neighbours of point i by index, with substitutes for those far away. */
 SIMD_INLINE void know_index(const PointModel *model, const QPoint *olds, u32 i, PointKnown *known)
 {
     u32 stride = model->plan.stride;
@@ -314,12 +310,14 @@ SIMD_INLINE void know_index(const PointModel *model, const QPoint *olds, u32 i, 
     }
 }
 
+/* Where the usual sizes of point i of the span are kept. */
 static inline u32 slot_of(const PointSpan *span, u32 i)
 {
     u32 element = (u32)span->chunks[i / POINT_CHUNK] * POINT_CHUNK + i % POINT_CHUNK;
     return (element + (span->field << 13)) % POINT_SLOTS;
 }
 
+/* The usual sizes of a slot, in lanes 0 to 2. */
 static inline i32x4 usual_sizes(const SlotSizes *slot)
 {
     return (i32x4){slot->axis[0], slot->axis[1], slot->axis[2], 0};
@@ -362,6 +360,7 @@ static inline i32x4 expected_sizes(const Plan *plan, const i32x4 sizes[SIZES])
     return clamp3(sum >> 6, EXPECTED_MAX);
 }
 
+/* Whether point i is in the baseline, with the same generation. */
 static inline bool continues(const PointSpan *span, const QPoint *now, u32 i)
 {
     return span->state[0] != NULL && now->generation != 0 &&
@@ -418,6 +417,7 @@ SIMD_INLINE i32x4 expect_moved(const Plan *plan, const PointKnown *known, i32x4 
     return clamp3(at + whole, POSITION_CODE_MAX);
 }
 
+/* Where a point without a baseline is expected, by points of lower index as plan->guess says. */
 static inline void expect_new(const QPoint *now, u32 i, const Plan *plan, i32 expected[3])
 {
     static const QPoint none;
@@ -439,6 +439,7 @@ static inline i32 size_weight(u32 code)
     return (i32)(code < 8 ? code : (8 + (code & 7)) << ((code >> 3) - 1));
 }
 
+/* The greatest code whose weight is at most this. */
 static inline u32 size_weight_code(i32 weight)
 {
     u32 code = 0;

@@ -356,7 +356,7 @@ static void plan_new(PointModel *model, const PointSpan *span, const QPoint *now
                 i32 expected[3];
                 expect_new(now, i, plan, expected);
                 for (u32 a = 0; a < 3; a++) {
-                    sum += bit_length(size_of(now[i].position[a] - expected[a]));
+                    sum += u32_bit_length(i32_magnitude(now[i].position[a] - expected[a]));
                 }
             }
         }

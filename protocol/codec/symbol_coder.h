@@ -34,6 +34,7 @@ typedef struct SymbolCoder {
     bool failed; /* encoding: out of space */
 } SymbolCoder;
 
+/* The next byte of input; 0 behind its end. */
 static inline u32 symbol_next_byte(SymbolCoder *coder)
 {
     u32 byte = coder->used < coder->capacity ? coder->in[coder->used] : 0;
@@ -41,11 +42,14 @@ static inline u32 symbol_next_byte(SymbolCoder *coder)
     return byte;
 }
 
+/* Writes to out [capacity]; borrowed. */
 static inline void symbol_encode_begin(SymbolCoder *coder, u8 *out, u32 capacity)
 {
     *coder = (SymbolCoder){.range = UINT32_MAX, .out = out, .capacity = capacity};
 }
 
+/* Reads in [bytes]; borrowed. Input that is too short decodes to some symbols, never out of
+ * bounds. */
 static inline void symbol_decode_begin(SymbolCoder *coder, const u8 *in, u32 bytes)
 {
     *coder = (SymbolCoder){.range = UINT32_MAX, .in = in, .capacity = bytes, .decoding = true};
@@ -54,6 +58,7 @@ static inline void symbol_decode_begin(SymbolCoder *coder, const u8 *in, u32 byt
     }
 }
 
+/* Sets `failed` where the output is full. */
 static inline void symbol_put_byte(SymbolCoder *coder, u8 byte)
 {
     if (coder->used < coder->capacity) {
@@ -95,6 +100,7 @@ SIMD_INLINE void symbol_encode_part(SymbolCoder *coder, u32 from, u32 share, u32
     }
 }
 
+/* Removes the interval [from, from + share) of the range, in units. */
 SIMD_INLINE void symbol_decode_part(SymbolCoder *coder, u32 unit, u32 from, u32 share)
 {
     coder->code -= unit * from;

@@ -197,7 +197,6 @@ FUNCTION = re.compile(r"^(?!#|\s|\}|typedef)[^;{}=#()]*?\b(\w+)"
                       r"\(((?:[^;{}()]|\([^;{}()]*\))*)\)\s*(?=[;{])", re.M)
 # Headers in which not every group of functions has a comment yet (check_documented).
 UNDOCUMENTED = {
-    "protocol/codec/point_grid.h", "protocol/codec/point_model.h", "protocol/codec/symbol_coder.h",
     "server/physics/liquid/kernel.h", "server/physics/rigid/joint/joint_tree.h",
 }
 # A function that a header declares or defines at the start of a line.

@@ -2,6 +2,7 @@
 #include "tests/support/scene_text.h"
 
 #include "server/author/scene_load.h"
+#include "server/world/matter_liquid.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,4 +41,15 @@ World *scene_text_world(const SceneText *text, Scene **scene)
         exit(EXIT_FAILURE);
     }
     return world;
+}
+
+const Liquid *scene_text_liquid(const World *world)
+{
+    for (u32 i = 0; i < world_matters(world); i++) {
+        const Matter *matter = world_matter_at(world, i);
+        if (matter->ops == &matter_liquid) {
+            return liquid_of_const(matter)->liquid;
+        }
+    }
+    return NULL;
 }

@@ -21,5 +21,7 @@ void scene_text_add(SceneText *text, const char *format, ...) __attribute__((for
 void scene_text_wall(SceneText *text, const char *name, Vec3 at, Vec3 half);
 /* The world of the scene; the caller destroys both. */
 World *scene_text_world(const SceneText *text, Scene **scene);
+/* The liquids and grains of a world; NULL: it has none. */
+const struct Liquid *scene_text_liquid(const World *world);
 
 #endif

@@ -3,7 +3,6 @@
  * depend on threads, and what was saved goes on as it would have; see truth.h. */
 #include "server/author/scene_load.h"
 #include "server/physics/liquid/liquid.h"
-#include "server/world/matter_liquid.h"
 #include "server/world/matter_rigid.h"
 #include "server/world/matter_soft.h"
 #include "server/world/world.h"
@@ -122,17 +121,6 @@ static void disturb(TruthCase *c, Scene *scene)
     }
 }
 
-static const Liquid *liquid_of_world(const World *world)
-{
-    for (u32 i = 0; i < world_matters(world); i++) {
-        const Matter *matter = world_matter_at(world, i);
-        if (matter->ops == &matter_liquid) {
-            return liquid_of_const(matter)->liquid;
-        }
-    }
-    return NULL;
-}
-
 typedef struct Fastest {
     f64 speed; /* m/s */
     char what[80];
@@ -154,7 +142,7 @@ static void find_fastest(const World *world, Fastest *most)
 {
     const Rigid *rigid = world_rigid(world);
     const Soft *soft = world_soft(world);
-    const Liquid *liquid = liquid_of_world(world);
+    const Liquid *liquid = scene_text_liquid(world);
     for (u32 i = 0; i < rigid_slots(rigid); i++) {
         if (rigid_at(rigid, i).generation != 0) {
             look_at(most, world, "body", i, rigid_velocity(rigid, i));

@@ -59,6 +59,18 @@ typedef struct ContactPlace {
     Vec3 couple[CONTACT_POINTS_MAX], lever;
 } ContactPlace;
 
+/* A particle near a place, for a thing that is solved together with what presses on it. */
+typedef struct ContactBorne {
+    f32 mass;      /* kg */
+    f32 radius;    /* m, distance that it keeps */
+    Vec3 velocity; /* m/s, of its surface there */
+    f32 friction;  /* of the two */
+    void *of;      /* its kind, and its number there */
+    u32 particle;
+    /* Applies an impulse (N s) of the thing on the particle, there; returns its velocity then. */
+    Vec3 (*give)(void *of, u32 particle, Vec3 normal, Vec3 impulse);
+} ContactBorne;
+
 /* Number of points whose distances to a thing are computed at once. */
 typedef struct ContactPoints {
     const Vec3 *points; /* [count] m */
@@ -123,6 +135,10 @@ typedef struct ColliderOps {
      * different velocities changes their angular momentum, which the thing takes up; the place may
      * move to the particle's current position. NULL: places are never corrected. */
     void (*push)(void *of, ContactPlace *place, Vec3 impulse_m, const ContactParticle *particle);
+    /* Does the thing carry what presses on it better if it knows of it? NULL: no. If so, what may
+     * press on it in its next substep is named by `bear`, with a place of now. */
+    bool (*bears)(const void *of, u32 thing);
+    void (*bear)(void *of, const ContactPlace *place, const ContactBorne *borne);
     /* An impact on the thing. NULL: nothing sleeps. */
     void (*wake)(void *of, u32 thing);
     /* For things that cannot wake within a tick: others check them before it, and call wake.

@@ -73,6 +73,7 @@ typedef struct LiquidMover {
     f32 drag_most;   /* of the slip that friction may stop in a step */
     Vec3 drag;       /* N s, friction on the item in this step */
     bool meets;
+    bool borne; /* before a substep: it is near `place` of a thing that bears it */
 } LiquidMover;
 
 typedef struct LiquidHand {
@@ -268,6 +269,8 @@ void liquid_boundary_speeds(Liquid *liquid);
 void liquid_boundary_load(Liquid *liquid);
 void liquid_boundary_contact(Liquid *liquid, u32 first, u32 end);
 void liquid_boundary_contact_movers(Liquid *liquid);
+/* borne.c: before the next substep of things that are solved earlier: what may press on which. */
+void liquid_bear(Liquid *liquid);
 /* solve.c: the pressures that stop `residual` of active items, of which `partials` has the sums of
  * sizes; pushes: all of it, place.w: what is
  * new. */

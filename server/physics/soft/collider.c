@@ -606,6 +606,16 @@ static void push(void *of, ContactPlace *place, Vec3 impulse_m, const ContactPar
     hang_on_triangle(c, particle->position, place, &height);
 }
 
+static bool bears(const void *of, u32 thing)
+{
+    return ((const SoftCollider *)of)->soft->bodies[thing].bears;
+}
+
+static void bear(void *of, const ContactPlace *place, const ContactBorne *borne)
+{
+    loads_bear(((const SoftCollider *)of)->soft, place, borne);
+}
+
 /* Waking a body requires data searched at the start of a tick: not possible within one. */
 static void wake(void *of, u32 thing)
 {
@@ -653,6 +663,8 @@ const ColliderOps soft_collider_ops = {
     .inverse_mass = inverse_mass,
     .impulse = impulse,
     .push = push,
+    .bears = bears,
+    .bear = bear,
     .wake = wake,
     .asleep = asleep,
     .blown = blown,

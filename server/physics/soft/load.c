@@ -10,6 +10,9 @@
  * step. Stretching a free corner costs little energy; if a body of ten thousand times its mass then
  * presses on it, the stretch acts on that mass, and would throw it. So cloth that is held by the
  * world counts the energy it receives from the bodies that press on it, and returns no more.
+ * Grains and drops, which are solved after soft bodies, name what they press on in each substep
+ * (loads_bear): their masses and momenta add up at each corner, and they only rest on it, so that
+ * what they get is a push along the normal, and friction.
  * Method: mass splitting; the count is that of a passivity observer and controller (Hannaford, Ryu,
  * "Time-domain passivity control of haptic interfaces", 2002).
  */
@@ -33,6 +36,13 @@ static const f32 weight_least = 0.05f;
  * long compared to the body does not rotate with it. */
 static const f32 weight_least_rope = 0.25f;
 
+/* A particle within this part of its radius presses on what bears it, or within what the two move
+ * against each other in a substep: what an impact threw ahead of it comes back to it. */
+static const f32 presses_part = 0.1f;
+/* A particle beside pins presses with all of its mass on the free corners, if these have this part
+ * of it or more. */
+static const f32 share_least = 0.5f;
+
 /* s: energy that a body has received may be returned for about this long. */
 static const f32 credit_s = 1.0f;
 
@@ -52,7 +62,19 @@ typedef struct Load {
     Vec3 normal, pull; /* of a rope: out of the body; sum of the directions of its segments */
     bool rope;         /* belongs to the soft body that the body hangs on */
     bool held;         /* the world holds its soft body */
+    bool particles;    /* no body: what is borne here, of `part` kg, and their mean friction */
+    f32 friction;
 } Load;
+
+/* A particle of another kind upon corners of a triangle or segment. */
+typedef struct Borne {
+    u32 point[3];
+    f32 weight[3];
+    Vec3 normal;    /* from the soft body */
+    f32 gap, speed; /* m, between the two; m/s, along the normal */
+    ContactBorne of;
+    bool loads; /* in this step: it presses on taut corners */
+} Borne;
 
 struct Loads {
     Load *loads; /* [count] */
@@ -62,6 +84,8 @@ struct Loads {
     u32 *first;     /* [groups + 1] into order */
     Vec3 *velocity; /* [particles] m/s, before the constraints, of bodies that are loaded */
     u32 *on;        /* [bodies] loads on it */
+    Borne *borne;   /* [borne_count] in this substep */
+    u32 borne_count, borne_capacity;
     /* Length constraints at each particle, except those of bending: [particles + 1] into ties. */
     u32 *first_tie, *ties;
     u32 tie_capacity;
@@ -76,6 +100,7 @@ void loads_destroy(Loads *loads)
         free(loads->first);
         free(loads->velocity);
         free(loads->on);
+        free(loads->borne);
         free(loads->first_tie);
         free(loads->ties);
         free(loads);
@@ -89,6 +114,7 @@ u64 loads_memory(const Soft *soft)
                ? 0
                : sizeof *loads + loads->capacity * sizeof *loads->loads +
                      loads->order_capacity * sizeof *loads->order +
+                     loads->borne_capacity * sizeof *loads->borne +
                      (u64)soft->count * (2 * sizeof *loads->of + sizeof *loads->velocity) +
                      loads->tie_capacity * sizeof *loads->ties;
 }
@@ -337,6 +363,149 @@ static void keep_pressed(Soft *soft, f32 late)
     loads->count = kept;
 }
 
+/* ---- particles of other kinds ---- */
+
+/* Does something that takes no impulse hold it? Then momentum that it keeps goes there. */
+static bool is_held(const Soft *soft, const SoftBody *body)
+{
+    bool held = body->pin_count > body->attachment_count;
+    for (u32 i = 0; i < body->attachment_count && !held; i++) {
+        const SoftAttachment *by = &soft->attachments[body->first_attachment + i];
+        const Collider *collider =
+            soft->holder != SOFT_NONE ? soft_collider_of(soft, soft->holder) : NULL;
+        held = collider != NULL && soft_holds(soft, by) &&
+               !(collider->ops->bodies->mass(collider->of, by->body.slot) > 0.0f);
+    }
+    return held;
+}
+
+void loads_tick(Soft *soft)
+{
+    for (u32 b = 0; b < soft->body_count; b++) {
+        SoftBody *body = &soft->bodies[b];
+        body->bears = body->def.method == SOFT_XPBD && !body->closed && is_held(soft, body);
+    }
+    loads_forget(soft);
+}
+
+void loads_bear(Soft *soft, const ContactPlace *place, const ContactBorne *of)
+{
+    Loads *loads = soft->loads;
+    if (loads == NULL || place->count > 3 ||
+        !memory_grow((void **)&loads->borne, &loads->borne_capacity, loads->borne_count + 1,
+                     sizeof *loads->borne)) {
+        return;
+    }
+    Borne *borne = &loads->borne[loads->borne_count++];
+    Vec3 against = vec3_sub(of->velocity, place->velocity);
+    *borne = (Borne){.normal = place->normal,
+                     .gap = place->distance - of->radius,
+                     .speed = fabsf(vec3_dot(against, place->normal)),
+                     .of = *of};
+    f32 sum = 0.0f;
+    for (u32 k = 0; k < 3; k++) { /* of a segment, one twice */
+        borne->point[k] = place->point[k < place->count ? k : 0];
+        bool free = k < place->count && soft->points[borne->point[k]].inverse_mass > 0.0f;
+        borne->weight[k] = free && place->along[k] > weight_least ? place->along[k] : 0.0f;
+        sum += borne->weight[k];
+    }
+    for (u32 k = 0; k < 3; k++) { /* what a pin bears presses on the others too */
+        borne->weight[k] /= f32_max(sum, share_least);
+    }
+}
+
+void loads_forget(Soft *soft)
+{
+    if (soft->loads != NULL) {
+        soft->loads->borne_count = 0;
+    }
+}
+
+/* The load of a corner that a particle presses on; a body that does has the corner for itself. */
+static Load *load_of(const Soft *soft, const Borne *borne, u32 k)
+{
+    Loads *loads = soft->loads;
+    u32 index = loads->of[borne->point[k]];
+    bool presses = borne->loads && borne->weight[k] > 0.0f && index != SOFT_NONE;
+    return presses && loads->loads[index].particles ? &loads->loads[index] : NULL;
+}
+
+static void add_borne(Soft *soft, Borne *borne, f32 late)
+{
+    Loads *loads = soft->loads;
+    f32 near = presses_part * borne->of.radius + soft->substep_s * borne->speed;
+    borne->loads = borne->gap < near &&
+                   (is_taut(soft, borne->point[0], late) || is_taut(soft, borne->point[1], late) ||
+                    is_taut(soft, borne->point[2], late));
+    for (u32 k = 0; k < 3 && borne->loads; k++) {
+        u32 particle = borne->point[k];
+        if (borne->weight[k] > 0.0f && loads->of[particle] == SOFT_NONE) {
+            loads->of[particle] = loads->count;
+            loads->loads[loads->count++] = (Load){.particle = particle, .particles = true};
+        }
+        Load *load = load_of(soft, borne, k);
+        if (load != NULL) {
+            f32 mass = borne->weight[k] * borne->of.mass;
+            load->part += mass;
+            load->moving = vec3_add_scaled(load->moving, mass, borne->of.velocity);
+            load->normal = vec3_add_scaled(load->normal, mass, borne->normal);
+            load->friction += mass * borne->of.friction;
+        }
+    }
+}
+
+static void add_particles(Soft *soft, f32 late)
+{
+    Loads *loads = soft->loads;
+    u32 first = loads->count;
+    for (u32 i = 0; i < loads->borne_count; i++) {
+        add_borne(soft, &loads->borne[i], late);
+    }
+    for (u32 i = first; i < loads->count; i++) {
+        Load *load = &loads->loads[i];
+        load->share = 1.0f / load->part;
+        load->moving = load->speed = vec3_scale(load->moving, load->share);
+        load->normal = vec3_normalize_or(load->normal, vec3_zero());
+        load->friction *= load->share;
+    }
+}
+
+/* A push and friction. */
+static Vec3 push_of(const Load *load, Vec3 impulse)
+{
+    f32 along = vec3_dot(impulse, load->normal);
+    if (!(along > 0.0f)) {
+        return vec3_zero();
+    }
+    Vec3 across = vec3_add_scaled(impulse, -along, load->normal);
+    f32 size = vec3_length(across), most = load->friction * along;
+    across = size > most ? vec3_scale(across, most / size) : across;
+    return vec3_add_scaled(across, along, load->normal);
+}
+
+/* To each its part, by mass. */
+static void give_particles(Soft *soft)
+{
+    Loads *loads = soft->loads;
+    for (u32 i = 0; i < loads->borne_count; i++) {
+        Borne *borne = &loads->borne[i];
+        Vec3 impulse = vec3_zero();
+        bool any = false;
+        for (u32 k = 0; k < 3; k++) {
+            const Load *load = load_of(soft, borne, k);
+            if (load != NULL) {
+                f32 part = borne->weight[k] * borne->of.mass * load->share;
+                impulse = vec3_add_scaled(impulse, part, load->impulse);
+                any = true;
+            }
+        }
+        if (any) {
+            const ContactBorne *of = &borne->of;
+            borne->of.velocity = of->give(of->of, of->particle, borne->normal, impulse);
+        }
+    }
+}
+
 /* Relative to the body's centre: where it presses. A corner may be far from there, beside a body
  * that is smaller than a cell; there a rotating body would move differently from the cloth, and the
  * work that the two do on each other would not be equal and opposite. */
@@ -345,6 +514,20 @@ static Vec3 arm_of(const Load *load, const ContactMotion *motion, Vec3 particle)
     return load->rope || !load->held
                ? vec3_sub(particle, motion->centre)
                : quat_rotate(motion->orientation, vec3_scale(load->local, 1.0f / load->part));
+}
+
+/* Its share of the mass of the body, and the motion there. */
+static void measure_body(const Soft *soft, Load *load, f32 late)
+{
+    const Collider *collider = soft_collider_of(soft, load->by.other);
+    ContactMotion motion = soft_motion_of(soft, load->by.other, load->by.thing);
+    Vec3 arm = arm_of(load, &motion, place_now(&soft->points[load->particle], late));
+    Symmetric3 response = collider->ops->bodies->response(collider->of, load->by.thing, arm);
+    f32 body = (response.xx + response.yy + response.zz) / 3.0f;
+    body *= mean_to_any * (load->bearing->loaded + (f32)load->bearing->held) / load->part;
+    load->share = body;
+    load->moving = contact_motion_at(&motion, arm);
+    load->speed = vec3_add(load->moving, motion.bias);
 }
 
 void loads_begin(Soft *soft, f32 h, bool moves)
@@ -361,19 +544,15 @@ void loads_begin(Soft *soft, f32 h, bool moves)
         }
     }
     keep_pressed(soft, late);
+    u32 bodies = loads->count;
+    add_particles(soft, late);
     for (u32 i = 0; i < loads->count; i++) {
         Load *load = &loads->loads[i];
-        const SoftPoint *p = &soft->points[load->particle];
-        const Collider *collider = soft_collider_of(soft, load->by.other);
-        ContactMotion motion = soft_motion_of(soft, load->by.other, load->by.thing);
-        Vec3 arm = arm_of(load, &motion, place_now(p, late));
-        Symmetric3 response = collider->ops->bodies->response(collider->of, load->by.thing, arm);
-        f32 body = (response.xx + response.yy + response.zz) / 3.0f;
-        body *= mean_to_any * (load->bearing->loaded + (f32)load->bearing->held) / load->part;
-        load->weight = p->inverse_mass * body / (p->inverse_mass + body);
-        load->share = body;
-        load->moving = contact_motion_at(&motion, arm);
-        load->speed = vec3_add(load->moving, motion.bias);
+        f32 own = soft->points[load->particle].inverse_mass;
+        if (i < bodies) {
+            measure_body(soft, load, late);
+        }
+        load->weight = own * load->share / (own + load->share);
         load->impulse = vec3_zero();
         loads->on[soft->matter[load->particle].body]++;
     }
@@ -411,6 +590,7 @@ void loads_give(Soft *soft, u32 group)
         p->inverse_mass = load->own_weight;
         load->impulse = vec3_sub(vec3_scale(given, 1.0f / load->weight),
                                  vec3_scale(gained, 1.0f / load->own_weight));
+        load->impulse = load->particles ? push_of(load, load->impulse) : load->impulse;
     }
 }
 
@@ -504,15 +684,19 @@ void loads_count(Soft *soft, u32 index, f32 h)
     }
 }
 
-void loads_pass(const Soft *soft)
+void loads_pass(Soft *soft)
 {
     const Loads *loads = soft->loads;
     for (u32 i = 0; i < loads->count; i++) {
         const Load *load = &loads->loads[i];
+        if (load->particles) {
+            continue;
+        }
         const Collider *collider = soft_collider_of(soft, load->by.other);
         ContactMotion motion = soft_motion_of(soft, load->by.other, load->by.thing);
         ContactPlace place = {.thing = load->by.thing,
                               .arm = arm_of(load, &motion, soft->points[load->particle].position)};
         collider->ops->impulse(collider->of, &place, load->impulse);
     }
+    give_particles(soft);
 }

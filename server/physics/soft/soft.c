@@ -158,6 +158,7 @@ void soft_begin(Soft *soft, SoftOthers others, Jobs *jobs, f32 tick_s)
         return;
     }
     wind_begin(soft);
+    loads_tick(soft);
     soft_contact_begin(soft);
     self_collision_begin(soft, tick_s);
 }
@@ -194,6 +195,7 @@ void soft_substep(Soft *soft, f32 h)
         step(soft, part, i > 0);
     }
     groups_move(soft, part);
+    loads_forget(soft);
     for (u32 o = 0; o < soft->other_count; o++) {
         const Collider *collider = soft_collider_of(soft, o);
         collider->ops->substep_end(collider->of);

@@ -91,6 +91,7 @@ typedef struct SoftBody {
     u32 first_attachment, attachment_count; /* the last of its pins, in this order */
     bool fixed;                             /* in this step: something immovable holds some of it */
     bool spare;                             /* it may be absent */
+    bool bears;                             /* in this tick: load.c carries what rests on it */
     bool rotates;                           /* in this step: no point is pinned; then: */
     Vec3 momentum;                          /* kg m²/s about its centre, before its constraints */
 } SoftBody;
@@ -335,6 +336,11 @@ void coupled_mass_restore(Soft *soft, u32 group);
 int loads_create(Soft *soft);
 void loads_destroy(Loads *loads);
 u64 loads_memory(const Soft *soft);
+/* At the start of a tick: which bodies carry particles of kinds that are solved later; such a
+ * particle, for the next substep; after it. */
+void loads_tick(Soft *soft);
+void loads_bear(Soft *soft, const ContactPlace *place, const ContactBorne *borne);
+void loads_forget(Soft *soft);
 /* Before a step of h s, like coupled_mass_begin. */
 void loads_begin(Soft *soft, f32 h, bool moves);
 /* Before and after the constraints of a group. */
@@ -345,8 +351,8 @@ void loads_store(Soft *soft, const u32 *order, u32 count);
 /* After the constraints of all of a body: limits the impulses meant for what presses on it to what
  * it has taken. */
 void loads_count(Soft *soft, u32 body, f32 h);
-/* After all groups: applies the impulses meant for the bodies. */
-void loads_pass(const Soft *soft);
+/* After all groups: applies the impulses meant for what presses on soft bodies. */
+void loads_pass(Soft *soft);
 
 /* method.c: a step of a body: for methods other than SOFT_XPBD from prediction to projection,
  * after which velocities are those of the step; and smoothing for all. soft->step is 0 in the

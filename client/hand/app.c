@@ -485,6 +485,15 @@ static void app_labels(App *app, const Camera *camera, u32 width, u32 height)
     }
 }
 
+static bool any_smoke_is_dyed(const Scene *scene)
+{
+    bool any = false;
+    for (u32 i = 0; scene != NULL && i < scene->smoke_count; i++) {
+        any = any || scene->smokes[i].dyed;
+    }
+    return any;
+}
+
 static void app_draw_world(App *app)
 {
     u32 width, height;
@@ -512,6 +521,8 @@ static void app_draw_world(App *app)
         tools->hover.entity ? connection_entity(app->connection, tools->hover.entity) : NULL;
     app->hud->hovered = hovered ? hovered->name : NULL;
     app->hud->prefab = tools->prefab;
+    app->hud->dyed = any_smoke_is_dyed(connection_scene(app->connection));
+    app->hud->dye = tools->hand.dye;
     Picture picture;
     memset(&picture, 0, sizeof picture);
     picture.scene = connection_scene(app->connection);
@@ -567,6 +578,9 @@ static void app_panel_actions(App *app, const PanelsActions *actions)
     }
     if (actions->chat) {
         connection_chat(app->connection, actions->text);
+    }
+    if (actions->dye) {
+        hand_dye(&app->tools->hand, actions->color);
     }
     if (actions->set) {
         Input input;

@@ -16,6 +16,7 @@ void hand_init(Hand *hand, Connection *connection)
 {
     memset(hand, 0, sizeof *hand);
     hand->connection = connection;
+    hand->dye = 0xE8501A; /* proposed; used once the user chooses a colour */
 }
 
 /* The tick at which the entity is shown, used by the server's lag compensation. */
@@ -37,6 +38,24 @@ bool entity_point(Connection *connection, const Entity *entity, u32 element, Vec
            ops->point(timeline, entity->field, field, entity->first + element, local, point);
 }
 
+/* Square roots of linear light, as fields of dyed smoke have them (entity.h). */
+static u32 roots_of_srgb(u32 color)
+{
+    u32 roots = 0;
+    for (u32 c = 0; c < 3; c++) {
+        f32 s = (f32)(color >> (16 - 8 * c) & 0xFF) / 255.0f;
+        f32 linear = s <= 0.04045f ? s / 12.92f : powf((s + 0.055f) / 1.055f, 2.4f);
+        roots = roots << 8 | (u32)(sqrtf(linear) * 255.0f + 0.5f);
+    }
+    return roots;
+}
+
+static void send_dye(Hand *hand)
+{
+    Input input = {.kind = INPUT_DYE, .index = roots_of_srgb(hand->dye)};
+    connection_input(hand->connection, &input);
+}
+
 static bool grab(Hand *hand, const Entity *entity, u32 element, Vec3 local, Vec3 point, Ray ray)
 {
     if (entity == NULL || !entity->movable) {
@@ -54,7 +73,21 @@ static bool grab(Hand *hand, const Entity *entity, u32 element, Vec3 local, Vec3
     hand->target = point;
     hand->distance = vec3_distance(ray.origin, point);
     hand->answers = 0; /* starts at the next step, which knows the time */
+    if (hand->dyes && entity->dye != 0) {
+        send_dye(hand);
+    }
     return true;
+}
+
+void hand_dye(Hand *hand, u32 color)
+{
+    const Entity *entity = connection_entity(hand->connection, hand->grabbed);
+    bool changed = !hand->dyes || hand->dye != color;
+    hand->dyes = true;
+    hand->dye = color & 0xFFFFFF;
+    if (changed && entity != NULL && entity->dye != 0) {
+        send_dye(hand);
+    }
 }
 
 bool hand_grab_ray(Hand *hand, Ray ray)

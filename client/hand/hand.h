@@ -47,6 +47,8 @@ typedef struct Hand {
     Vec3 local;   /* m, grabbed point in the body's frame */
     Vec3 target;  /* m, drag target */
     f32 distance; /* m from the eye along the view ray, changed by the wheel */
+    bool dyes;    /* the user chose a colour: */
+    u32 dye;      /* 0xRRGGBB, sRGB, of what the hand adds to dyed smoke (Entity.dye) */
 
     /* Drag prediction, also while it fades after release. */
     DragPrediction drag;
@@ -72,6 +74,8 @@ bool hand_grab_entity(Hand *hand, u32 entity);
 /* Sets the drag target (sent at most once per tick; the newest wins). */
 void hand_move(Hand *hand, Vec3 target);
 void hand_release(Hand *hand);
+/* Sets the colour of what it adds to dyed smoke, now and in later grabs: 0xRRGGBB, sRGB. */
+void hand_dye(Hand *hand, u32 color);
 void hand_push(Hand *hand, const Pick *pick, Vec3 impulse);
 /* Updates the drag prediction; call after each poll of the connection. */
 void hand_step(Hand *hand, u64 now_ns);

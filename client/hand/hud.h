@@ -76,6 +76,8 @@ typedef struct Hud {
     u32 label_count;
     const char *hovered; /* name under the cursor, or NULL */
     u32 prefab;
+    bool dyed; /* there is smoke that hands dye, */
+    u32 dye;   /* with this colour: 0xRRGGBB, sRGB */
 
     f64 common_tick; /* while status.own_time is OWN_TIME_AWAY: the common time */
     bool show_help, show_panels, chatting;

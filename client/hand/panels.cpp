@@ -242,7 +242,7 @@ static ImVec2 draw_numbers(const Hud *hud)
 static bool has_side(const Hud *hud)
 {
     bool time = hud->role >= ROLE_OPERATOR && !hud->status.replay;
-    bool something = hud->parameter_count + hud->probe_count > 0 || time;
+    bool something = hud->parameter_count + hud->probe_count > 0 || hud->dyed || time;
     return hud->show_panels && hud->scene && something;
 }
 
@@ -596,6 +596,29 @@ static void draw_parameters(Panels *panels, const Hud *hud, PanelsActions *actio
     ImGui::Spacing();
 }
 
+/* Colour of what the hand adds to dyed smoke. */
+static void draw_dye(const Hud *hud, PanelsActions *actions)
+{
+    if (!hud->dyed || hud->role < ROLE_PARTICIPANT || hud->status.replay) {
+        return;
+    }
+    f32 color[3] = {f32(hud->dye >> 16 & 0xFF) / 255.0f, f32(hud->dye >> 8 & 0xFF) / 255.0f,
+                    f32(hud->dye & 0xFF) / 255.0f};
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted("dye");
+    ImGui::SameLine(NAME_PX);
+    if (ImGui::ColorEdit3("##dye", color, ImGuiColorEditFlags_NoInputs)) {
+        actions->dye = true;
+        for (f32 c : color) {
+            actions->color = actions->color << 8 | u32(f32_clamp(c, 0.0f, 1.0f) * 255.0f + 0.5f);
+        }
+    }
+    if (ImGui::IsItemHovered()) {
+        ImGui::SetTooltip("colour of the smoke that you add while you drag");
+    }
+    ImGui::Spacing();
+}
+
 /* The course of a probe over a recording, with a cursor at the shown tick. */
 static void draw_course(const Hud *hud, u32 probe, const char *unit)
 {
@@ -701,6 +724,7 @@ static void draw_side(Panels *panels, Hud *hud, PanelsActions *actions, ImVec2 s
     ImGui::Dummy(ImVec2(SIDE_PX - 24.0f, 0.0f));
     draw_time(hud, actions);
     draw_saves(panels, hud, actions);
+    draw_dye(hud, actions);
     draw_parameters(panels, hud, actions);
     draw_probes(hud);
     note_area(panels, 0);

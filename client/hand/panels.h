@@ -21,6 +21,8 @@ typedef struct PanelsActions {
     bool bookmark; /* bookmark_tick gets this name */
     u64 bookmark_tick;
     char bookmark_text[SURVEY_TEXT_BYTES_MAX];
+    bool dye;  /* the hand's colour := color */
+    u32 color; /* 0xRRGGBB, sRGB */
     bool chat;
     char text[TEXT_BYTES_MAX];
 } PanelsActions;

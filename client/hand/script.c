@@ -38,6 +38,7 @@ typedef enum Member {
     MEMBER_LOOK_FROM,
     MEMBER_LOOK_AT,
     MEMBER_CHAT,
+    MEMBER_DYE,
     MEMBER_COUNT
 } Member;
 
@@ -88,6 +89,7 @@ static const struct {
     [MEMBER_LOOK_FROM] = {"look_from", IS_VECTOR, "[x, y, z]"},
     [MEMBER_LOOK_AT] = {"look_at", IS_VECTOR, "[x, y, z]"},
     [MEMBER_CHAT] = {"chat", IS_TEXT, "a text"},
+    [MEMBER_DYE] = {"dye", IS_VECTOR, "[r, g, b], 0 to 1"},
 };
 
 typedef struct ScriptLine {
@@ -323,6 +325,7 @@ static bool line_take(Reader *reader, ScriptLine *line, Member member, const Val
         line->by_ray = value->kind == VALUE_RAY;
         line->ray = value->ray;
         break;
+    case MEMBER_DYE:
     case MEMBER_MOVE:
     case MEMBER_IMPULSE:
     case MEMBER_POSITION:
@@ -421,9 +424,9 @@ static bool has(const ScriptLine *line, Member member)
 static bool line_check(Reader *reader, const ScriptLine *line, f64 before_s)
 {
     u32 actions = 0;
-    static const Member one_of[] = {MEMBER_GRAB,   MEMBER_MOVE,   MEMBER_RELEASE,   MEMBER_PUSH,
-                                    MEMBER_SET,    MEMBER_SPAWN,  MEMBER_LOOK_FROM, MEMBER_CHAT,
-                                    MEMBER_REMOVE, MEMBER_CONTROL};
+    static const Member one_of[] = {MEMBER_GRAB,   MEMBER_MOVE,    MEMBER_RELEASE,   MEMBER_PUSH,
+                                    MEMBER_SET,    MEMBER_SPAWN,   MEMBER_LOOK_FROM, MEMBER_CHAT,
+                                    MEMBER_REMOVE, MEMBER_CONTROL, MEMBER_DYE};
     for (u32 i = 0; i < PL_COUNT(one_of); i++) {
         actions += has(line, one_of[i]);
     }
@@ -437,7 +440,12 @@ static bool line_check(Reader *reader, const ScriptLine *line, f64 before_s)
         return fail(
             reader,
             "a line has exactly one action: grab, move, release, push, control, set, spawn, "
-            "remove, look_from or chat");
+            "remove, look_from, chat or dye");
+    }
+    Vec3 v = line->vector;
+    if (has(line, MEMBER_DYE) &&
+        !(f32_min(v.x, f32_min(v.y, v.z)) >= 0.0f && f32_max(v.x, f32_max(v.y, v.z)) <= 1.0f)) {
+        return fail(reader, "dye is out of range, expected three numbers from 0 to 1");
     }
     if (has(line, MEMBER_PUSH) != has(line, MEMBER_IMPULSE)) {
         return fail(reader, "push and impulse go together");
@@ -651,6 +659,16 @@ static void do_push(const ScriptLine *line, Connection *connection, Hand *hand)
     }
 }
 
+static void do_dye(const ScriptLine *line, Hand *hand)
+{
+    const f32 parts[3] = {line->vector.x, line->vector.y, line->vector.z};
+    u32 color = 0;
+    for (u32 k = 0; k < 3; k++) {
+        color = color << 8 | (u32)(parts[k] * 255.0f + 0.5f);
+    }
+    hand_dye(hand, color);
+}
+
 static void do_remove(const ScriptLine *line, Connection *connection)
 {
     Input input = {.kind = INPUT_REMOVE, .entity = entity_id(line, connection)};
@@ -676,6 +694,8 @@ static void do_line(Script *script, const ScriptLine *line, Connection *connecti
         hand_release(hand);
     } else if (has(line, MEMBER_PUSH)) {
         do_push(line, connection, hand);
+    } else if (has(line, MEMBER_DYE)) {
+        do_dye(line, hand);
     } else if (has(line, MEMBER_CONTROL)) {
         do_control(line, connection);
     } else if (has(line, MEMBER_SET)) {

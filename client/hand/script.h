@@ -12,6 +12,7 @@
  *   {"t":8,"look_from":[4,3,6],"look_at":[0,1,0]}
  *   {"t":9,"chat":"hello"}
  *   {"t":10,"remove":"ball-3"}
+ *   {"t":11,"dye":[1,0.3,0.1]}     colour of what the hand adds to dyed smoke
  * Instead of a name a ray {"origin":[x,y,z],"direction":[x,y,z]} is allowed.
  * Layer: client/hand (no SDL).
  */

@@ -17,6 +17,7 @@ enum {
     SIDE_MAX_COARSE = 48,
     UNIT_VOXELS = FREE_UNIT,
     UNIT_SCENE_DEPTH,
+    UNIT_DYES,
     UNIT_COARSE,
 };
 
@@ -35,10 +36,10 @@ static const f32 flame_fine = 3.0f;
 /* Of one entity; kept for its texture and memory. */
 typedef struct Fog {
     FogForm form;
-    GLuint texture;
-    u32 made[3]; /* size of the texture */
-    f32 away;    /* m, distance of its centre from the eye */
-    f32 color[3], color2[3], highlight[3], fire;
+    GLuint texture, dyes;
+    u32 made[3], made_dyes[3]; /* size of the textures */
+    f32 away;                  /* m, distance of its centre from the eye */
+    f32 color[3], highlight[3], fire;
 } Fog;
 
 struct DrawFog {
@@ -48,7 +49,7 @@ struct DrawFog {
     FogQuality quality;
     f32 lens[2];
     GLuint vao, program, spread;
-    GLint low, size, first, last, color, color2, glow, march, lens_at, divisor, pixel;
+    GLint low, size, first, last, color, dyed, glow, march, lens_at, divisor, pixel;
     GLuint framebuffer, coarse; /* of less resolution */
     u32 width, height;          /* of it, texels */
 };
@@ -67,9 +68,10 @@ static const char fog_vertex[] =
 
 /* Heat h is about 900 + 1600 h K: linear sRGB of a black body there, by its red (Planck's law). */
 static const char fog_fragment[] =
-    "uniform sampler3D voxels;\n"
+    "uniform sampler3D voxels, dyes;\n"
     "uniform sampler2D scene_depths;\n"
-    "uniform vec3 low, size, first, last, color, color2, glow;\n"
+    "uniform vec3 low, size, first, last, color, glow;\n"
+    "uniform float dyed;\n"
     "uniform vec4 march;\n" /* extinction 1/m, step m, steps at most, fire */
     "uniform vec2 lens;\n"
     "uniform float divisor;\n"
@@ -104,8 +106,8 @@ static const char fog_fragment[] =
     "        float thick = smoke + flame;\n"
     "        if (thick <= 0.0) continue;\n"
     "        float caught = through * (1.0 - exp(-thick * m));\n"
-    "        float dye = march.w > 0.0 ? 0.0 : min(held.g / max(held.r, 1e-5), 1.0);\n"
-    "        vec3 albedo = mix(color, color2, dye);\n"
+    "        vec3 dye = texture(dyes, (p - low) / size).rgb / max(held.r, 1e-5);\n"
+    "        vec3 albedo = mix(color, min(dye, 1.0), dyed);\n"
     "        vec3 c = albedo * (sun_color.rgb * (lobe * held.b) +\n"
     "                           ambient * (0.55 + 0.45 * held.b)) + glow;\n"
     "        if (march.w > 0.0) c = (c * smoke + black_body(held.g) * thick) / thick;\n"
@@ -157,12 +159,13 @@ static int programs_init(DrawFog *draw, u32 chunks, ErrorText *error)
     draw->first = glGetUniformLocation(draw->program, "first");
     draw->last = glGetUniformLocation(draw->program, "last");
     draw->color = glGetUniformLocation(draw->program, "color");
-    draw->color2 = glGetUniformLocation(draw->program, "color2");
+    draw->dyed = glGetUniformLocation(draw->program, "dyed");
     draw->glow = glGetUniformLocation(draw->program, "glow");
     draw->march = glGetUniformLocation(draw->program, "march");
     draw->lens_at = glGetUniformLocation(draw->program, "lens");
     draw->divisor = glGetUniformLocation(draw->program, "divisor");
     sampler_unit(draw->program, "voxels", UNIT_VOXELS);
+    sampler_unit(draw->program, "dyes", UNIT_DYES);
     sampler_unit(draw->program, "scene_depths", UNIT_SCENE_DEPTH);
     sampler_unit(draw->spread, "picture", UNIT_COARSE);
     draw->pixel = glGetUniformLocation(draw->spread, "pixel");
@@ -203,6 +206,7 @@ void draw_fog_destroy(DrawFog *draw)
     for (u32 i = 0; i < draw->capacity; i++) {
         fog_form_finish(&draw->fogs[i].form);
         glDeleteTextures(1, &draw->fogs[i].texture);
+        glDeleteTextures(1, &draw->fogs[i].dyes);
     }
     glDeleteVertexArrays(1, &draw->vao);
     glDeleteFramebuffers(1, &draw->framebuffer);
@@ -244,14 +248,13 @@ static bool fogs_reserve(DrawFog *draw)
     return true;
 }
 
-static void fog_upload(Fog *fog)
+/* Four numbers of 16 bits each; `made`: size of the texture. */
+static void upload(u32 unit, GLuint *texture, u32 made[3], const u32 dims[3], const void *texels)
 {
-    const FogForm *form = &fog->form;
-    const u32 *dims = form->dims;
-    glActiveTexture(GL_TEXTURE0 + UNIT_VOXELS);
-    if (!fog->texture) {
-        glGenTextures(1, &fog->texture);
-        glBindTexture(GL_TEXTURE_3D, fog->texture);
+    glActiveTexture(GL_TEXTURE0 + unit);
+    if (!*texture) {
+        glGenTextures(1, texture);
+        glBindTexture(GL_TEXTURE_3D, *texture);
         static const GLenum around[3] = {GL_TEXTURE_WRAP_S, GL_TEXTURE_WRAP_T, GL_TEXTURE_WRAP_R};
         for (u32 k = 0; k < 3; k++) {
             glTexParameteri(GL_TEXTURE_3D, around[k], GL_CLAMP_TO_EDGE);
@@ -260,15 +263,24 @@ static void fog_upload(Fog *fog)
         glTexParameteri(GL_TEXTURE_3D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
         glTexParameteri(GL_TEXTURE_3D, GL_TEXTURE_MAX_LEVEL, 0);
     }
-    glBindTexture(GL_TEXTURE_3D, fog->texture);
+    glBindTexture(GL_TEXTURE_3D, *texture);
     GLsizei wide = (GLsizei)dims[0], high = (GLsizei)dims[1], deep = (GLsizei)dims[2];
-    if (memcmp(fog->made, dims, sizeof fog->made) != 0) {
+    if (memcmp(made, dims, 3 * sizeof *made) != 0) {
         glTexImage3D(GL_TEXTURE_3D, 0, GL_RGBA16, wide, high, deep, 0, GL_RGBA, GL_UNSIGNED_SHORT,
-                     form->texels);
-        memcpy(fog->made, dims, sizeof fog->made);
+                     texels);
+        memcpy(made, dims, 3 * sizeof *made);
     } else {
         glTexSubImage3D(GL_TEXTURE_3D, 0, 0, 0, 0, wide, high, deep, GL_RGBA, GL_UNSIGNED_SHORT,
-                        form->texels);
+                        texels);
+    }
+}
+
+static void fog_upload(Fog *fog)
+{
+    const FogForm *form = &fog->form;
+    upload(UNIT_VOXELS, &fog->texture, fog->made, form->dims, form->texels);
+    if (form->dyed) {
+        upload(UNIT_DYES, &fog->dyes, fog->made_dyes, form->dims, form->dyes);
     }
 }
 
@@ -280,7 +292,10 @@ static void fog_add(DrawFog *draw, const Picture *picture, u32 index)
     }
     Fog *fog = &draw->fogs[draw->count];
     Vec3 sun = vec3_normalize_or(picture->scene->sky.sun, vec3(0.4f, 0.8f, 0.45f));
-    if (!fog_form_fill(&fog->form, &picture->grids[entity->field], &entity->appearance, sun,
+    const ShownGrid *dye = entity->dye > 0 && entity->dye <= picture->fields->count
+                               ? &picture->grids[entity->dye - 1]
+                               : NULL;
+    if (!fog_form_fill(&fog->form, &picture->grids[entity->field], dye, &entity->appearance, sun,
                        draw->quality.side_max) ||
         !(fog->form.densest > 0.0f)) {
         return;
@@ -290,7 +305,8 @@ static void fog_add(DrawFog *draw, const Picture *picture, u32 index)
     Vec3 half = vec3_scale(vec3((f32)form->dims[0], (f32)form->dims[1], (f32)form->dims[2]), 0.5f);
     fog->away =
         vec3_distance(vec3_add(form->low, vec3_mul(half, form->spacing)), picture->camera.eye);
-    picture_colors(picture, index, fog->color, fog->color2);
+    f32 unused[3];
+    picture_colors(picture, index, fog->color, unused);
     fog->fire = entity->appearance.glow * form->extinction;
     bool held = entity->id == picture->held && entity->id != 0;
     bool hovered = entity->id == picture->hovered && entity->id != 0;
@@ -337,12 +353,14 @@ static void fog_show(const DrawFog *draw, const Fog *fog)
     f32 texel = f32_min(f32_min(form->spacing.x, form->spacing.y), form->spacing.z);
     glActiveTexture(GL_TEXTURE0 + UNIT_VOXELS);
     glBindTexture(GL_TEXTURE_3D, fog->texture);
+    glActiveTexture(GL_TEXTURE0 + UNIT_DYES);
+    glBindTexture(GL_TEXTURE_3D, form->dyed ? fog->dyes : fog->texture);
     glUniform3f(draw->low, form->low.x, form->low.y, form->low.z);
     glUniform3f(draw->size, size.x, size.y, size.z);
     glUniform3f(draw->first, from.x, from.y, from.z);
     glUniform3f(draw->last, to.x, to.y, to.z);
     glUniform3fv(draw->color, 1, fog->color);
-    glUniform3fv(draw->color2, 1, fog->color2);
+    glUniform1f(draw->dyed, form->dyed ? 1.0f : 0.0f);
     glUniform3fv(draw->glow, 1, fog->highlight);
     f32 fine = fog->fire > 0.0f ? flame_fine : 1.0f;
     glUniform4f(draw->march, form->extinction, draw->quality.step * texel / fine,

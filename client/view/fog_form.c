@@ -39,6 +39,14 @@ static bool form_reserve(FogForm *form, size_t texels, size_t slice)
         form->thickness = thickness;
         form->capacity = texels;
     }
+    if (form->dyed && texels > form->dyes_capacity) {
+        FogDye *dyes = realloc(form->dyes, texels * sizeof *dyes);
+        if (!dyes) {
+            return false;
+        }
+        form->dyes = dyes;
+        form->dyes_capacity = texels;
+    }
     if (slice > form->slice_capacity) {
         f32 *arriving = realloc(form->arriving, 2 * slice * sizeof *arriving);
         if (!arriving) {
@@ -54,17 +62,20 @@ static bool form_reserve(FogForm *form, size_t texels, size_t slice)
 
 /* Sums of voxels that share a texel. */
 typedef struct FogSum {
-    f32 held, heat, weight;
+    f32 held, heat, weight, color[3];
 } FogSum;
 
-static FogSum sum_of(const ShownGrid *shown, const u32 from[3], u32 step)
+static FogSum sum_of(const ShownGrid *shown, const ShownGrid *dye, const u32 from[3], u32 step)
 {
     const Grid *grid = &shown->grid;
     const u32 *dims = grid->dims;
     size_t count = (size_t)dims[0] * dims[1] * dims[2];
-    const f32 *heats = shown->channels > 1 ? grid->values + count : NULL;
+    const f32 *more = shown->channels > 1 ? grid->values + count : NULL;
+    const f32 *heats = dye == NULL ? more : NULL;
+    const f32 *colors[3] = {more, dye != NULL ? dye->grid.values : NULL,
+                            dye != NULL ? dye->grid.values + count : NULL};
     f32 scale = 1.0f / (shown->high - shown->low);
-    FogSum sum = {0.0f, 0.0f, 0.0f};
+    FogSum sum = {0};
     for (u32 z = from[2]; z < u32_min(from[2] + step, dims[2]); z++) {
         for (u32 y = from[1]; y < u32_min(from[1] + step, dims[1]); y++) {
             size_t row = ((size_t)z * dims[1] + y) * dims[0];
@@ -74,6 +85,10 @@ static FogSum sum_of(const ShownGrid *shown, const u32 from[3], u32 step)
                 sum.held += held;
                 sum.weight += weight;
                 sum.heat += heats ? weight * heats[row + x] : 0.0f;
+                for (u32 c = 0; c < 3 && dye != NULL; c++) {
+                    f32 root = at_most_one(colors[c][row + x]);
+                    sum.color[c] += held * root * root;
+                }
             }
         }
     }
@@ -99,8 +114,17 @@ static void bounds_add(FogForm *form, const u32 at[3])
     }
 }
 
-static void fill_densities(FogForm *form, const ShownGrid *shown, const Appearance *appearance,
-                           u32 step)
+static FogDye dye_of(const FogSum *sum, f32 share)
+{
+    FogDye dye = {{0}, 0};
+    for (u32 c = 0; c < 3 && sum->held > 0.0f; c++) {
+        dye.color[c] = to_texel(share * sum->color[c] / sum->held);
+    }
+    return dye;
+}
+
+static void fill_densities(FogForm *form, const ShownGrid *shown, const ShownGrid *dye,
+                           const Appearance *appearance, u32 step)
 {
     Vec3 voxel = shown->grid.spacing;
     f32 voxel_m = cbrtf(voxel.x * voxel.y * voxel.z);
@@ -115,11 +139,9 @@ static void fill_densities(FogForm *form, const ShownGrid *shown, const Appearan
         for (u32 y = 0; y < form->dims[1]; y++) {
             for (u32 x = 0; x < form->dims[0]; x++, i++) {
                 const u32 from[3] = {step * x, step * y, step * z};
-                FogSum sum = sum_of(shown, from, step);
+                FogSum sum = sum_of(shown, dye, from, step);
                 f32 thick = extinction_of(appearance, voxel_m, sum.held * per_voxels);
                 f32 heat = at_most_one(sum.heat / sum.weight);
-                /* Colours are averaged by density, the light of flames is not. */
-                f32 weight = appearance->glow > 0.0f ? 1.0f : thick / form->extinction;
                 form->thickness[i] = thick;
                 form->densest = f32_max(form->densest, thick / form->extinction);
                 if (appearance->glow > 0.0f) {
@@ -130,7 +152,10 @@ static void fill_densities(FogForm *form, const ShownGrid *shown, const Appearan
                     bounds_add(form, (const u32[3]){x, y, z});
                 }
                 form->texels[i] = (FogTexel){.extinction = to_texel(thick / form->extinction),
-                                             .heat = to_texel(weight * heat)};
+                                             .heat = to_texel(heat)};
+                if (dye != NULL) {
+                    form->dyes[i] = dye_of(&sum, thick / form->extinction);
+                }
             }
         }
     }
@@ -209,8 +234,8 @@ static void fill_light(FogForm *form, Vec3 sun)
     }
 }
 
-bool fog_form_fill(FogForm *form, const ShownGrid *shown, const Appearance *appearance, Vec3 sun,
-                   u32 side_max)
+bool fog_form_fill(FogForm *form, const ShownGrid *shown, const ShownGrid *dye,
+                   const Appearance *appearance, Vec3 sun, u32 side_max)
 {
     const Grid *grid = &shown->grid;
     u32 longest = u32_max(u32_max(grid->dims[0], grid->dims[1]), grid->dims[2]);
@@ -220,12 +245,14 @@ bool fog_form_fill(FogForm *form, const ShownGrid *shown, const Appearance *appe
     }
     size_t texels = (size_t)form->dims[0] * form->dims[1] * form->dims[2];
     size_t slice = texels / u32_min(u32_min(form->dims[0], form->dims[1]), form->dims[2]);
+    form->dyed = dye != NULL && dye->grid.values != NULL && shown->channels > 1 &&
+                 dye->channels > 1 && memcmp(dye->grid.dims, grid->dims, sizeof grid->dims) == 0;
     if (!form_reserve(form, texels, slice)) {
         return false;
     }
     form->low = vec3_add_scaled(grid->origin, -0.5f, grid->spacing);
     form->spacing = vec3_scale(grid->spacing, (f32)step);
-    fill_densities(form, shown, appearance, step);
+    fill_densities(form, shown, form->dyed ? dye : NULL, appearance, step);
     if (form->first[0] > form->last[0]) {
         form->densest = 0.0f;
     } else {
@@ -237,6 +264,7 @@ bool fog_form_fill(FogForm *form, const ShownGrid *shown, const Appearance *appe
 void fog_form_finish(FogForm *form)
 {
     free(form->texels);
+    free(form->dyes);
     free(form->thickness);
     free(form->arriving);
     memset(form, 0, sizeof *form);

@@ -62,8 +62,7 @@ typedef struct Appearance {
                       light; BILLBOARDS: at birth, A is the opacity; SMOKE: A is the opacity of a
                       voxel of full density, if clear_m is 0 */
     f32 color2[4]; /* of patterns and of a cloth's back; LIQUID, WATER: of light scattered back from
-                      its depth; BILLBOARDS: at the end of life; SMOKE: where channel 1 is 1, if
-                      glow is 0 */
+                      its depth; BILLBOARDS: at the end of life */
     f32 roughness; /* [0, 1] */
     f32 radius;  /* m, of points; LIQUID: half their spacing at rest: each is (2 radius)³ of it */
     u32 grid[2]; /* APPEARANCE_CLOTH of a regular grid: points along u and v (row-major, u
@@ -93,6 +92,9 @@ typedef struct Entity {
     u32 first;      /* first element in the field; GRID2 and GRID3: 0 */
     u32 count;      /* elements: 1 for a rigid body; GRID2 and GRID3: all */
     f32 mass_kg;    /* 0 for static */
+    u32 dye;        /* GRID3: FieldDesc.id + 1 of a second field, of the same cells, with their
+                       colour: channel 1 of its own field is red, those of the second are green and
+                       blue, as square roots of linear light in [0, 1]; 0: not dyed */
     Appearance appearance;
 } Entity;
 

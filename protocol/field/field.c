@@ -64,6 +64,19 @@ int field_check(const FieldDesc *field)
     return ops->check(field);
 }
 
+bool fields_hold_dye(const FieldDesc *fields, u32 count, u32 own, u32 dye)
+{
+    if (dye == 0) {
+        return true;
+    }
+    if (dye > count || dye - 1 == own) {
+        return false;
+    }
+    const FieldDesc *a = &fields[own], *b = &fields[dye - 1];
+    return a->kind == FIELD_GRID3 && b->kind == FIELD_GRID3 && a->channels == 2 &&
+           b->channels == 2 && memcmp(a->dims, b->dims, sizeof a->dims) == 0;
+}
+
 FieldSet *field_set_create(const FieldDesc *fields, u32 count)
 {
     if (count > FIELDS_MAX) {

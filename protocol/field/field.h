@@ -91,6 +91,10 @@ const char *field_kind_name(FieldKind kind);
  * range. 0, ERROR_FORMAT, ERROR_LIMIT or ERROR_RANGE. */
 int field_check(const FieldDesc *field);
 
+/* Whether an entity of field `own` may have this `dye` (entity.h): 0, or 1 + the field of other
+ * voxels of the same cells, both with two channels. own < count. */
+bool fields_hold_dye(const FieldDesc *fields, u32 count, u32 own, u32 dye);
+
 /* Copies and checks the descriptions, assigns ids and offsets; references = 1. `channels` may be
  * 0 for 1. NULL for an invalid description, a frame of more than FRAME_BYTES_MAX, or out of
  * memory. */

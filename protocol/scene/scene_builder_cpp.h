@@ -400,7 +400,8 @@ class Builder
     bool smoke_cells(const JsonPath &at, SceneSmoke *out);
     bool smoke_sides(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
     bool smoke_side(const JsonPath &at, const fb::SmokeSide *in, SceneSmokeSide *out);
-    bool smoke_source(const JsonPath &at, const fb::SmokeSource *in, SceneSmokeSource *out);
+    bool smoke_source(const JsonPath &at, const fb::SmokeSource *in, const f32 usual[4],
+                      SceneSmokeSource *out);
     bool smoke(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out);
     bool smokes(const JsonPath &at, const fb::Scene *in);
     bool water_options(const JsonPath &at, const fb::Water *in, SceneWater *out);

@@ -64,16 +64,20 @@ bool Builder::smoke_sides(const JsonPath &at, const fb::Smoke *in, SceneSmoke *o
     return true;
 }
 
-bool Builder::smoke_source(const JsonPath &at, const fb::SmokeSource *in, SceneSmokeSource *out)
+bool Builder::smoke_source(const JsonPath &at, const fb::SmokeSource *in, const f32 usual[4],
+                           SceneSmokeSource *out)
 {
     Vec3 size;
+    f32 tone[4] = {usual[0], usual[1], usual[2], 1.0f};
     bool good = true;
 #include "protocol/scene/scene_rows_cpp.h"
 #include "shared/rows/smoke_source.def"
     if (!good || !vector(at, "size", in->size(), vec3_zero(), SCENE_SIZE_MAX_M, &size) ||
+        !color(at, "color", in->color(), tone) ||
         !stop_time(at, in->stop(), out->start_s, &out->stop_s)) {
         return false;
     }
+    out->color = Vec3{tone[0], tone[1], tone[2]};
     if (in->of() != nullptr && !name(at, "of", in->of(), out->of)) {
         return false;
     }
@@ -93,20 +97,19 @@ bool Builder::smoke(const JsonPath &at, const fb::Smoke *in, SceneSmoke *out)
         !count(at, "sources", in->sources(), SCENE_SMOKE_SOURCES_MAX, &out->source_count)) {
         return false;
     }
-    for (u32 i = 0; i < out->source_count; i++) {
-        JsonPath here = {&at, "sources", i};
-        if (!smoke_source(here, in->sources()->Get(i), &out->sources[i])) {
-            return false;
-        }
-    }
     default_appearance(&out->appearance, APPEARANCE_SMOKE);
     memcpy(out->appearance.color, grey, sizeof grey);
     if (out->dyed && out->hottest > 0.0f) {
         return fail(at, "dyed", "with hottest; give one of them");
     }
-    if (!color(at, "color", in->color(), out->appearance.color) ||
-        !color(at, "color2", in->color2(), out->appearance.color2)) {
+    if (!color(at, "color", in->color(), out->appearance.color)) {
         return false;
+    }
+    for (u32 i = 0; i < out->source_count; i++) {
+        JsonPath here = {&at, "sources", i};
+        if (!smoke_source(here, in->sources()->Get(i), out->appearance.color, &out->sources[i])) {
+            return false;
+        }
     }
     if (!number(at, "clear", in->clear(), 0.0f, 1000.0f, &out->appearance.clear_m)) {
         return false;

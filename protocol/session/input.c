@@ -41,6 +41,7 @@ static const u16 uses_of_kind[INPUT_KIND_COUNT] = {
     [INPUT_REMOVE] = USES_ENTITY,
     [INPUT_SET] = USES_INDEX | USES_VALUES,
     [INPUT_RESET] = 0,
+    [INPUT_DYE] = USES_INDEX,
 };
 
 static bool vec3_within(Vec3 v, f32 extent)
@@ -71,7 +72,7 @@ int input_check(const Input *input)
     }
     u32 uses = uses_of_kind[input->kind];
     /* Every comparison is false for NaN. */
-    bool ok = true;
+    bool ok = input->kind != INPUT_DYE || input->index <= 0xFFFFFF;
     if (uses & USES_SEEN) {
         ok = ok && fabsf(input->seen_tick) <= (f32)SEEN_TICK_MAX;
     }

@@ -23,6 +23,8 @@ typedef enum InputKind {
     INPUT_REMOVE = 6, /* entity */
     INPUT_SET = 7,    /* index (parameter), values[4] */
     INPUT_RESET = 8,  /* rebuild the world from its scene */
+    INPUT_DYE = 9,    /* index (0xRRGGBB, square roots of linear light): colour of what the user's
+                         hand adds to dyed smoke that it holds */
     INPUT_KIND_COUNT
 } InputKind;
 
@@ -30,7 +32,7 @@ typedef struct Input {
     u32 kind;      /* InputKind */
     u32 user;      /* stamped by the server; 0 on the wire from a client */
     u32 sequence;  /* per client, from 1 */
-    u32 index;     /* prefab or parameter */
+    u32 index;     /* prefab, parameter or colour */
     u32 entity;    /* id */
     u32 element;   /* of the entity */
     f32 seen_tick; /* interpolated tick on screen, low part; only differences below 2^20 matter */

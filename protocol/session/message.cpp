@@ -69,7 +69,7 @@ Offset<wire::Entity> to_wire(FlatBufferBuilder &b, const Entity &e)
         &color2, e.appearance.roughness, e.appearance.radius, e.appearance.grid[0],
         e.appearance.grid[1], e.appearance.geometry, e.appearance.soft, e.appearance.clear_m,
         static_cast<u8>(e.appearance.image), e.appearance.growth, e.appearance.fade_in,
-        e.appearance.glow, e.appearance.stretch_s);
+        e.appearance.glow, e.appearance.stretch_s, static_cast<u8>(e.dye));
 }
 
 Offset<wire::Scalar> to_wire(FlatBufferBuilder &b, const ScalarInfo &s)
@@ -378,6 +378,7 @@ bool from_wire(Checker &c, const wire::Entity &w, Entity &e)
         !c.whole(w.field(), 0, FIELDS_MAX - 1, "entity field") ||
         !c.whole(w.first(), 0, FIELD_ELEMENTS_MAX, "entity first") ||
         !c.whole(w.count(), 0, FIELD_ELEMENTS_MAX, "entity count") ||
+        !c.whole(w.dye(), 0, FIELDS_MAX, "entity dye") ||
         !c.number(w.mass(), 0.0f, HUGE_NUMBER, "entity mass") ||
         !c.whole(w.appearance(), 0, APPEARANCE_KIND_COUNT - 1, "entity appearance") ||
         !c.whole(w.pattern(), 0, PATTERN_COUNT - 1, "entity pattern") ||
@@ -400,6 +401,7 @@ bool from_wire(Checker &c, const wire::Entity &w, Entity &e)
     e.generation = w.generation();
     e.first = w.first();
     e.count = w.count();
+    e.dye = w.dye();
     e.mass_kg = w.mass();
     e.appearance.kind = static_cast<AppearanceKind>(w.appearance());
     e.appearance.pattern = static_cast<Pattern>(w.pattern());
@@ -552,6 +554,7 @@ bool entity_fits(const Entity &e, const FieldDesc *fields, u32 field_count)
     u32 capacity = fields[e.field].capacity;
     bool inside = e.first <= capacity && e.count <= capacity - e.first;
     inside = inside && (field_ops(fields[e.field].kind)->axes == 1 || e.count == capacity);
+    inside = inside && fields_hold_dye(fields, field_count, e.field, e.dye);
     return inside && static_cast<u64>(e.appearance.grid[0]) * e.appearance.grid[1] <= e.count;
 }
 

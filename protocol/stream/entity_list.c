@@ -51,6 +51,9 @@ static bool entity_fits(const EntityList *list, const FieldSet *fields, const En
     if (field_ops(field->kind)->axes > 1 && entity->count != field->capacity) {
         return false; /* a part of a grid is not a valid entity */
     }
+    if (!fields_hold_dye(fields->fields, fields->count, entity->field, entity->dye)) {
+        return false;
+    }
     if (entity->appearance.kind == APPEARANCE_CLOTH && entity->appearance.grid[0] > 0 &&
         (u64)entity->appearance.grid[0] * entity->appearance.grid[1] > entity->count) {
         return false;

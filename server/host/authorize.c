@@ -56,6 +56,7 @@ static bool role_may_input(Role role, u32 input_kind)
     case INPUT_GRAB:
     case INPUT_MOVE:
     case INPUT_RELEASE:
+    case INPUT_DYE:
     case INPUT_PUSH:
     case INPUT_SPAWN:
         return role >= ROLE_PARTICIPANT;
@@ -101,6 +102,7 @@ int authorize_input(Permissions *permissions, const Input *input, u64 now_ms)
         cost = permissions->holds ? 0.0 : 1.0;
         break;
     case INPUT_SET:
+    case INPUT_DYE:
         bucket = &permissions->moves; /* a slider sends one per frame */
         break;
     default:

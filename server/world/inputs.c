@@ -98,6 +98,25 @@ static int do_move(World *world, const Input *input)
     return ERROR_OK;
 }
 
+static f32 linear_of_root(u32 byte)
+{
+    f32 root = (f32)(byte & 0xFF) / 255.0f;
+    return root * root;
+}
+
+static int do_dye(World *world, const Input *input)
+{
+    Grab *grab = grab_of(world, input->user);
+    Matter *matter = grab != NULL ? world->matters[grab->matter] : NULL;
+    if (matter != NULL && matter->ops->dye != NULL) {
+        u32 roots = input->index;
+        Vec3 color =
+            vec3(linear_of_root(roots >> 16), linear_of_root(roots >> 8), linear_of_root(roots));
+        matter->ops->dye(matter, grab->constraint, color);
+    }
+    return ERROR_OK;
+}
+
 static int do_release(World *world, const Input *input)
 {
     Grab *grab = grab_of(world, input->user);
@@ -186,8 +205,8 @@ static int apply(World *world, const Input *input)
     if (bad != ERROR_OK) {
         return bad;
     }
-    bool hand =
-        input->kind == INPUT_GRAB || input->kind == INPUT_MOVE || input->kind == INPUT_RELEASE;
+    bool hand = input->kind == INPUT_GRAB || input->kind == INPUT_MOVE ||
+                input->kind == INPUT_RELEASE || input->kind == INPUT_DYE;
     if (hand && input->user == 0) { /* user 0 marks free grabs */
         return ERROR_DENIED;
     }
@@ -198,6 +217,8 @@ static int apply(World *world, const Input *input)
         return do_move(world, input);
     case INPUT_RELEASE:
         return do_release(world, input);
+    case INPUT_DYE:
+        return do_dye(world, input);
     case INPUT_PUSH:
         return do_push(world, input);
     case INPUT_SPAWN:

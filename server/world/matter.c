@@ -105,6 +105,15 @@ u32 world_add_field(Matter *matter, const FieldDesc *field)
     return id;
 }
 
+void world_dye_field(Matter *matter, u32 field, u32 dye)
+{
+    World *world = matter->world;
+    CHECK(world->fields == NULL);
+    if (field < world->field_count && dye < world->field_count) {
+        world->field_dye[field] = (u8)(dye + 1);
+    }
+}
+
 u32 world_add_parameter(Matter *matter, ScalarInfo info)
 {
     World *world = matter->world;
@@ -160,6 +169,7 @@ int world_add_entity(Matter *matter, Entity *entity)
         world->field_matter[entity->field] != matter->index) {
         return ERROR_RANGE;
     }
+    entity->dye = world->field_dye[entity->field];
     return entity_list_put(&world->entities, world->fields, entity);
 }
 

@@ -136,6 +136,8 @@ struct MatterOps {
     i32 (*grab)(Matter *matter, const Entity *entity, const Input *input);
     void (*drag)(Matter *matter, u32 constraint, Vec3 target);
     void (*release)(Matter *matter, u32 constraint);
+    /* Sets the colour (linear, [0, 1]) of what a hand adds. NULL: it adds nothing coloured. */
+    void (*dye)(Matter *matter, u32 constraint, Vec3 color);
     bool (*grabs)(const Matter *matter, u32 constraint); /* is it a live grab? */
     /* Applies an impulse, N s, limited by the scene. */
     void (*push)(Matter *matter, const Entity *entity, const Input *input, Vec3 impulse);
@@ -227,6 +229,8 @@ bool world_is_rigid(const World *world, const Entity *entity);
 /* Only in declare: adds a field and returns its id; FIELDS_MAX if there are too many (the world is
  * refused). Fields without elements are not added. */
 u32 world_add_field(Matter *matter, const FieldDesc *field);
+/* Only in declare: entities of `field` are dyed by another one (Entity.dye). Ignores FIELDS_MAX. */
+void world_dye_field(Matter *matter, u32 field, u32 dye);
 /* Description of a parameter: one row of parameter.def. */
 ScalarInfo world_parameter(const char *name, const char *unit, u32 components, f32 min, f32 max,
                            Vec3 initial);

@@ -4,6 +4,7 @@
 #include "server/world/hands.h"
 #include "shared/base/check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,8 @@ static u64 estimate(const Scene *scene)
     u64 bytes = 0;
     for (u32 i = 0; i < scene->smoke_count; i++) {
         SmokeDef def = def_of(&scene->smokes[i]);
-        u64 element = (u64)cells_of(&scene->smokes[i]) * channels_of(&scene->smokes[i]);
+        u64 channels = channels_of(&scene->smokes[i]) + (scene->smokes[i].dyed ? 2 : 0);
+        u64 element = cells_of(&scene->smokes[i]) * channels;
         bytes += smoke_bytes(&def) + element * HISTORY_FRAMES;
     }
     return bytes;
@@ -105,6 +107,13 @@ static void declare_field(MatterSmoke *m, u32 i)
     field.origin = vec3_add_scaled(smoke->low, 0.5f, field.spacing);
     snprintf(field.name, sizeof field.name, "%s", smoke->name);
     m->list.fields[i] = world_add_field(&m->base, &field);
+    m->dyes[i] = FIELDS_MAX;
+    if (smoke->dyed) {
+        field.quantum = 1.0f / 255.0f;
+        snprintf(field.name, sizeof field.name, "dye %u", i + 1);
+        m->dyes[i] = world_add_field(&m->base, &field);
+        world_dye_field(&m->base, m->list.fields[i], m->dyes[i]);
+    }
 }
 
 static void declare(Matter *matter)
@@ -201,7 +210,7 @@ static SmokeSource source_of_hand(const MatterSmoke *m, SmokeHand *hand)
     return (SmokeSource){.position = hand->place,
                          .radius = hand_cells * scene->spacing,
                          .smoke = hand_smoke * scene->thickest,
-                         .dye = 1.0f,
+                         .color = hand->color,
                          .warmest = 5000.0f,
                          .velocity = velocity,
                          .blow = hand_blow};
@@ -298,13 +307,26 @@ static void write_row(u8 *codes, const f32 *row, u32 count, u32 channels, f32 sc
     }
 }
 
-/* The fraction of the second colour in visible smoke. */
-static void write_dye(u8 *codes, const f32 *smoke, const f32 *dye, u32 count)
+/* A channel of the colour of visible smoke. */
+static void write_dye(u8 *codes, const u8 *seen, const f32 *smoke, const f32 *dye, u32 count)
 {
     for (u32 x = 0; x < count; x++) {
-        f32 share = codes[2 * x] > 0 ? dye[x] / smoke[x] : 0.0f;
-        codes[2 * x + 1] = (u8)f32_clamp(share * 255.0f + 0.5f, 0.0f, 255.0f);
+        f32 share = seen[2 * x] > 0 ? f32_clamp(dye[x] / smoke[x], 0.0f, 1.0f) : 0.0f;
+        codes[2 * x] = (u8)(sqrtf(share) * 255.0f + 0.5f);
     }
+}
+
+/* Of a row of cells that begins at `first`. */
+static void write_colors(const MatterSmoke *m, u32 grid, Frame *frame, size_t first, u32 y, u32 z)
+{
+    const Smoke *air = m->grids[grid];
+    u8 *own = (u8 *)frame_field(frame, m->list.fields[grid]) + 2 * first;
+    u8 *more = (u8 *)frame_field(frame, m->dyes[grid]) + 2 * first;
+    u32 nx = smoke_scene(m)->smokes[grid].cells[0];
+    const f32 *smoke = smoke_row(air, SMOKE_SMOKE, y, z);
+    write_dye(own + 1, own, smoke, smoke_row(air, SMOKE_RED, y, z), nx);
+    write_dye(more, own, smoke, smoke_row(air, SMOKE_GREEN, y, z), nx);
+    write_dye(more + 1, own, smoke, smoke_row(air, SMOKE_BLUE, y, z), nx);
 }
 
 static void write_all(const Matter *matter, Frame *frame)
@@ -319,12 +341,12 @@ static void write_all(const Matter *matter, Frame *frame)
         u32 channels = channels_of(scene), nx = scene->cells[0];
         for (u32 z = 0; z < scene->cells[2]; z++) {
             for (u32 y = 0; y < scene->cells[1]; y++) {
-                u8 *to = codes + (size_t)(z * scene->cells[1] + y) * nx * channels;
+                size_t first = (size_t)(z * scene->cells[1] + y) * nx;
+                u8 *to = codes + first * channels;
                 write_row(to, smoke_row(m->grids[i], SMOKE_SMOKE, y, z), nx, channels,
                           255.0f / scene->thickest);
-                if (scene->dyed) {
-                    write_dye(to, smoke_row(m->grids[i], SMOKE_SMOKE, y, z),
-                              smoke_row(m->grids[i], SMOKE_DYE, y, z), nx);
+                if (m->dyes[i] < FIELDS_MAX) {
+                    write_colors(m, i, frame, first, y, z);
                 } else if (channels == 2) {
                     write_row(to + 1, smoke_row(m->grids[i], SMOKE_TEMPERATURE, y, z), nx, channels,
                               255.0f / scene->hottest);
@@ -355,7 +377,9 @@ static i32 grab(Matter *matter, const Entity *entity, const Input *input)
         return -1;
     }
     Vec3 place = point(matter, entity, input);
-    m->hands[hand] = (SmokeHand){1, grid_list_find(&m->list, entity), place, place};
+    u32 grid = grid_list_find(&m->list, entity);
+    const f32 *color = smoke_scene(m)->smokes[grid].appearance.color;
+    m->hands[hand] = (SmokeHand){1, grid, place, place, vec3(color[0], color[1], color[2])};
     return (i32)hand;
 }
 
@@ -368,6 +392,13 @@ static void drag(Matter *matter, u32 constraint, Vec3 target)
 {
     if (grabs(matter, constraint) && state_vector_is_bounded(target)) {
         smoke_of(matter)->hands[constraint].target = target;
+    }
+}
+
+static void dye(Matter *matter, u32 constraint, Vec3 color)
+{
+    if (grabs(matter, constraint)) {
+        smoke_of(matter)->hands[constraint].color = color;
     }
 }
 
@@ -406,7 +437,8 @@ static void serialize(Matter *matter, State *state)
     for (u32 h = 0; h < SMOKE_HANDS_MAX && state->mode == STATE_LOAD; h++) {
         const SmokeHand *hand = &m->hands[h];
         bool good = hand->live <= 1 && hand->grid < m->list.count &&
-                    state_vector_is_bounded(hand->place) && state_vector_is_bounded(hand->target);
+                    state_vector_is_bounded(hand->place) && state_vector_is_bounded(hand->target) &&
+                    smoke_color_is_valid(hand->color);
         state->failed = state->failed || !good;
     }
     for (u32 i = 0; i < m->list.count && !state->failed; i++) {
@@ -463,6 +495,7 @@ const MatterOps matter_smoke = {
     .point = point,
     .grab = grab,
     .drag = drag,
+    .dye = dye,
     .release = release,
     .grabs = grabs,
     .push = push,

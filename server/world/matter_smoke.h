@@ -27,6 +27,7 @@ enum {
 typedef struct SmokeHand {
     u32 live, grid;
     Vec3 place, target; /* m */
+    Vec3 color;         /* of its smoke, linear, [0, 1] */
 } SmokeHand;
 
 /* What a probe of the scene measures. */
@@ -40,7 +41,8 @@ typedef struct MatterSmoke {
     Matter base;
     GridList list; /* smokes of the scene */
     Smoke *grids[SCENE_SMOKES_MAX];
-    u64 ticks; /* since the scene was built */
+    u32 dyes[SCENE_SMOKES_MAX]; /* their fields of green and blue; FIELDS_MAX: not dyed */
+    u64 ticks;                  /* since the scene was built */
     SmokeHand hands[SMOKE_HANDS_MAX];
     CarriedList carried;                 /* source: grid · SCENE_SMOKE_SOURCES_MAX + number */
     u32 parameters[PARAMETERS_OF_SMOKE]; /* indices for world_value */

@@ -11,7 +11,7 @@
 
 enum {
     IMAGE_MAGIC = 0x47494c50,
-    IMAGE_VERSION = 16
+    IMAGE_VERSION = 17
 }; /* "PLIG" */
 
 typedef struct ImageHead {
@@ -36,7 +36,8 @@ static bool entity_is_valid(const Entity *entity)
            is_below(&entity->appearance.shape.kind, SHAPE_KIND_COUNT);
 }
 
-/* All members but the geometry's pointer, which follows from its id, and no padding. */
+/* All members but the geometry's pointer and the dye, which follow from id and field, and no
+ * padding. */
 static void serialize_entity(State *state, Entity *entity)
 {
     Appearance *appearance = &entity->appearance;
@@ -78,6 +79,7 @@ static void serialize_entities(World *world, State *state)
     for (u32 i = 0; i < count && !state->failed; i++) {
         Entity entity = {0};
         serialize_entity(state, &entity);
+        entity.dye = entity.field < world->field_count ? world->field_dye[entity.field] : 0;
         if (!state->failed && !entity_is_valid(&entity)) {
             state->failed = true;
         }

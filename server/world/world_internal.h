@@ -45,6 +45,7 @@ struct World {
     u32 matter_count;
     FieldDesc field_descs[FIELDS_MAX]; /* as declared; `fields` is the resulting set */
     u8 field_matter[FIELDS_MAX];       /* index or MATTER_NONE */
+    u8 field_dye[FIELDS_MAX];          /* Entity.dye of its entities */
     u32 field_count;
     bool declared_too_much; /* fields, parameters or probes exceeded their limits */
     FieldSet *fields;

@@ -1,4 +1,4 @@
-/* test_truth_smoke.c: a few random cases of each law of truth_smoke.c. */
+/* test_truth_smoke.c: a few random cases of each law of truth_air.c and truth_smoke.c. */
 #include "tests/support/truth.h"
 
 #include <setjmp.h>
@@ -10,6 +10,7 @@
 static void laws_hold(void **unused)
 {
     PL_UNUSED(unused);
+    assert_int_equal(truth_check(truth_air), 0);
     assert_int_equal(truth_check(truth_smoke), 0);
 }
 

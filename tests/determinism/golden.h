@@ -196,6 +196,9 @@ static inline void golden_act(GoldenHands *hands, World *world, u32 tick)
     }
     golden_drag(hands, world, 2, 70);
     golden_drag(hands, world, 1, 90);
+    if (tick % 25 == 12) {
+        golden_input(hands, INPUT_DYE, 1 + tick / 25 % 2)->index = (u32)(dice >> 20) & 0xFFFFFF;
+    }
 }
 
 /* ---- hashes ---- */

@@ -360,6 +360,7 @@ static void act(Stage *s, Feed *feed)
                    .entity = feed_u8(feed),
                    .rotation = quat_identity(),
                    .ray = {{0, 1, 5}, {0, 0, -1}}};
+    input.index = input.entity * 0x10101;
     input.target = feed_vec3(feed);
     if (input_check(&input) == 0) {
         (void)connection_input(s->connection, &input);

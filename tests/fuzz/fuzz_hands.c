@@ -64,6 +64,9 @@ static Input input_make(Feed *feed, u32 sequence)
             input.values[i] = feed_f32(feed);
         }
         break;
+    case INPUT_DYE:
+        input.index = feed_u32(feed);
+        break;
     default:
         break;
     }

@@ -202,7 +202,7 @@ static void step_inputs(Stage *s, u32 peer, Feed *feed)
         input->kind = feed_u8(feed) % INPUT_KIND_COUNT;
         input->sequence = session->input_newest + 1 + i + feed_u8(feed) % 3;
         input->entity = feed_u8(feed) % 8;
-        input->index = feed_u8(feed) % 3;
+        input->index = input->kind == INPUT_DYE ? feed_u32(feed) : feed_u8(feed) % 3;
         input->rotation = quat_identity();
         input->ray = (Ray){vec3(0, 1, 5), vec3(0, 0, -1)};
         input->seen_base = (u32)s->host->common.status.tick - feed_u8(feed) % 4;

@@ -68,7 +68,8 @@ extern const TruthLaw truth_flow[];      /* truth_flow.c: liquids in motion, clo
 extern const TruthLaw truth_water[];     /* truth_water.c: water on grids and floating bodies */
 extern const TruthLaw truth_pool[];      /* truth_pool.c: pools with anything in them */
 extern const TruthLaw truth_light[];     /* truth_light.c: light things below a liquid's surface */
-extern const TruthLaw truth_smoke[];     /* truth_smoke.c: air on grids and things in it */
+extern const TruthLaw truth_air[];       /* truth_air.c: air on grids by itself */
+extern const TruthLaw truth_smoke[];     /* truth_smoke.c: what is in the air, walls, abuse */
 extern const TruthLaw truth_all[];       /* truth_all.c: all kinds of matter together */
 extern const TruthLaw truth_driven[];    /* truth_driven.c: bins and lifts that move */
 extern const TruthLaw truth_merge[];     /* truth_merge.c: scenes laid over each other */

@@ -138,6 +138,7 @@ static const EnergyBound energy_bounds[] = {
     {"candle", 1, 1},
     {"campfire", 5.6, 4.5},
     {"flag_in_wind", 37, 37},
+    {"dyes", 0.5, 0.5},
     {"explosion", 3600, 3600},
     {"fountain", 46, 46},
     {"solar_system", 0.08, 0.001},

@@ -252,9 +252,16 @@ void smoke_set_side(Smoke *smoke, u32 side, Vec3 velocity)
     }
 }
 
+bool smoke_color_is_valid(Vec3 color)
+{
+    bool valid = color.x >= 0.0f && color.y >= 0.0f && color.z >= 0.0f; /* false for NaN */
+    return valid && color.x <= 1.0f && color.y <= 1.0f && color.z <= 1.0f;
+}
+
 static bool check_source(const SmokeSource *def)
 {
-    Error result = state_vector_is_bounded(def->half) ? ERROR_OK : ERROR_RANGE;
+    bool good = state_vector_is_bounded(def->half) && smoke_color_is_valid(def->color);
+    Error result = good ? ERROR_OK : ERROR_RANGE;
     ErrorText *error = NULL;
 #define SOLVER_ROWS
 #include "server/physics/option_check_rows.h"

@@ -82,6 +82,8 @@ const SmokeDef *smoke_def(const Smoke *smoke);
 bool smoke_set_options(Smoke *smoke, const SmokeOptions *options);
 /* Velocity of a closed side, m/s; ignored if not finite or too fast. */
 void smoke_set_side(Smoke *smoke, u32 side, Vec3 velocity);
+/* Whether each component is in 0..1. */
+bool smoke_color_is_valid(Vec3 color);
 /* Copies at most SMOKE_SOURCES_MAX; those out of range are dropped. */
 void smoke_set_sources(Smoke *smoke, const SmokeSource *sources, u32 count);
 
@@ -112,7 +114,9 @@ typedef enum SmokeField {
     SMOKE_SMOKE,       /* kg/m³ */
     SMOKE_TEMPERATURE, /* K above the air around */
     SMOKE_FUEL,        /* kg/m³ */
-    SMOKE_DYE,         /* kg/m³ of smoke with the second colour; only if def.dyed */
+    SMOKE_RED,         /* kg/m³, smoke times its colour (linear, 0..1); only if def.dyed */
+    SMOKE_GREEN,
+    SMOKE_BLUE,
     SMOKE_FIELDS
 } SmokeField;
 /* Row of cells [cells[0]] at y, z, of an existing field. */

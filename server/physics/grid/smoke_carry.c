@@ -297,8 +297,8 @@ static void flow(Smoke *smoke, SmokeField number)
 
 void smoke_carry_fields(Smoke *smoke)
 {
-    u32 fields = smoke->burns ? SMOKE_DYE : SMOKE_FUEL; /* without dye */
-    bool drifts = smoke->def.options.drifts, dyed = smoke->def.dyed;
+    u32 fields = smoke->burns ? SMOKE_RED : SMOKE_FUEL; /* without dye */
+    bool drifts = smoke->def.options.drifts;
     u32 together = drifts_at_once(smoke);
     for (u32 f = 0; f < fields && drifts; f += together) {
         drift(smoke, f, u32_min(together, fields - f));
@@ -306,10 +306,12 @@ void smoke_carry_fields(Smoke *smoke)
     for (u32 f = 0; f < fields && !drifts; f++) {
         flow(smoke, (SmokeField)f);
     }
-    if (dyed && drifts) {
-        drift(smoke, SMOKE_DYE, 1);
-    } else if (dyed) {
-        flow(smoke, SMOKE_DYE);
+    u32 dyes = smoke_fields(smoke);
+    for (u32 f = SMOKE_RED; f < dyes && drifts; f += together) {
+        drift(smoke, f, u32_min(together, dyes - f));
+    }
+    for (u32 f = SMOKE_RED; f < dyes && !drifts; f++) {
+        flow(smoke, (SmokeField)f);
     }
 }
 
@@ -356,11 +358,11 @@ static void burn_span(void *context, const AirSpan *span, u32 index)
                 smoke->full[SMOKE_SMOKE][brick] |= i32x8_any(dust != zero);
                 f32x8_store(smoke->field[SMOKE_TEMPERATURE] + at, warm);
                 f32x8_store(smoke->field[SMOKE_SMOKE] + at, f32x8_min(dust, fullest));
-                if (smoke->def.dyed) {
-                    f32x8 dye = f32x8_load(smoke->field[SMOKE_DYE] + at) * fainter;
+                for (u32 f = SMOKE_RED; f < smoke_fields(smoke); f++) { /* soot is black */
+                    f32x8 dye = f32x8_load(smoke->field[f] + at) * fainter;
                     dye = f32x8_and(f32x8_abs(dye) > least, f32x8_min(dye, fullest));
-                    f32x8_store(smoke->field[SMOKE_DYE] + at, dye);
-                    smoke->full[SMOKE_DYE][brick] |= i32x8_any(dye != zero);
+                    f32x8_store(smoke->field[f] + at, dye);
+                    smoke->full[f][brick] |= i32x8_any(dye != zero);
                 }
             }
         }

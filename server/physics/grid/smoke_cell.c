@@ -46,7 +46,7 @@ static bool is_cell(const Smoke *smoke, u32 x, u32 y, u32 z)
 
 void smoke_set(Smoke *smoke, SmokeField field, u32 x, u32 y, u32 z, f32 value)
 {
-    bool there = field != SMOKE_DYE || smoke->def.dyed;
+    bool there = field < SMOKE_RED || smoke->def.dyed;
     if (there && is_cell(smoke, x, y, z) && is_within(value, -SMOKE_FILL_MAX, SMOKE_FILL_MAX)) {
         smoke_wake_brick(smoke, smoke_brick(&smoke->grid, (i32)x, (i32)y, (i32)z));
         smoke->field[field][cell(smoke, x, y, z)] = value;

@@ -99,7 +99,7 @@ struct Smoke {
 /* How many of the fields this grid carries. */
 static inline u32 smoke_fields(const Smoke *smoke)
 {
-    return smoke->def.dyed ? SMOKE_FIELDS : SMOKE_DYE; /* which is the last */
+    return smoke->def.dyed ? SMOKE_FIELDS : SMOKE_RED; /* which are the last */
 }
 static inline i32 smoke_stride(const AirGrid *grid, u32 axis)
 {

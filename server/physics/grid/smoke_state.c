@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+enum {
+    KEPT_MAX = 3 + SMOKE_FIELDS + 2 /* arrays: velocities, fields, pressure, growth */
+};
+
 static bool are_within(const f32 *values, i32 count, f32 most)
 {
     bool good = true;
@@ -18,7 +22,7 @@ typedef struct Kept {
     i32 more[3]; /* faces beyond the cells */
 } Kept;
 
-static u32 kept_arrays(Smoke *smoke, Kept kept[9])
+static u32 kept_arrays(Smoke *smoke, Kept kept[KEPT_MAX])
 {
     u32 count = 0;
     for (u32 c = 0; c < smoke->grid.dims; c++) {
@@ -98,7 +102,7 @@ void smoke_serialize(Smoke *smoke, State *state)
     state_bytes(state, numbers, sizeof numbers);
     state_bytes(state, &burns, sizeof burns);
     serialize_bricks(smoke, state);
-    Kept kept[9];
+    Kept kept[KEPT_MAX];
     u32 count = kept_arrays(smoke, kept);
     for (u32 s = 0; s < smoke->grid.span_count && !state->failed; s++) {
         for (u32 k = 0; k < count; k++) {

@@ -49,7 +49,9 @@ static void feed_cell(Smoke *smoke, const SmokeSource *source, i32 x, i32 y, i32
     smoke->field[SMOKE_SMOKE][at] += source->smoke * s;
     smoke->field[SMOKE_FUEL][at] += source->fuel * s;
     if (smoke->def.dyed) {
-        smoke->field[SMOKE_DYE][at] += source->dye * source->smoke * s;
+        smoke->field[SMOKE_RED][at] += source->color.x * source->smoke * s;
+        smoke->field[SMOKE_GREEN][at] += source->color.y * source->smoke * s;
+        smoke->field[SMOKE_BLUE][at] += source->color.z * source->smoke * s;
     }
     f32 *warm = &smoke->field[SMOKE_TEMPERATURE][at];
     if (*warm < source->warmest) {

@@ -29,6 +29,7 @@ static void test_contract(void **state)
                            "  {\"t\": 7, \"spawn\" : \"ball\", \"position\": [0, 5, 0]}\n"
                            "{\"t\":8,\"look_from\":[4,3,6],\"look_at\":[0,1,0]}\n"
                            "{\"t\":8,\"grab\":{\"origin\":[0,1,2],\"direction\":[0,0,-2]}}\n"
+                           "{\"t\":9,\"dye\":[1,0.25,0]}\n"
                            "{\"t\":9,\"chat\":\"hello\"}",
                            &error);
     if (script == NULL) {
@@ -55,6 +56,7 @@ static void test_errors(void **state)
         {"{\"t\":1,\"move\":[1,2,3,4,5]}", "test.jsonl:1:", "more than 4"},
         {"{\"t\":1,\"move\":[1,2,nan]}", "test.jsonl:1:", "expected a number"},
         {"{\"t\":1,\"move\":[1,2,1e30]}", "test.jsonl:1:", "out of range"},
+        {"{\"t\":1,\"dye\":[1,2,0]}", "test.jsonl:1:", "dye is out of range"},
         {"{\"t\":1,\"grab\":7}", "test.jsonl:1:15:", "a name or a ray"},
         {"{\"t\":-1,\"release\":true}", "test.jsonl:1:", "negative"},
         {"{\"t\":2,\"release\":true}\n{\"t\":1,\"release\":true}", "test.jsonl:2:", "t decreases"},

@@ -259,7 +259,7 @@ static void test_light_fades_through_fog(void **state)
     u32 places = 0;
     for (u32 s = 0; s < PL_COUNT(suns); s++) {
         Vec3 sun = vec3_normalize_or(suns[s], vec3(0, 1, 0));
-        assert_true(fog_form_fill(&form, &shown, &appearance, sun, 64));
+        assert_true(fog_form_fill(&form, &shown, NULL, &appearance, sun, 64));
         expect_near("densest", (f64)form.densest, 0.5, 1e-6);
         for (u32 k = 4; k < N; k += 7) {
             /* At a point: the path to the nearest face through which its ray to the sun leaves. */
@@ -332,6 +332,58 @@ static void test_smoke_and_fire(void **state)
     expect_near("finer, dark", (f64)dark[1].y, (f64)dark[0].y, 0.2 * (f64)dark[0].y);
 }
 
+/* A fog of one density, red on one side and blue on the other, white between: each texel has the
+ * mean of its voxels' linear colours, and so are they seen. */
+static void test_dyed_fog(void **state)
+{
+    (void)state;
+    enum {
+        N = 24,
+        CELLS = N * N * N
+    };
+    const u32 dims[3] = {N, N, N};
+    f32 gap = 2.0f / N, *values, *more;
+    Vec3 low = vec3(-1.0f + 0.5f * gap, 0.2f + 0.5f * gap, -1.0f + 0.5f * gap);
+    drawn_clear(view);
+    Entity *other = drawn_grid(view, dims, low, vec3(gap, gap, gap), &more);
+    Entity *entity = drawn_grid(view, dims, low, vec3(gap, gap, gap), &values);
+    assert_true(entity != NULL && other != NULL);
+    other->appearance.kind = APPEARANCE_NONE;
+    entity->dye = other->field + 1u;
+    drawn_color(entity->appearance.color, 0x00FF00); /* that of no part of it */
+    entity->appearance.clear_m = 0.15f;
+    for (u32 i = 0; i < CELLS; i++) {
+        u32 x = i % N;
+        values[i] = 1.0f;
+        values[CELLS + i] = x < 15 ? 1.0f : 0.0f;
+        more[i] = x >= 9 && x < 15 ? 1.0f : 0.0f;
+        more[CELLS + i] = x >= 9 ? 1.0f : 0.0f;
+    }
+    FogForm form = {0};
+    const ShownGrid *grids = view->picture.grids;
+    assert_true(fog_form_fill(&form, &grids[entity->field], &grids[other->field],
+                              &entity->appearance, vec3(0, 1, 0), N / 2));
+    const FogDye *row = form.dyes + form.dims[0] * form.dims[1];
+    u32 most = form.texels[form.dims[0] * form.dims[1]].extinction;
+    assert_true(form.dyed && row[0].color[0] == most && row[0].color[2] == 0);
+    assert_int_equal(row[4].color[1], (most + 1) / 2); /* half red, half white */
+    assert_true(row[11].color[0] == 0 && row[11].color[2] == most);
+    fog_form_finish(&form);
+    view->scene.sky.sun = vec3_normalize_or(vec3(0.1f, 0.4f, 0.9f), vec3_zero());
+    view->picture.camera.eye = vec3(0, 1.2f, 4.0f);
+    view->picture.camera.target = vec3(0, 1.2f, 0);
+    take(view, "dyed");
+    Vec3 red = drawn_light_at(view, vec3(-0.7f, 1.2f, 0.9f), 4);
+    Vec3 white = drawn_light_at(view, vec3(0.0f, 1.2f, 0.9f), 4);
+    Vec3 blue = drawn_light_at(view, vec3(0.7f, 1.2f, 0.9f), 4);
+    print_message("red %.2f %.2f %.2f white %.2f %.2f %.2f blue %.2f %.2f %.2f\n", (f64)red.x,
+                  (f64)red.y, (f64)red.z, (f64)white.x, (f64)white.y, (f64)white.z, (f64)blue.x,
+                  (f64)blue.y, (f64)blue.z);
+    assert_true(red.x > 5.0f * red.y && red.x > 3.0f * red.z);
+    assert_true(blue.z > 5.0f * blue.y && blue.z > 3.0f * blue.x);
+    assert_true(white.y > 0.6f * white.x && white.z > 0.6f * white.x);
+}
+
 static int run(const char *name, int (*open)(void **))
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +392,7 @@ static int run(const char *name, int (*open)(void **))
         cmocka_unit_test(test_bottom_is_raised_by_snells_law),
         cmocka_unit_test(test_waves_focus_light),
         cmocka_unit_test(test_smoke_and_fire),
+        cmocka_unit_test(test_dyed_fog),
     };
     print_message("%s\n", name);
     return cmocka_run_group_tests(tests, open, view_close);

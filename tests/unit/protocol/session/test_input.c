@@ -1,5 +1,6 @@
 /* test_input.c: inputs and input packets survive the round trip; invalid ones are refused. */
 #include "protocol/session/input.h"
+#include "shared/base/error.h"
 #include "tests/unit/protocol/random_world.h"
 
 #include <setjmp.h>
@@ -52,6 +53,9 @@ static Input random_input(Dice *dice, u32 sequence)
         break;
     case INPUT_REMOVE:
         input.entity = (u32)dice_u64(dice);
+        break;
+    case INPUT_DYE:
+        input.index = dice_below(dice, 1 << 24);
         break;
     case INPUT_SET:
         input.index = dice_below(dice, 256);
@@ -171,6 +175,10 @@ static void test_bad_numbers_are_refused(void **context)
         *members[m] = bad[b];
         assert_int_equal(input_check(&input) < 0, expected);
     }
+    Input dye = {.kind = INPUT_DYE, .index = 0xFFFFFF};
+    assert_int_equal(input_check(&dye), 0);
+    dye.index = 1 << 24;
+    assert_int_equal(input_check(&dye), ERROR_RANGE);
     Input input = {.kind = 99};
     assert_true(input_check(&input) < 0);
     input.kind = INPUT_NONE;

@@ -481,6 +481,31 @@ static void test_ranges(void **state)
     u8 *storage = NULL;
     round_trip(&m, &out, &storage);
     message_free(storage);
+    s->fields[0].kind = FIELD_GRID3; /* dyed voxels need another field of the same cells */
+    s->fields[0].channels = 2;
+    s->fields[0].dims[0] = s->fields[0].dims[1] = s->fields[0].dims[2] = 4;
+    s->fields[0].spacing = vec3(1, 1, 1);
+    round_trip(&m, &out, &storage);
+    message_free(storage);
+    FieldDesc *more = &s->fields[1], scalars = *more;
+    for (u32 dye = 1; dye <= 4; dye++) { /* itself, one of scalars, none */
+        s->entities[0].dye = dye;
+        refuse(&m);
+    }
+    m.world.parameter_count = 0;
+    *more = s->fields[0];
+    s->entities[0].dye = 2;
+    round_trip(&m, &out, &storage);
+    assert_int_equal(out.world.entities[0].dye, 2);
+    message_free(storage);
+    more->channels = 1;
+    refuse(&m);
+    more->channels = 2;
+    more->dims[0] = 2;
+    more->dims[1] = 8;
+    refuse(&m);
+    *more = scalars;
+    m.world.parameter_count = 1;
     m.world.entity_count = ENTITIES;
     s->fields[0] = poses;
     s->entities[0] = sample_entity(1);

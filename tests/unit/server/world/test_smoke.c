@@ -94,6 +94,8 @@ static void bad_scenes_are_refused_by_place(void **state)
         {"\"name\":\"s\",\"cells\":[1024,1024,1024]", "smokes[0].cells: 1073741824 cells"},
         {"\"name\":\"s\",\"cells\":[8,8],\"spacing\":0", "smokes[0].spacing"},
         {"\"name\":\"s\",\"cells\":[8,8],\"dyed\":true,\"hottest\":500", "smokes[0].dyed"},
+        {"\"name\":\"s\",\"cells\":[8,8],\"sources\":[{\"radius\":1,\"color\":[2,0,0]}]",
+         "smokes[0].sources[0].color[0]: 2 is out of range"},
         {"\"name\":\"s\",\"cells\":[8,8],\"spacing\":1e9", "smokes[0].spacing"},
         {"\"name\":\"s\",\"cells\":[8,8],\"sides\":[{\"kind\":\"periodic\"}]",
          "smokes[0].sides: one side of x is periodic"},
@@ -149,14 +151,26 @@ static void sources_fill_and_parameters_change(void **state)
     finish(&r);
 }
 
-/* A world that was saved and loaded continues like the one that was not. */
-static void saved_worlds_go_on_alike(void **state)
+static void dye(Rig *r, u32 user, u32 element, u32 color)
 {
-    PL_UNUSED(state);
-    const char *json = HEAD "\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"sphere\","
-                            "\"radius\":0.15},\"position\":[0.4,0.5,0.4],\"mass\":1}],"
-                            "\"smokes\":[{" GRID ",\"vorticity\":0.3," SOURCE "}]," PROBES;
+    Input inputs[2] = {{.kind = INPUT_GRAB,
+                        .user = user,
+                        .sequence = ++r->sequence,
+                        .entity = entity_of(r, "s"),
+                        .element = element,
+                        .rotation = {1.0f, 0.0f, 0.0f, 0.0f},
+                        .ray = {vec3(0.0f, 0.0f, 0.0f), vec3(0.0f, 0.0f, 1.0f)}},
+                       {.kind = INPUT_DYE, .user = user, .index = color}};
+    inputs[1].sequence = ++r->sequence;
+    world_tick(r->world, inputs, 2);
+}
+
+/* A world that was saved and loaded continues like the one that was not, with the colours of its
+ * smoke and of hands. */
+static void goes_on_alike(const char *json)
+{
     Rig a = rig(json), b = rig(json);
+    dye(&a, 3, 1000, 0x30F0A0);
     ticks(&a, 25);
     size_t bytes = 0;
     u8 *image = NULL;
@@ -172,6 +186,16 @@ static void saved_worlds_go_on_alike(void **state)
     free(image);
     finish(&a);
     finish(&b);
+}
+
+static void saved_worlds_go_on_alike(void **state)
+{
+    PL_UNUSED(state);
+    goes_on_alike(HEAD "\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"sphere\","
+                       "\"radius\":0.15},\"position\":[0.4,0.5,0.4],\"mass\":1}],"
+                       "\"smokes\":[{" GRID ",\"vorticity\":0.3," SOURCE "}]," PROBES);
+    goes_on_alike(HEAD "\"smokes\":[{" GRID ",\"dyed\":true,\"color\":[0.2,0.5,1]," SOURCE
+                       "}]," PROBES);
 }
 
 /* Hands that move absurdly, huge cells and storms stay finite. */
@@ -212,6 +236,40 @@ static void absurd_input_stays_bounded(void **state)
         }
         finish(&r);
     }
+}
+
+/* Two users dye what they hold: each place shows the colour of its hand, as it was sent. */
+static void hands_dye_what_they_hold(void **state)
+{
+    PL_UNUSED(state);
+    static const u32 colors[2] = {0x3366CC, 0xE0A010},
+                     cells[2] = {3 + 16 * (4 + 16 * 4), 12 + 16 * (11 + 16 * 11)};
+    Rig r =
+        rig(HEAD "\"smokes\":[{" GRID ",\"dyed\":true,\"awake\":true,\"color\":[1,1,1]}]," PROBES);
+    const Entity *entity = entity_list_find(&r.world->entities, entity_of(&r, "s"));
+    u32 field = entity->dye - 1;
+    assert_true(field < r.world->fields->count && field != entity->field);
+    for (u32 user = 0; user < 2; user++) {
+        dye(&r, 1 + user, cells[user], colors[user]);
+    }
+    Input nobody = {.kind = INPUT_DYE, .user = 9, .sequence = 1, .index = 1};
+    world_tick(r.world, &nobody, 1); /* holds nothing */
+    ticks(&r, 20);
+    Frame *frame = world_frame(r.world);
+    assert_non_null(frame);
+    const u8 *own = frame_field(frame, entity->field), *more = frame_field(frame, field);
+    for (u32 user = 0; user < 2; user++) {
+        u32 at = 2 * cells[user];
+        i32 seen[3] = {own[at + 1], more[at], more[at + 1]};
+        print_message("user %u: %02X%02X%02X\n", user + 1, (u32)seen[0], (u32)seen[1],
+                      (u32)seen[2]);
+        for (u32 c = 0; c < 3; c++) {
+            i32 wanted = (i32)(colors[user] >> (16 - 8 * c) & 0xFF);
+            assert_true(own[at] > 20 && abs(seen[c] - wanted) <= 2);
+        }
+    }
+    frame_release(frame);
+    finish(&r);
 }
 
 /* Without sides, the air gains the momentum that bodies lose. */
@@ -309,6 +367,7 @@ int main(void)
         cmocka_unit_test(sources_fill_and_parameters_change),
         cmocka_unit_test(saved_worlds_go_on_alike),
         cmocka_unit_test(absurd_input_stays_bounded),
+        cmocka_unit_test(hands_dye_what_they_hold),
         cmocka_unit_test(momentum_is_exchanged),
         cmocka_unit_test(probes_weigh_the_sides),
         cmocka_unit_test(sleeping_things_gain_no_speed),

@@ -143,9 +143,9 @@ static void bad_definitions_are_refused(void **state)
     assert_non_null(strstr(error.text, "tolerance"));
 }
 
-/* Two fountains of smoke, one dyed: both keep their mass, and where they meet there is every share
- * of dye; it exceeds smoke only at thin fringes, as limiters of steep slopes differ. The air goes
- * as it does without dye. */
+/* Two fountains of smoke, one red and a little blue, the other black: both keep their mass, and
+ * where they meet there is every share of dye; it exceeds smoke only at thin fringes, as limiters
+ * of steep slopes differ. The air goes as it does without dye. */
 static void dye_goes_with_smoke(void **state)
 {
     PL_UNUSED(state);
@@ -170,22 +170,25 @@ static void dye_goes_with_smoke(void **state)
             pair[1] = pair[0];
             pair[1].position.x = 0.76f;
             pair[1].velocity.x = -1.0f;
-            pair[1].dye = 1.0f;
+            pair[1].color = vec3(1.0f, 0.0f, 0.25f);
             smoke_set_sources(plain, pair, t < 60 ? 2 : 0);
             smoke_set_sources(dyed, pair, t < 60 ? 2 : 0);
             smoke_step(plain, 1.0f / 60.0f, vec3(0.0f, -9.81f, 0.0f), NULL, 0, NULL);
             smoke_step(dyed, 1.0f / 60.0f, vec3(0.0f, -9.81f, 0.0f), NULL, 0, NULL);
         }
-        f64 smoke = 0.0, dye = 0.0;
+        f64 smoke = 0.0, dye = 0.0, blue = 0.0;
         u32 mixed = 0;
         for (u32 i = 0; i < 32 * (def.dims == 3 ? 32 : 1); i++) {
             const f32 *row = smoke_row(dyed, SMOKE_SMOKE, i % 32, i / 32);
-            const f32 *part = smoke_row(dyed, SMOKE_DYE, i % 32, i / 32);
+            const f32 *part = smoke_row(dyed, SMOKE_RED, i % 32, i / 32);
+            const f32 *other = smoke_row(dyed, SMOKE_BLUE, i % 32, i / 32);
             assert_memory_equal(row, smoke_row(plain, SMOKE_SMOKE, i % 32, i / 32),
                                 32 * sizeof *row);
             for (u32 x = 0; x < 32; x++) {
                 smoke += (f64)row[x];
                 dye += (f64)part[x];
+                blue += (f64)other[x];
+                assert_true(smoke_row(dyed, SMOKE_GREEN, i % 32, i / 32)[x] == 0.0f);
                 mixed += row[x] > 0.05f && part[x] > 0.2f * row[x] && part[x] < 0.8f * row[x];
                 if (!(part[x] > -0.01f && part[x] < row[x] + 0.05f)) {
                     fail_msg("%g dye in %g smoke", (f64)part[x], (f64)row[x]);
@@ -194,6 +197,7 @@ static void dye_goes_with_smoke(void **state)
         }
         print_message("dye %.6f of smoke, %u cells mixed\n", dye / smoke, mixed);
         assert_true(fabs(dye / smoke - 0.5) < 1e-3 && mixed > 8);
+        assert_true(fabs(blue / dye - 0.25) < 1e-3);
         saves_and_loads(dyed);
         smoke_destroy(plain);
         smoke_destroy(dyed);

@@ -8,6 +8,7 @@
 
 enum {
     CANDIDATES_MAX = 4096, /* of one cell; more are dropped */
+    EIGHTS_MAX = 512,
     LIST = LIQUID_NEIGHBOURS_MAX + 24
 };
 
@@ -16,6 +17,11 @@ typedef struct Candidates {
     u32 count;
     f32 low[3], high[3]; /* m */
     u64 lanes[256];
+    /* Eights of items that are to be tested: where they begin, and how many of them belong here.
+     * One loop over all: the short runs of cells would each end with a wrong guess of the
+     * machine. */
+    u32 eights;
+    i32 begins[EIGHTS_MAX + SIMD_LANES], left[EIGHTS_MAX + SIMD_LANES];
     _Alignas(32) f32 x[CANDIDATES_MAX + 16], y[CANDIDATES_MAX + 16], z[CANDIDATES_MAX + 16];
     _Alignas(32) u32 item[CANDIDATES_MAX + 16];
 } Candidates;
@@ -41,35 +47,86 @@ SIMD_INLINE i32x8 load_items(const u32 *item)
 }
 
 /* Distance of x from an interval. */
-SIMD_INLINE f32x8 beyond(f32x8 x, f32 low, f32 high)
+SIMD_INLINE f32x8 beyond(f32x8 x, f32x8 low, f32x8 high)
 {
-    return x - f32x8_min(f32x8_max(x, f32x8_set(low)), f32x8_set(high));
+    return x - f32x8_min(f32x8_max(x, low), high);
 }
 
-/* Candidates within reach of the box. */
-static void add_run(const Liquid *liquid, Candidates *all, u32 first, u32 end)
+/* Coordinates of items in the order of the search, one axis after the other: `bins` is free until
+ * the coarse level is built. */
+static f32 *search_axis(const Liquid *liquid, u32 axis)
 {
-    f32 reach2 = liquid->search_reach * liquid->search_reach;
-    const f32 *low = all->low, *high = all->high;
-    for (u32 k = first; k < end && all->count < CANDIDATES_MAX; k += SIMD_LANES) {
-        i32x8 item = liquid->moved_since ? load_items(liquid->order + k)
-                                         : (i32)k + (i32x8){0, 1, 2, 3, 4, 5, 6, 7};
+    u32 stride = (liquid->items + 2 * SIMD_LANES - 1) / SIMD_LANES * SIMD_LANES;
+    return &liquid->bins->x + (size_t)axis * stride;
+}
+_Static_assert(8 * LIQUID_PAD >= 3 * (2 * SIMD_LANES - 1), "the axes of one item fit into `bins`");
+
+static void copy_places(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    PL_UNUSED(worker);
+    for (u32 k = first; k < end; k += SIMD_LANES) {
         f32x8 at[4];
         if (liquid->moved_since) {
             gather_fours(liquid->place, liquid->order + k, at);
         } else {
             load_fours(liquid->place + k, at);
         }
-        Vec3x8 off = {beyond(at[0], low[0], high[0]), beyond(at[1], low[1], high[1]),
-                      beyond(at[2], low[2], high[2])};
-        u32 bits = i32x8_bits(vec3x8_dot(off, off) < f32x8_set(1.001f * reach2));
-        bits &= end - k < SIMD_LANES ? (1u << (end - k)) - 1 : 0xff;
+        for (u32 a = 0; a < 3; a++) {
+            f32x8_store(search_axis(liquid, a) + k, at[a]);
+        }
+    }
+}
+
+SIMD_INLINE f32x8 load_any(const f32 *at)
+{
+    f32x8 v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
+/* Candidates among the eights: those within reach of the box. */
+static void test_eights(const Liquid *liquid, Candidates *all)
+{
+    const f32 *x = search_axis(liquid, 0), *y = search_axis(liquid, 1);
+    const f32 *z = search_axis(liquid, 2);
+    const u32 *numbers = liquid->moved_since ? liquid->order : NULL;
+    Vec3x8 low = vec3x8_set(vec3(all->low[0], all->low[1], all->low[2]));
+    Vec3x8 high = vec3x8_set(vec3(all->high[0], all->high[1], all->high[2]));
+    f32x8 most = f32x8_set(1.001f * (liquid->search_reach * liquid->search_reach));
+    u32 count = all->count, eights = all->eights;
+    for (u32 e = 0; e < eights && count < CANDIDATES_MAX; e++) {
+        u32 k = (u32)all->begins[e], left = (u32)all->left[e];
+        i32x8 item =
+            numbers != NULL ? load_items(numbers + k) : (i32)k + (i32x8){0, 1, 2, 3, 4, 5, 6, 7};
+        Vec3x8 at = {load_any(x + k), load_any(y + k), load_any(z + k)};
+        Vec3x8 off = {beyond(at.x, low.x, high.x), beyond(at.y, low.y, high.y),
+                      beyond(at.z, low.z, high.z)};
+        u32 bits = i32x8_bits(vec3x8_dot(off, off) < most);
+        bits &= left < SIMD_LANES ? (1u << left) - 1 : 0xff;
         u64 order = all->lanes[bits];
-        pack_lanes((u32 *)(void *)(all->x + all->count), (i32x8)at[0], order);
-        pack_lanes((u32 *)(void *)(all->y + all->count), (i32x8)at[1], order);
-        pack_lanes((u32 *)(void *)(all->z + all->count), (i32x8)at[2], order);
-        pack_lanes(all->item + all->count, item, order);
-        all->count += (u32)__builtin_popcount(bits);
+        pack_lanes((u32 *)(void *)(all->x + count), (i32x8)at.x, order);
+        pack_lanes((u32 *)(void *)(all->y + count), (i32x8)at.y, order);
+        pack_lanes((u32 *)(void *)(all->z + count), (i32x8)at.z, order);
+        pack_lanes(all->item + count, item, order);
+        count += (u32)__builtin_popcount(bits);
+    }
+    all->count = count;
+    all->eights = 0;
+}
+
+/* Adds the items [first, end) of the order of the search. */
+static inline void add_run(const Liquid *liquid, Candidates *all, u32 first, u32 end)
+{
+    const i32x8 lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (u32 k = first; k < end; k += SIMD_LANES * SIMD_LANES) {
+        if (all->eights > EIGHTS_MAX - SIMD_LANES) {
+            test_eights(liquid, all);
+        }
+        i32x8 begins = (i32)k + SIMD_LANES * lane, left = (i32)(end - k) - SIMD_LANES * lane;
+        memcpy(all->begins + all->eights, &begins, sizeof begins);
+        memcpy(all->left + all->eights, &left, sizeof left);
+        all->eights += u32_min((end - k + SIMD_LANES - 1) / SIMD_LANES, SIMD_LANES);
     }
 }
 
@@ -85,17 +142,20 @@ static void find_candidates(const Liquid *liquid, Candidates *all)
         high[a] = axis_of(all->high[a] + reach, per_cell);
         high[a] = i32_min(high[a], low[a] + (i32)(1u << liquid->cell_bits[a]) - 1);
     }
-    u32 cells = (u32)(high[0] - low[0]) + 1;
-    all->count = 0;
+    u32 cells = (u32)(high[0] - low[0]) + 1, from = (u32)low[0] & (width - 1);
+    u32 inside = u32_min(cells, width - from); /* cells before the row wraps */
+    all->count = all->eights = 0;
     for (i32 z = low[2]; z <= high[2]; z++) {
         for (i32 y = low[1]; y <= high[1]; y++) {
-            const i32 at[3] = {low[0], y, z}, row[3] = {0, y, z};
-            u32 from = cell_number(liquid, at), base = cell_number(liquid, row);
-            u32 inside = u32_min(cells, base + width - from); /* cells before the row wraps */
-            add_run(liquid, all, starts[from], starts[from + inside]);
-            add_run(liquid, all, starts[base], starts[base + cells - inside]);
+            const i32 row[3] = {0, y, z};
+            const u32 *of = starts + cell_number(liquid, row);
+            add_run(liquid, all, of[from], of[from + inside]);
+            if (inside < cells) {
+                add_run(liquid, all, of[0], of[cells - inside]);
+            }
         }
     }
+    test_eights(liquid, all);
     for (u32 k = all->count; k < all->count + 8; k++) {
         all->x[k] = all->y[k] = all->z[k] = 3e7f;
         all->item[k] = liquid->items;
@@ -127,13 +187,11 @@ static u32 find_group(const Liquid *liquid, u32 first, u32 end, Candidates *all)
 /* The lanes of a mask in order, a byte each. */
 static void fill_lanes(u64 lanes[256])
 {
-    for (u32 bits = 0; bits < 256; bits++) {
-        u64 all = 0;
-        u32 n = 0;
-        for (u32 l = 0; l < SIMD_LANES; l++) {
-            all |= (bits >> l & 1) != 0 ? (u64)l << (8 * n++) : 0;
+    lanes[0] = 0;
+    for (u32 l = 0; l < SIMD_LANES; l++) { /* each lane behind those before it */
+        for (u32 bits = 0; bits < 1u << l; bits++) {
+            lanes[bits | 1u << l] = lanes[bits] | (u64)l << (8 * __builtin_popcount(bits));
         }
-        lanes[bits] = all;
     }
 }
 
@@ -287,6 +345,7 @@ bool liquid_neighbours_begin(Liquid *liquid)
     liquid->search_slack = 4.0f * step < NEIGHBOUR_SLACK * d ? NEIGHBOUR_SLACK * d : 0.0f;
     liquid->search_reach = KERNEL_REACH * d + liquid->search_slack;
     CHECK(liquid->search_reach <= 1.001f * liquid_cell_size(liquid));
+    jobs_run(liquid->jobs, liquid->items, LIQUID_GRAIN, copy_places, liquid);
     liquid->moved = 0.0f;
     liquid->search_stale = false;
     return true;

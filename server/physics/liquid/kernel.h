@@ -26,13 +26,7 @@ SIMD_INLINE f32x8 kernel_rest(f32x8 r2, f32 per_reach2)
     return f32x8_max(1.0f - r2 * per_reach2, f32x8_set(0.0f));
 }
 
-SIMD_INLINE f32x8 kernel_wide(f32x8 rest)
-{
-    f32x8 three = rest * rest * rest;
-    return (KERNEL_SUM * KERNEL_PEAK) * (three * three);
-}
-
-/* dW/dr / r = scale (1 − s)⁵, scale = −12 K / reach². */
+/* dW/dr / r = scale (1 − s)⁵, scale = −12 K / reach²; so W is this times −(1 − s) reach² / 12. */
 SIMD_INLINE f32x8 kernel_over(f32x8 rest, f32 scale)
 {
     f32x8 two = rest * rest;

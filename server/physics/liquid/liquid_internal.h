@@ -114,6 +114,7 @@ typedef struct LiquidHand {
     X(Four, change, 1)                                                                             \
     X(f32, pressure, 1)                                                                            \
     X(f32, excess, 1)                                                                              \
+    X(f32, overs, 1)                                                                               \
     X(f32, inertia, 1)                                                                             \
     X(u32, pair_first, 1)                                                                          \
     X(u8, near_rows, 1)                                                                            \

@@ -143,6 +143,7 @@ static void find_surface(void *context, u32 first, u32 end, u32 worker)
 typedef struct Density {
     f32x8 sum;    /* Σ φ W */
     Vec3x8 slope; /* Σ φ ∇W */
+    f32x8 overs;  /* Σ of the slopes of kernels over distances */
     f32x8 others; /* Σ of the operator's pairs */
     Vec3x8 warm;  /* Σ φ (P of the other) ∇W */
     Vec3x8 tension;
@@ -153,7 +154,7 @@ SIMD_INLINE Density density_of(const Liquid *liquid, u32 first, Kernel kernel, b
 {
     const Four *places = liquid->place;
     f32x8 at[4], own[4], zero = f32x8_set(0.0f);
-    Density sums = {zero, vec3x8_zero(), zero, vec3x8_zero(), vec3x8_zero()};
+    Density sums = {zero, vec3x8_zero(), zero, zero, vec3x8_zero(), vec3x8_zero()};
     load_fours(places + first, at);
     const Four *traits = cohesive ? liquid->answer : liquid->trait;
     if (cohesive) {
@@ -167,10 +168,11 @@ SIMD_INLINE Density density_of(const Liquid *liquid, u32 first, Kernel kernel, b
         f32x8_store(near->over, n.over);
         Vec3x8 g = vec3x8_scale(n.off, n.over);
         sums.warm = vec3x8_add_scaled(sums.warm, n.w, g);
+        sums.overs += n.over;
         if (mixed) {
             f32x8 trait[4];
             gather_near(traits, near->item, trait);
-            sums.sum += trait[0] * kernel_wide(n.rest);
+            sums.sum += trait[0] * (n.over * n.rest);
             sums.slope = vec3x8_add_scaled(sums.slope, trait[0], g);
             sums.others += n.over * (0.5f * (trait[1] + own[1]));
             if (cohesive) {
@@ -178,11 +180,12 @@ SIMD_INLINE Density density_of(const Liquid *liquid, u32 first, Kernel kernel, b
                 sums.tension = vec3x8_sub_scaled(sums.tension, pull, n.off);
             }
         } else {
-            sums.sum += kernel_wide(n.rest);
+            sums.sum += n.over * n.rest;
             sums.slope = vec3x8_add(sums.slope, g);
-            sums.others += n.over;
         }
     }
+    sums.sum = sums.sum * (-1.0f / (12.0f * kernel.per_reach2));
+    sums.others = mixed ? sums.others : sums.overs;
     sums.others = sums.others * (mixed ? f32x8_set(-2.0f) : -2.0f * own[1]);
     return sums;
 }
@@ -210,6 +213,7 @@ SIMD_INLINE void predict_slice(Liquid *liquid, u32 first, Kernel kernel, bool mi
     }
     f32x8 per_mass = lightness_of(liquid, first, mixed);
     Vec3x8 walls = {wall[0], wall[1], wall[2]}, full = vec3x8_add(density.slope, walls);
+    f32x8_store(liquid->overs + first, density.overs);
     f32x8 inertia = density.others + 2.0f * own[1] * kernel.scale;
     inertia += per_mass * f32x8_max(vec3x8_dot(walls, walls) - wall_most_2(liquid), zero);
     f32x8_store(liquid->inertia + first, f32x8_max(inertia, 0.1f * per_mass / (d * d)));

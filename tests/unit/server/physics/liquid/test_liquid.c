@@ -221,6 +221,29 @@ static void what_is_crushed_stays_inside(void **state)
     liquid_kit_free(&kit);
 }
 
+/* A dam break: the coarse level must not make the residual rough, or the rounds of a step grow. */
+static void a_dam_break_takes_few_rounds(void **state)
+{
+    PL_UNUSED(state);
+    const u32 x = 20, y = 16, z = 16, ticks = 120;
+    const f32 d = 0.02f;
+    LiquidDef def = liquid_kit_water(d, x * y * z);
+    LiquidKit kit = liquid_kit_make(&def, KIT_GRAVITY_M_S2);
+    liquid_kit_tank(&kit, vec3(2.0f * (f32)x * d, 4.0f * (f32)y * d, (f32)z * d));
+    liquid_kit_fill(&kit, 0, vec3_zero(), x, y, z);
+    kit.tick_s = 0.005f;
+    kit.substeps = 1;
+    f64 rounds = 0.0, error = 0.0;
+    for (u32 t = 0; t < ticks; t++) {
+        liquid_kit_tick(&kit);
+        rounds += (f64)kit.liquid->rounds / ticks;
+        error += (f64)liquid_stats(kit.liquid).density_error / ticks;
+    }
+    print_message("%.3f rounds, mean error of density %.5f\n", rounds, error);
+    assert_true(rounds < 2.85);
+    liquid_kit_free(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +254,7 @@ int main(void)
         cmocka_unit_test(validate_finds_damage),
         cmocka_unit_test(abuse_leaves_a_bounded_world),
         cmocka_unit_test(what_is_crushed_stays_inside),
+        cmocka_unit_test(a_dam_break_takes_few_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
     count = liquid_boundary_meet(liquid, colliders, count) ? count : 0;
     liquid->in_tick = liquid_awake(liquid);
     if (!liquid->in_tick) {
-        if (liquid->shown_stale) { /* what later kinds meet */
+        if (liquid->shown_stale || liquid->items != 0) { /* what later kinds meet */
             liquid_sort(liquid);
         }
         return;

@@ -42,6 +42,7 @@ SIMD_INLINE f32x8 kernel_over(f32x8 rest, f32 scale)
 #define WALL_FIND  1.0f    /* up to which things are searched */
 static const f32 wall_rest = 0.11f, wall_per = 1.0f / (WALL_REACH - 0.5f);
 
+/* B(s). */
 static inline f32 kernel_wall(f32 s)
 {
     f32 t = f32_max(WALL_REACH - f32_max(s, 0.0f), 0.0f) * wall_per, t2 = t * t;

@@ -139,7 +139,7 @@ SIMD_INLINE f32x8 sums_mixed(const Liquid *liquid, u32 first, const f32x8 at[4],
 
 /* The same of one density: places are in the fourth number of `answer`, so that a row needs no
  * other data; the rough part is known. */
-SIMD_INLINE f32x8 sums_plain(const Liquid *liquid, u32 first, const f32x8 at[4])
+SIMD_INLINE f32x8 sums_uniform(const Liquid *liquid, u32 first, const f32x8 at[4])
 {
     f32x8 sums[4];
     sums_of(liquid, first, liquid->answer, sums);
@@ -150,7 +150,7 @@ SIMD_INLINE f32x8 image_slice(const Liquid *liquid, u32 first, bool mixed)
 {
     f32x8 at[4], full[4], speeds[4], rough = f32x8_load(liquid->image + first);
     load_fours(liquid->place + first, at);
-    f32x8 sum = mixed ? sums_mixed(liquid, first, at, &rough) : sums_plain(liquid, first, at);
+    f32x8 sum = mixed ? sums_mixed(liquid, first, at, &rough) : sums_uniform(liquid, first, at);
     load_fours(liquid->full + first, full);
     load_fours(liquid->answer + first, speeds);
     f32x8 all = full[0] * speeds[0] + full[1] * speeds[1] + full[2] * speeds[2] - sum;

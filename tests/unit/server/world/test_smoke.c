@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/world_rig.h"
+
 #define HEAD "{\"name\":\"t\",\"bounds\":[-4,-4,-4,4,6,4],"
 #define SOURCE                                                                                     \
     "\"sources\":[{\"position\":[0.4,0.2,0.4],\"radius\":0.15,\"smoke\":1,\"heat\":300,"           \
@@ -23,44 +25,7 @@
     "{\"name\":\"p\",\"kind\":\"momentum\"}]}"
 #define GRID "\"name\":\"s\",\"cells\":[16,16,16]"
 
-typedef struct Rig {
-    Scene *scene;
-    World *world;
-    u32 sequence;
-} Rig;
-
-static Rig rig(const char *json)
-{
-    ErrorText error = {.text = ""};
-    Rig made = {.scene = scene_parse(json, strlen(json), "smoke", &error)};
-    made.world = made.scene != NULL ? world_create(made.scene, NULL, &error) : NULL;
-    if (made.world == NULL) {
-        fail_msg("%s", error.text);
-    }
-    return made;
-}
-
-static void finish(Rig *r)
-{
-    world_destroy(r->world);
-    scene_destroy(r->scene);
-}
-
-static f64 probe(const Rig *r, const char *name)
-{
-    f64 value = NAN;
-    assert_true(world_probe(r->world, name, &value));
-    return value;
-}
-
-static void ticks(Rig *r, u32 count)
-{
-    for (u32 i = 0; i < count; i++) {
-        world_tick(r->world, NULL, 0);
-    }
-}
-
-static const Smoke *air(const Rig *r)
+static const Smoke *air(const WorldRig *r)
 {
     for (u32 i = 0; i < world_matters(r->world); i++) {
         Matter *matter = world_matter_at(r->world, i);
@@ -69,17 +34,6 @@ static const Smoke *air(const Rig *r)
         }
     }
     return NULL;
-}
-
-static u32 entity_of(const Rig *r, const char *name)
-{
-    for (u32 i = 0; i < r->world->entities.count; i++) {
-        if (strcmp(r->world->entities.items[i].name, name) == 0) {
-            return r->world->entities.items[i].id;
-        }
-    }
-    fail_msg("no entity %s", name);
-    return 0;
 }
 
 static void bad_scenes_are_refused_by_place(void **state)
@@ -120,17 +74,18 @@ static void bad_scenes_are_refused_by_place(void **state)
 static void sources_fill_and_parameters_change(void **state)
 {
     PL_UNUSED(state);
-    Rig r = rig(HEAD "\"smokes\":[{" GRID "," SOURCE "}]," PROBES);
-    assert_true(probe(&r, "m") == 0.0);
-    ticks(&r, 60);
+    WorldRig r = world_rig(HEAD "\"smokes\":[{" GRID "," SOURCE "}]," PROBES);
+    assert_true(world_rig_probe(&r, "m") == 0.0);
+    world_rig_ticks(&r, 60);
     u32 cells = 0; /* centres within 3 cells of a corner */
     for (i32 i = 0; i < 512; i++) {
         f64 x = i % 8 - 3.5, y = i / 8 % 8 - 3.5, z = i / 64 - 3.5;
         cells += x * x + y * y + z * z <= 9.0;
     }
-    f64 first = probe(&r, "m"), expected = cells * 0.05 * 0.05 * 0.05; /* 1 kg/(m³ s) for 1 s */
+    f64 first = world_rig_probe(&r, "m"),
+        expected = cells * 0.05 * 0.05 * 0.05; /* 1 kg/(m³ s) for 1 s */
     assert_true(fabs(first / expected - 1.0) < 1e-4);
-    assert_true(probe(&r, "v") > 0.1);
+    assert_true(world_rig_probe(&r, "v") > 0.1);
     Frame *frame = world_frame(r.world);
     assert_non_null(frame);
     u32 seen = 0;
@@ -147,16 +102,16 @@ static void sources_fill_and_parameters_change(void **state)
     assert_true(seen > 100);
     frame_release(frame);
     world_rebuild(r.world, false);
-    assert_true(probe(&r, "m") == 0.0);
-    finish(&r);
+    assert_true(world_rig_probe(&r, "m") == 0.0);
+    world_rig_finish(&r);
 }
 
-static void dye(Rig *r, u32 user, u32 element, u32 color)
+static void dye(WorldRig *r, u32 user, u32 element, u32 color)
 {
     Input inputs[2] = {{.kind = INPUT_GRAB,
                         .user = user,
                         .sequence = ++r->sequence,
-                        .entity = entity_of(r, "s"),
+                        .entity = world_rig_entity(r, "s"),
                         .element = element,
                         .rotation = {1.0f, 0.0f, 0.0f, 0.0f},
                         .ray = {vec3(0.0f, 0.0f, 0.0f), vec3(0.0f, 0.0f, 1.0f)}},
@@ -169,9 +124,9 @@ static void dye(Rig *r, u32 user, u32 element, u32 color)
  * smoke and of hands. */
 static void goes_on_alike(const char *json)
 {
-    Rig a = rig(json), b = rig(json);
+    WorldRig a = world_rig(json), b = world_rig(json);
     dye(&a, 3, 1000, 0x30F0A0);
-    ticks(&a, 25);
+    world_rig_ticks(&a, 25);
     size_t bytes = 0;
     u8 *image = NULL;
     ErrorText error = {.text = ""};
@@ -180,12 +135,12 @@ static void goes_on_alike(const char *json)
         fail_msg("%s", error.text);
     }
     assert_true(world_hash(a.world) == world_hash(b.world));
-    ticks(&a, 25);
-    ticks(&b, 25);
+    world_rig_ticks(&a, 25);
+    world_rig_ticks(&b, 25);
     assert_true(world_hash(a.world) == world_hash(b.world));
     free(image);
-    finish(&a);
-    finish(&b);
+    world_rig_finish(&a);
+    world_rig_finish(&b);
 }
 
 static void saved_worlds_go_on_alike(void **state)
@@ -213,11 +168,11 @@ static void absurd_input_stays_bounded(void **state)
     for (u32 i = 0; i < PL_COUNT(grids); i++) {
         char json[1024];
         snprintf(json, sizeof json, HEAD "\"smokes\":[{%s}]," PROBES, grids[i]);
-        Rig r = rig(json);
+        WorldRig r = world_rig(json);
         Input grab = {.kind = INPUT_GRAB,
                       .user = 1,
                       .sequence = ++r.sequence,
-                      .entity = entity_of(&r, "s"),
+                      .entity = world_rig_entity(&r, "s"),
                       .rotation = {1.0f, 0.0f, 0.0f, 0.0f}};
         world_tick(r.world, &grab, 1);
         for (u32 t = 0; t < 40; t++) {
@@ -228,13 +183,13 @@ static void absurd_input_stays_bounded(void **state)
                           .target = vec3(far, 0.3f, 0.3f),
                           .rotation = {1.0f, 0.0f, 0.0f, 0.0f}};
             world_tick(r.world, &move, 1);
-            assert_true(isfinite(probe(&r, "v")) && isfinite(probe(&r, "m")));
+            assert_true(isfinite(world_rig_probe(&r, "v")) && isfinite(world_rig_probe(&r, "m")));
         }
         const char *wrong = smoke_validate(air(&r));
         if (wrong != NULL) {
             fail_msg("%s: %s", grids[i], wrong);
         }
-        finish(&r);
+        world_rig_finish(&r);
     }
 }
 
@@ -244,9 +199,9 @@ static void hands_dye_what_they_hold(void **state)
     PL_UNUSED(state);
     static const u32 colors[2] = {0x3366CC, 0xE0A010},
                      cells[2] = {3 + 16 * (4 + 16 * 4), 12 + 16 * (11 + 16 * 11)};
-    Rig r =
-        rig(HEAD "\"smokes\":[{" GRID ",\"dyed\":true,\"awake\":true,\"color\":[1,1,1]}]," PROBES);
-    const Entity *entity = entity_list_find(&r.world->entities, entity_of(&r, "s"));
+    WorldRig r = world_rig(HEAD "\"smokes\":[{" GRID
+                                ",\"dyed\":true,\"awake\":true,\"color\":[1,1,1]}]," PROBES);
+    const Entity *entity = entity_list_find(&r.world->entities, world_rig_entity(&r, "s"));
     u32 field = entity->dye - 1;
     assert_true(field < r.world->fields->count && field != entity->field);
     for (u32 user = 0; user < 2; user++) {
@@ -254,7 +209,7 @@ static void hands_dye_what_they_hold(void **state)
     }
     Input nobody = {.kind = INPUT_DYE, .user = 9, .sequence = 1, .index = 1};
     world_tick(r.world, &nobody, 1); /* holds nothing */
-    ticks(&r, 20);
+    world_rig_ticks(&r, 20);
     Frame *frame = world_frame(r.world);
     assert_non_null(frame);
     const u8 *own = frame_field(frame, entity->field), *more = frame_field(frame, field);
@@ -269,27 +224,28 @@ static void hands_dye_what_they_hold(void **state)
         }
     }
     frame_release(frame);
-    finish(&r);
+    world_rig_finish(&r);
 }
 
 /* Without sides, the air gains the momentum that bodies lose. */
 static void momentum_is_exchanged(void **state)
 {
     PL_UNUSED(state);
-    Rig r =
-        rig(HEAD "\"gravity\":[0,0,0],\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"sphere\","
-                 "\"radius\":0.14},\"position\":[0.4,0.41,0.43],\"mass\":0.1,"
-                 "\"velocity\":[2,0.5,0]}],"
-                 "\"smokes\":[{" GRID ",\"awake\":true,\"sides\":[{\"kind\":\"periodic\"},"
-                 "{\"kind\":\"periodic\"},{\"kind\":\"periodic\"},{\"kind\":\"periodic\"},"
-                 "{\"kind\":\"periodic\"},{\"kind\":\"periodic\"}]}]," PROBES);
-    f64 before = probe(&r, "p");
-    ticks(&r, 15);
-    f64 after = probe(&r, "p");
-    print_message("momentum %.9g to %.9g, air at %.3f m/s\n", before, after, probe(&r, "v"));
-    assert_true(probe(&r, "v") > 0.2);
+    WorldRig r = world_rig(
+        HEAD "\"gravity\":[0,0,0],\"bodies\":[{\"name\":\"b\",\"shape\":{\"kind\":\"sphere\","
+             "\"radius\":0.14},\"position\":[0.4,0.41,0.43],\"mass\":0.1,"
+             "\"velocity\":[2,0.5,0]}],"
+             "\"smokes\":[{" GRID ",\"awake\":true,\"sides\":[{\"kind\":\"periodic\"},"
+             "{\"kind\":\"periodic\"},{\"kind\":\"periodic\"},{\"kind\":\"periodic\"},"
+             "{\"kind\":\"periodic\"},{\"kind\":\"periodic\"}]}]," PROBES);
+    f64 before = world_rig_probe(&r, "p");
+    world_rig_ticks(&r, 15);
+    f64 after = world_rig_probe(&r, "p");
+    print_message("momentum %.9g to %.9g, air at %.3f m/s\n", before, after,
+                  world_rig_probe(&r, "v"));
+    assert_true(world_rig_probe(&r, "v") > 0.2);
     assert_true(fabs(after - before) < 2e-5 * before);
-    finish(&r);
+    world_rig_finish(&r);
 }
 
 /* From an inlet to an open side what the probes say adds up on each axis, in newtons at any rate:
@@ -316,24 +272,25 @@ static void probes_weigh_the_sides(void **state)
                          k > 0 ? "," : "", kinds[k / 3], axes[k % 3], kinds[k / 3], axes[k % 3]);
         }
         snprintf(json + used, sizeof json - (size_t)used, "]}");
-        Rig r = rig(json);
+        WorldRig r = world_rig(json);
         f64 mass = 1.2 * pow(16.0 * spacing, 3.0);
         for (u32 t = 0; t < 20; t++) {
             for (u32 a = 0; a < 3; a++) {
                 char momentum[] = {'m', 'o', 'm', 'e', 'n', 't', 'u', 'm', '_', axes[a], 0};
                 char force[] = {'f', 'o', 'r', 'c', 'e', '_', axes[a], 0};
                 char flow[] = {'f', 'l', 'o', 'w', '_', axes[a], 0};
-                f64 now = probe(&r, momentum), lost = (probe(&r, force) + probe(&r, flow)) / rate;
+                f64 now = world_rig_probe(&r, momentum),
+                    lost = (world_rig_probe(&r, force) + world_rig_probe(&r, flow)) / rate;
                 assert_true(t == 0 || fabs(now - before[a] + lost) < 1e-5 * mass * speed);
                 before[a] = now;
             }
-            pressed = fmax(pressed, fabs(probe(&r, "high_y")));
+            pressed = fmax(pressed, fabs(world_rig_probe(&r, "high_y")));
             /* Both walls push alike, apart: the room is symmetric. */
-            assert_true(fabs(probe(&r, "low_y") + probe(&r, "high_y")) <=
+            assert_true(fabs(world_rig_probe(&r, "low_y") + world_rig_probe(&r, "high_y")) <=
                         1e-2 * pressed + 1e-5 * mass * speed * rate);
-            ticks(&r, 1);
+            world_rig_ticks(&r, 1);
         }
-        finish(&r);
+        world_rig_finish(&r);
     }
 }
 
@@ -349,15 +306,15 @@ static void sleeping_things_gain_no_speed(void **state)
                   "{\"name\":\"f\",\"shape\":{\"kind\":\"plane\"},\"motion\":\"static\"}],"
                   "\"smokes\":[{" GRID ",\"corner\":[0,0.01,0],\"sides\":[{\"velocity\":"
                   "[0.3,0,0]},{\"kind\":\"open\"}],\"sources\":[]}]," PROBES);
-    Rig r = rig(json);
-    ticks(&r, 100);
+    WorldRig r = world_rig(json);
+    world_rig_ticks(&r, 100);
     Rigid *rigid = world_rigid(r.world);
     assert_false(rigid_awake(rigid, 0));
     assert_true(vec3_length(rigid_velocity(rigid, 0)) == 0.0f);
     smoke_set_side((Smoke *)(uintptr_t)air(&r), 0, vec3(60.0f, 0.0f, 0.0f));
-    ticks(&r, 30);
+    world_rig_ticks(&r, 30);
     assert_true(rigid_pose(rigid, 0).centre.x > 0.45f); /* it woke and was blown along */
-    finish(&r);
+    world_rig_finish(&r);
 }
 
 int main(void)

@@ -437,15 +437,7 @@ SceneJoint link_joint(const RagdollJoint &link, const std::vector<SceneBody> &bo
     made.upper = link.upper * RADIANS;
     // Torque scales with weight times length. Without friction a forearm that hangs on an upright
     // axis creeps like a gate for half a minute, and a head that hangs free swings as long.
-    f32 friction = JOINT_FRICTION * size * mass;
-    if (link.kind == JOINT_HINGE) {
-        // A motor that holds still: with its limits solved in the tree of joints, as with
-        // friction, a straight leg on the ground would not come to rest.
-        made.driven = true;
-        made.force_max = friction;
-    } else {
-        made.friction = friction;
-    }
+    made.friction = JOINT_FRICTION * size * mass;
     Vec3 anchor = to_world(figure, vec3_scale(link.anchor, size));
     bool hinge = link.kind == JOINT_HINGE;
     Quat frame =

@@ -567,6 +567,72 @@ static f64 dry_energy(TruthCase *c)
 {
     return limb_energy(c, LIMB_DRY);
 }
+static f64 arm_energy(TruthCase *c)
+{
+    Limb limb = limb_make(c, LIMB_LIMITED, true, 2 + truth_pick(c, 39));
+    return limb_rise(&limb, 5.0);
+}
+
+/* How far the joints of an arm are beyond their limits, as the way of its tip, of its length. */
+static f64 arm_beyond(const Rigid *rigid, u32 count, f64 bend)
+{
+    f64 sum = 0.0;
+    Vec3 before = vec3(1.0f, 0.0f, 0.0f);
+    for (u32 i = 0; i < count; i++) {
+        Vec3 along = quat_rotate(rigid_orientation(rigid, i), vec3(1.0f, 0.0f, 0.0f));
+        f64 angle =
+            atan2((f64)vec3_length(vec3_cross(before, along)), (f64)vec3_dot(before, along));
+        sum += fmax(0.0, angle - bend) * (f64)(count - i) / (f64)count;
+        before = along;
+    }
+    return sum;
+}
+
+/* An arm of links, each of which bends by at most a given angle, falls until all joints are at
+ * their limits. How far these give way at the end of 6 s, percent of its length. */
+static f64 arm_sag(TruthCase *c)
+{
+    World world = draw_fine(c, LINKS_MAX, GRAVITY);
+    Rigid *rigid = world.rigid;
+    u32 count = 2 + truth_pick(c, 39);
+    f32 half = truth_log_range(c, 0.03f, 0.3f), thick = half * truth_range(c, 0.1f, 0.6f);
+    f32 ratio = truth_log_range(c, 0.1f, 10.0f), mass = truth_log_range(c, 0.1f, 10.0f);
+    f64 bend = (f64)truth_range(c, 5.0f, 80.0f) * DEGREE / (f64)count;
+    bool cone = truth_pick(c, 2) != 0;
+    truth_say(c, "%u %s of %.2f m, %.2f deg each, last mass %.2f", count, cone ? "cones" : "hinges",
+              2.0 * (f64)half, bend / DEGREE, (f64)ratio);
+    for (u32 i = 0; i < count; i++) {
+        f32 share = count > 1 ? (f32)i / (f32)(count - 1) : 0.0f;
+        BodyDef def = body_of(box_of(half, thick, thick), mass * powf(ratio, share));
+        def.position = vec3((2.0f * (f32)i + 1.0f) * half, 0.0f, 0.0f);
+        u32 slot = kit_add(rigid, &def);
+        JointDef joint = joint_def_default(cone ? JOINT_CONE_TWIST : JOINT_HINGE);
+        if (!cone) {
+            joint.frame_a = joint.frame_b = kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0);
+        }
+        joint.flags |= JOINT_LIMITS;
+        joint.swing = (f32)bend;
+        joint.lower = -(f32)bend;
+        joint.upper = (f32)bend;
+        if (i > 0) {
+            joint.a = rigid_at(rigid, slot - 1);
+            joint.anchor_a = vec3(half, 0.0f, 0.0f);
+        }
+        joint.b = rigid_at(rigid, slot);
+        joint.anchor_b = vec3(-half, 0.0f, 0.0f);
+        kit_join(rigid, &joint);
+    }
+    u32 ticks = ticks_of(&world, 6.0);
+    f64 worst = 0.0;
+    for (u32 i = 0; i < ticks; i++) {
+        kit_tick(rigid);
+        if (i + ticks_of(&world, 0.5) >= ticks) {
+            worst = fmax(worst, arm_beyond(rigid, count, bend));
+        }
+    }
+    rigid_destroy(rigid);
+    return 100.0 * worst;
+}
 
 /* ---- chains ---- */
 
@@ -763,6 +829,10 @@ const TruthLaw truth_motion[] = {
     {"motion/limited_energy", "nor do limbs whose joints have limits, 10 s", "%", 2.5, 20, 600,
      limited_energy},
     {"motion/dry_energy", "nor if they have dry friction, 10 s", "%", 2.5, 20, 600, dry_energy},
+    {"motion/arm_energy", "nor arms of up to 40 joints with limits, 5 s (goal: 2.5)", "%", 7.0, 6,
+     300, arm_energy},
+    {"motion/arm_sag", "such an arm rests at the angles of its limits, of its length", "%", 1.0, 4,
+     300, arm_sag},
     {"motion/ball_chain", "elongation of a hanging chain of ball joints", "%", 0.2, 6, 200,
      ball_chain},
     {"motion/hinge_chain", "the same of hinges", "%", 0.2, 6, 200, hinge_chain},

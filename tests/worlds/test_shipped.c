@@ -115,7 +115,7 @@ static const EnergyBound energy_bounds[] = {
     {"playground", 140, 0.001},
     {"push_box", 0.001, 0.001},
     {"rabbits", 12, 0.001},
-    {"ragdolls", 9.4, 0.001},
+    {"ragdolls", 1, 0.001},
     {"rope_bridge", 6.5, 0.12}, /* of the 29 J that a landing crate loses, 6 come back */
     {"seesaw", 270, 0.001},
     {"sheet", 2.1, 2.1},

@@ -152,6 +152,7 @@ void rigid_substep(Rigid *rigid)
     joint_solve(rigid, rigid->jobs, true, h);
     contact_solve(rigid, true);
     joint_ring_blows(rigid, h);
+    joint_close(rigid, rigid->jobs, h);
     stuck_slow(rigid);
     bodies_move(rigid, false, h);
     contact_release(rigid);

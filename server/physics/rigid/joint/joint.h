@@ -9,8 +9,8 @@
  * eight at a time; trees of ball, hinge, slider, distance, universal, fixed and cone-twist joints
  * by a direct factorization (Baraff 1996), so that chains carry any load, without motors and
  * springs, and without limits but those of cone-twist joints and hinges, which act with the answer
- * of the whole tree (Mirtich 1996); clusters with loops too, if they are small or narrow. Dry
- * friction about a point is one block.
+ * of the whole tree (Mirtich 1996), rigid and together; clusters with loops too, if they are small
+ * or narrow. Dry friction about a point is one block.
  * Layer: server/physics/rigid/joint.
  */
 #ifndef PLENUM_SERVER_PHYSICS_RIGID_JOINT_JOINT_H

@@ -91,6 +91,7 @@ typedef struct TreeGroup {
     u32 block;              /* in tree_blocks */
     u32 limit, limit_count; /* in tree_limits */
     u32 answer;             /* in tree_answers */
+    u32 turns, numbers;     /* limits solved together, numbers of their answers */
 } TreeGroup;
 
 /* A joint's contribution to the loads of its bodies. */
@@ -132,6 +133,7 @@ typedef struct JointStore {
     u32 *tree_bodies;       /* [body_capacity + capacity] tree by tree */
     u32 *ring_ends;         /* likewise, for movable bodies of rings: the ends of their blocks */
     u32 tree_joint_count, tree_count, tree_group_count, tree_body_count;
+    bool limited;                /* a tree has limits */
     TreeRow *tree_rows;          /* [tree_row_capacity] group by group */
     TreeSides *tree_sides;       /* [tree_side_capacity] */
     TreeBlock *tree_blocks;      /* [tree_block_capacity] couplings */
@@ -196,6 +198,8 @@ void ring_blow_destroy(RingBlow *blow);
 /* After the contact solve of a substep: solves rings opened by contacts again, together with
  * their contacts. */
 void joint_ring_blows(Rigid *rigid, f32 h);
+/* After them: closes trees with limits that contacts have opened, before the bodies move. */
+void joint_close(Rigid *rigid, Jobs *jobs, f32 h);
 /* For the joints of PGS bodies: once per tick; then once per iteration; and at the end. */
 void joint_pgs_warm_start(Rigid *rigid);
 void joint_pgs_solve(Rigid *rigid, f32 tick_s);

@@ -180,8 +180,11 @@ bool joint_trees_reserve(Rigid *rigid);
 void joint_trees_prepare(Rigid *rigid, const TreeGroup *group, f32 h);
 void joint_trees_warm_start(Rigid *rigid, const TreeGroup *group);
 void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h);
+/* Solves again those that have limits and lie on something: see the function. */
+void joint_trees_close(Rigid *rigid, const TreeGroup *group, f32 h);
 /* Updates the poses, then solves without bias. */
 void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h);
+/* solve_joint_tree_store.c */
 void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s);
 
 /* A row about an axis of eight hinges that leaves the velocity of their points unchanged (block

@@ -86,21 +86,26 @@ enum {
     LIMIT_LOWER,
     LIMIT_UPPER,
     LIMITS_OF_JOINT,
-    LIMIT_TURNS = 8 /* limits of a tree that are solved together */
+    /* Limits of a tree that are solved together, by how many may act in it; and the numbers of
+     * their answers. */
+    LIMIT_TURNS_MIN = 8,
+    LIMIT_TURNS = 64,
+    LIMIT_ANSWERS = 1 << 15
 };
 
 /* A limit of a joint of each tree. */
 typedef struct TreeStop {
     u32 place;          /* of the joint's point */
     bool used;          /* in some tree */
-    i32x8 locked;       /* lower and upper are one: it pushes both ways */
     Vec3x8 about;       /* a positive impulse pushes b about it; 0: it does not act */
+    f32x8 low, high;    /* N m s: bounds of its impulse */
     f32x8 room;         /* rad left; negative: beyond the limit */
+    f32x8 bias;         /* rad/s: it asks for the opposite of this speed */
     f32x8 impulse;      /* N m s */
     f32x8 speed;        /* rad/s, before this round */
     f32x8 own, least;   /* rad/s per N m s: with the answer of the tree; the least that counts */
     i32x8 turn, begins; /* of those that act in its tree, -1: it does not; new in this round */
-    f32x8 response[LIMIT_TURNS]; /* rad/s per N m s of what has the turn */
+    f32x8 *response;    /* [turns] rad/s per N m s of what has the turn */
 } TreeStop;
 
 /* The limits of a cone-twist joint or a hinge of each tree. */
@@ -108,6 +113,7 @@ struct TreeLimit {
     u32 place;                 /* of its point */
     bool hinge;                /* has no swing */
     i32x8 some;                /* all ones: the tree has limits here */
+    i32x8 locked;              /* lower and upper are one */
     Quatx8 frame_a, frame_b;   /* in the frames of the bodies */
     Vec3x8 x_a, x_b, y_a;      /* axes of its frames, in the frames of the bodies */
     Vec3x8 axis, rotation;     /* after the last integration: of the angle; of b relative to a */
@@ -126,8 +132,9 @@ typedef struct Trees {
     TreeSides *sides;        /* [side_count] */
     TreeBlock *blocks;       /* D⁻¹ B, starting at each joint's links.block */
     TreeLimit *limits;       /* [limit_count] */
-    Vec3x8 *answers;         /* [LIMIT_TURNS][2 side_count + count]: see solve_joint_tree_limit.c */
-    u32 count, side_count, block_count, limit_count, lanes;
+    Vec3x8 *answers;         /* [turns][2 side_count + count]: see solve_joint_tree_limit.c */
+    f32x8 *responses; /* [limit_count][LIMITS_OF_JOINT][turns]; then scratch: [turns][turns] */
+    u32 count, side_count, block_count, limit_count, turns, lanes;
     bool lone, taut; /* see JointTree */
     bool exact;      /* solved in doubles: blocks contains other numbers */
     bool ring;       /* with loops: blocks contains those of solve_joint_ring.c */
@@ -180,6 +187,8 @@ Vec3x8 tree_row_drift(const Trees *t, u32 place, f32x8 half_h);
 void trees_predict(const Trees *t, f32 h);
 /* Velocity at which the locked part of a row opens until then. */
 Vec3x8 tree_row_opens(const Trees *t, u32 place, f32 h);
+/* Normal of a's x and b's y: about it a universal joint does not rotate. */
+Vec3 tree_cross(const Rigid *rigid, const JointDef *def);
 
 /* solve_joint_tree_exact.c, for trees that are solved in doubles */
 /* From the rows when they have begun. */
@@ -210,10 +219,29 @@ typedef void TreeAnswer(const Trees *t, i32x8 lanes, bool counts);
 /* Once a tick, when the rows have started. */
 void trees_limits_prepare(const Trees *t, const TreeGroup *group, f32 h);
 void trees_limits_warm_start(const Trees *t);
-/* After the joints. relax: updates the poses first, without bias, and the impulses count. */
-void trees_limits_solve(const Trees *t, TreeAnswer *answer, bool relax, f32 h);
+/* After the joints, in these lanes. relax: updates the poses first, without bias, and the impulses
+ * count. */
+void trees_limits_solve(const Trees *t, TreeAnswer *answer, i32x8 lanes, bool relax, f32 h);
 /* Adds to the loads and torques that the joints of the trees have stored. */
 void trees_limits_store(const Trees *t, const TreeGroup *group, f32 tick_s);
+
+/* What acts in a round. */
+typedef struct LimitRun {
+    const Trees *t;
+    TreeAnswer *answer;
+    i32x8 lanes;
+    u32 from, end;             /* limits that may act now: of a tree at which many act, not all */
+    bool full;                 /* there are others that should */
+    f32x8 amount[LIMIT_TURNS]; /* N m s, in this round */
+    u32 count;
+    TreeStop *acting[LIMIT_TURNS * SIMD_LANES]; /* [count] those that have a turn in some tree */
+} LimitRun;
+
+/* Slower changes (rad/s) of a limit are none. */
+#define LIMIT_ENOUGH 1e-4f
+
+/* solve_joint_tree_balance.c: the impulses of what acts; run->amount: their changes, by turns. */
+void limits_balance(LimitRun *run);
 
 /* solve_joint_tree_energy.c, once per substep, before the joints act; fits: lanes with no
  * velocity in locked directions. */

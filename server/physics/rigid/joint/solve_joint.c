@@ -496,6 +496,23 @@ void joint_solve(Rigid *rigid, Jobs *jobs, bool use_bias, f32 h)
     run_dry(rigid, jobs, STAGE_RELAX);
 }
 
+static void again_phase(void *context, u32 first, u32 end, u32 worker)
+{
+    PL_UNUSED(worker);
+    const Preparing *run = context;
+    for (u32 i = first; i < end; i++) {
+        joint_trees_close(run->rigid, &run->rigid->joints.tree_groups[i], run->h);
+    }
+}
+
+void joint_close(Rigid *rigid, Jobs *jobs, f32 h)
+{
+    Preparing run = {rigid, h};
+    if (rigid->joints.limited) {
+        jobs_run(jobs, rigid->joints.tree_group_count, 1, again_phase, &run);
+    }
+}
+
 /* ---- PGS bodies ---- */
 
 /* Empty in a tick without such joints. */

@@ -201,6 +201,7 @@ static void end_tree(JointStore *store, JointTree *tree, u32 body_count, u32 hel
         const JointDef *def = &store->joints[rows->joint].def;
         tree->dry = tree->dry || def->friction > 0.0f;
         tree->limited = tree->limited || joint_limits_apart(def);
+        store->limited = store->limited || tree->limited;
     }
     store->tree_body_count += held;
 }
@@ -316,20 +317,34 @@ static bool same_shape(const JointStore *store, const JointTree *one, const Join
     return true;
 }
 
-/* Number of joints that have limits in one of these trees of one shape. */
-static u32 limited_places(const JointStore *store, u32 first, u32 lanes)
+/* Counts the joints that have limits in one of these trees of one shape, and those that may act at
+ * once. */
+static void count_limits(const JointStore *store, TreeGroup *group)
 {
-    u32 places = 0;
-    for (u32 i = 0; i < store->trees[first].count && store->trees[first].limited; i++) {
-        bool any = false;
-        for (u32 lane = 0; lane < lanes; lane++) {
-            const TreeJoint *rows = &store->tree_joints[store->trees[first + lane].first + i];
-            any = any || (rows->links.kind == TREE_POINT &&
-                          joint_limits_apart(&store->joints[rows->joint].def));
+    const JointTree *tree = &store->trees[group->tree];
+    const u32 most = LIMIT_ANSWERS / (2 * tree->body_count + tree->count);
+    for (u32 i = 0; i < tree->count && tree->limited; i++) {
+        bool any = false, cone = false;
+        for (u32 lane = 0; lane < group->lanes; lane++) {
+            const TreeJoint *rows = &store->tree_joints[store->trees[group->tree + lane].first + i];
+            const JointDef *def = &store->joints[rows->joint].def;
+            if (rows->links.kind == TREE_POINT && joint_limits_apart(def)) {
+                any = true;
+                cone = def->kind == JOINT_CONE_TWIST;
+            }
         }
-        places += any;
+        group->limit_count += any;
+        group->turns += any + cone; /* its swing, too */
     }
-    return places;
+    group->turns = u32_max(u32_min(group->turns, u32_min(LIMIT_TURNS, most)), LIMIT_TURNS_MIN);
+    group->numbers = group->turns * (2 * tree->body_count + tree->count);
+}
+
+/* Numbers of their answers and responses, see Trees. */
+static u32 limit_numbers(const TreeGroup *group)
+{
+    u32 responses = (group->limit_count * LIMITS_OF_JOINT + group->turns) * group->turns;
+    return group->numbers + (responses + 2) / 3;
 }
 
 /* Divides `count` trees of one shape from `first` on into as few groups as possible, all about
@@ -338,22 +353,21 @@ static void group_trees(JointStore *store, u32 first, u32 count)
 {
     const JointTree *tree = &store->trees[first];
     u32 groups = (count + SIMD_LANES - 1) / SIMD_LANES;
-    u32 numbers = LIMIT_TURNS * (2 * tree->body_count + tree->count);
     for (u32 g = 0; g < groups; g++) {
         u32 lanes = count / groups + (g < count % groups ? 1 : 0);
-        store->tree_groups[store->tree_group_count++] =
-            (TreeGroup){first,
-                        lanes,
-                        store->tree_row_count,
-                        tree->count,
-                        store->tree_side_count,
-                        tree->body_count,
-                        store->tree_block_count,
-                        store->tree_limit_count,
-                        limited_places(store, first, lanes),
-                        store->tree_answer_count};
-        store->tree_limit_count += limited_places(store, first, lanes);
-        store->tree_answer_count += tree->limited ? numbers : 0;
+        TreeGroup *group = &store->tree_groups[store->tree_group_count++];
+        *group = (TreeGroup){.tree = first,
+                             .lanes = lanes,
+                             .row = store->tree_row_count,
+                             .count = tree->count,
+                             .side = store->tree_side_count,
+                             .side_count = tree->body_count,
+                             .block = store->tree_block_count,
+                             .limit = store->tree_limit_count,
+                             .answer = store->tree_answer_count};
+        count_limits(store, group);
+        store->tree_limit_count += group->limit_count;
+        store->tree_answer_count += tree->limited ? limit_numbers(group) : 0;
         first += lanes;
         store->tree_row_count += tree->count;
         store->tree_side_count += tree->body_count;
@@ -406,6 +420,7 @@ void joint_trees_find(Rigid *rigid)
     store->tree_group_count = 0;
     store->tree_row_count = store->tree_side_count = store->tree_block_count = 0;
     store->tree_limit_count = store->tree_answer_count = 0;
+    store->limited = false;
     list_joints(rigid);
     for (u32 i = 0; i < rigid->slots; i++) {
         if (store->body_seen[i] != BODY_FREE || store->body_heads[i] == JOINT_NO_SLOT) {

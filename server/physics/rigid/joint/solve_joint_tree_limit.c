@@ -6,8 +6,8 @@
  * direction of motion, and the limit's impulse is found along it. That takes one substitution in
  * the tree's factors for each limit that acts, at once for one limit of each of the eight trees;
  * answers stay true until the tree is factored again. The directions leave the joints alone, so
- * that the limits of a tree are a small problem of their own, solved by projected Gauss-Seidel on
- * the matrix of their answers to each other.
+ * that the limits of a tree are a small problem of their own, with the matrix of their answers to
+ * each other: solve_joint_tree_balance.c.
  * Method: response of an articulated body to a unit impulse (Mirtich, "Impulse-based dynamic
  * simulation", 1996, chapter 4).
  */
@@ -16,27 +16,19 @@
 
 #include "shared/math/trig.h"
 
+#include <float.h>
+
 enum {
-    LIMIT_SWEEPS = 16,
     LIMIT_ROUNDS = 4 /* in which limits come to act */
 };
 
 /* Of its response alone: a smaller one is rounding. */
 #define RESPONSE_LEAST 1e-5f
-/* Slower changes (rad/s) need no further sweep. */
-#define SWEEP_ENOUGH   1e-4f
-
-typedef struct LimitRun {
-    const Trees *t;
-    TreeAnswer *answer;
-    Softness soft;
-    f32 h;
-    u32 from, end;             /* limits that may act now: of a tree at which many act, not all */
-    bool full;                 /* there are others that should */
-    f32x8 amount[LIMIT_TURNS]; /* N m s, in this round */
-    u32 count;
-    TreeStop *acting[LIMIT_TURNS * SIMD_LANES]; /* [count] those that have a turn in some tree */
-} LimitRun;
+/* Share of a limit's error that is corrected in a substep. A larger one adds energy where the axes
+ * of the limits turn in a step. */
+#define LIMIT_RATE     0.15f
+/* N m s: no bound. */
+#define IMPULSE_MOST   FLT_MAX
 
 static u32 limits_stops(const Trees *t)
 {
@@ -68,11 +60,20 @@ SIMD_INLINE f32x8 stop_speed(const Trees *t, const TreeStop *stop)
 
 /* ---- where they stand ---- */
 
+/* sin(swing − angle) of the x axes of a and b; ±1 if they are more than a right angle apart. */
+SIMD_INLINE f32x8 swing_room(const TreeLimit *limit, f32x8 sine, f32x8 cosine)
+{
+    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    f32x8 room = limit->sine * cosine - limit->cosine * sine;
+    f32x8 far = limit->cosine * cosine + limit->sine * sine;
+    return f32x8_select(far > zero, room, f32x8_select(room < zero, -one, one));
+}
+
 /* The axis that increases the angle between the x axes of a cone-twist joint, and the room up to
  * the swing: see solve_joint_row.c. */
 static void swing_follow(TreeLimit *limit, Vec3x8 a, Vec3x8 b, Vec3x8 other)
 {
-    f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
+    f32x8 one = f32x8_set(1.0f);
     TreeStop *stop = &limit->stops[LIMIT_SWING];
     Vec3x8 normal = vec3x8_cross(a, b);
     f32x8 square = vec3x8_dot(normal, normal), sine = f32x8_sqrt(square), cosine = vec3x8_dot(a, b);
@@ -80,10 +81,7 @@ static void swing_follow(TreeLimit *limit, Vec3x8 a, Vec3x8 b, Vec3x8 other)
     normal = vec3x8_scale(normal, -one / f32x8_select(some, sine, one));
     other = vec3x8_scale(other, -one);
     stop->about = vec3x8_where(limit->some, vec3x8_select(some, normal, other));
-    f32x8 room = limit->sine * cosine - limit->cosine * sine;
-    f32x8 far = limit->cosine * cosine + limit->sine * sine;
-    f32x8 beyond = f32x8_select(room < zero, -one, one);
-    stop->room = f32x8_select(limit->some, f32x8_select(far > zero, room, beyond), one);
+    stop->room = f32x8_select(limit->some, swing_room(limit, sine, cosine), one);
 }
 
 static Vec3x8 limit_axis(const Trees *t, TreeLimit *limit)
@@ -113,7 +111,7 @@ static void limit_stand(TreeLimit *limit, Vec3x8 axis)
     TreeStop *lower = &limit->stops[LIMIT_LOWER], *upper = &limit->stops[LIMIT_UPPER];
     lower->about = vec3x8_where(limit->some, axis);
     lower->room = f32x8_select(limit->some, limit->value - limit->lower, one);
-    upper->about = vec3x8_where(limit->some & ~lower->locked, vec3x8_scale(axis, -one));
+    upper->about = vec3x8_where(limit->some & ~limit->locked, vec3x8_scale(axis, -one));
     upper->room = f32x8_select(limit->some, limit->upper - limit->value, one);
 }
 
@@ -130,21 +128,19 @@ static void limit_follow(const Trees *t, TreeLimit *limit)
 
 /* ---- which act ---- */
 
-/* What the speed of a limit should change by, and how much of its impulse goes: with bias as of a
- * single joint (solve_joint_row.c). */
-typedef struct LimitAsk {
-    f32x8 change, fade;
-} LimitAsk;
-
-SIMD_INLINE LimitAsk stop_ask(const LimitRun *run, const TreeStop *stop, f32x8 speed)
+/* What limits ask for in this stage. They are rigid: an arm whose joints all rest on
+ * theirs answers as one body, thousands of times less than each joint alone, relative to which
+ * they would be soft. */
+static void limit_ask(TreeLimit *limit, f32 rate, f32 h)
 {
     f32x8 none = f32x8_set(0.0f), most = f32x8_set(JOINT_PUSH_RAD_S);
-    i32x8 ahead = (i32x8)(stop->room > none) & ~stop->locked;
-    f32x8 push = f32x8_max(f32x8_min(run->soft.bias_rate * stop->room, most), -most);
-    f32x8 bias = f32x8_select(ahead, stop->room * (1.0f / run->h), push);
-    f32x8 scale = f32x8_select(ahead, f32x8_set(1.0f), f32x8_set(run->soft.mass_scale));
-    f32x8 fade = f32x8_select(ahead, none, f32x8_set(run->soft.impulse_scale));
-    return (LimitAsk){-scale * (speed + bias), fade};
+    for (u32 n = 0; n < LIMITS_OF_JOINT; n++) {
+        TreeStop *stop = &limit->stops[n];
+        i32x8 ahead = stop->room > none;
+        ahead = n == LIMIT_LOWER ? ahead & ~limit->locked : ahead;
+        f32x8 push = f32x8_max(f32x8_min(rate * stop->room, most), -most);
+        stop->bias = f32x8_select(ahead, stop->room * (1.0f / h), push);
+    }
 }
 
 /* Gives turns to those lanes of a limit that begin to act. False: to some there is none left. */
@@ -154,8 +150,9 @@ static bool stop_begin(const Trees *t, TreeStop *stop, i32x8 lanes)
     Vec3x8 a = symmetric3x8_mul(&t->sides[links->body_a].place.inertia, stop->about);
     Vec3x8 b = symmetric3x8_mul(&t->sides[links->body_b].place.inertia, stop->about);
     f32x8 plain = vec3x8_dot(stop->about, vec3x8_add(a, b));
+    const i32 last = -(i32)t->turns;
     lanes &= plain > f32x8_set(0.0f);
-    if (i32x8_any(lanes & (t->keep->turns <= (i32x8){0} - LIMIT_TURNS))) {
+    if (i32x8_any(lanes & (t->keep->turns <= (i32x8){0} + last))) {
         return false;
     }
     stop->least = plain * RESPONSE_LEAST;
@@ -165,13 +162,22 @@ static bool stop_begin(const Trees *t, TreeStop *stop, i32x8 lanes)
     return true;
 }
 
+/* Lanes whose impulse should change. */
+SIMD_INLINE i32x8 stop_acts(const TreeStop *stop, f32x8 speed, u32 round)
+{
+    const f32x8 enough = f32x8_set(round > 0 ? LIMIT_ENOUGH : 0.0f);
+    f32x8 change = -(speed + stop->bias);
+    i32x8 acts = (i32x8)(change > enough) & (i32x8)(stop->impulse < stop->high);
+    acts |= (i32x8)(change < -enough) & (i32x8)(stop->impulse > stop->low);
+    return acts;
+}
+
 /* Finds those that begin to act; false: none. */
 static bool limits_ask(LimitRun *run, u32 round)
 {
-    const f32x8 none = f32x8_set(0.0f), enough = f32x8_set(round > 0 ? SWEEP_ENOUGH : 0.0f);
     const Trees *t = run->t;
     bool any = false;
-    f32x8 speed = none;
+    f32x8 speed = f32x8_set(0.0f);
     run->count = 0;
     for (u32 i = run->from; i < run->end; i++) {
         TreeStop *stop = stop_at(t, i);
@@ -180,8 +186,7 @@ static bool limits_ask(LimitRun *run, u32 round)
         }
         bool follows = i > run->from && i % LIMITS_OF_JOINT == LIMIT_UPPER; /* the lower one */
         speed = follows ? -speed : stop_speed(t, stop);
-        i32x8 acts = stop_ask(run, stop, speed).change > enough;
-        acts |= round == 0 ? (i32x8)(stop->impulse > none) | stop->locked : (i32x8){0};
+        i32x8 acts = stop_acts(stop, speed, round) & run->lanes;
         i32x8 known = stop->turn >= 0, lanes = acts & ~known;
         stop->begins = (i32x8){0};
         if (i32x8_any(lanes) && !stop_begin(t, stop, lanes)) {
@@ -304,45 +309,6 @@ static void limits_respond(LimitRun *run, i32x8 before)
     }
 }
 
-/* ---- the small problem ---- */
-
-/* Returns the change of its speed. */
-SIMD_INLINE f32x8 stop_balance(LimitRun *run, TreeStop *stop, u32 turns)
-{
-    const f32x8 none = f32x8_set(0.0f), one = f32x8_set(1.0f);
-    i32x8 acts = stop->turn >= 0;
-    f32x8 speed = stop->speed;
-    for (u32 n = 0; n < turns; n++) {
-        speed += stop->response[n] * run->amount[n];
-    }
-    LimitAsk ask = stop_ask(run, stop, speed);
-    f32x8 own = f32x8_select(acts, f32x8_max(stop->own, stop->least), one);
-    f32x8 sum = stop->impulse + ask.change / own - ask.fade * stop->impulse;
-    sum = f32x8_select(stop->locked, sum, f32x8_max(sum, none));
-    f32x8 amount = f32x8_and(acts, sum - stop->impulse);
-    stop->impulse += amount;
-    for (u32 n = 0; n < turns; n++) {
-        run->amount[n] += f32x8_and(stop->turn == (i32x8){0} + (i32)n, amount);
-    }
-    return amount * own;
-}
-
-static void limits_balance(LimitRun *run)
-{
-    u32 turns = run->t->keep->answered;
-    bool more = true;
-    for (u32 n = 0; n < turns; n++) {
-        run->amount[n] = f32x8_set(0.0f);
-    }
-    for (u32 sweep = 0; sweep < LIMIT_SWEEPS && more; sweep++) {
-        f32x8 most = f32x8_set(0.0f);
-        for (u32 i = 0; i < run->count; i++) {
-            most = f32x8_max(most, f32x8_abs(stop_balance(run, run->acting[i], turns)));
-        }
-        more = run->count > 1 && i32x8_any(most > SWEEP_ENOUGH);
-    }
-}
-
 /* Gives the trees what it has found. */
 static void limits_apply(LimitRun *run)
 {
@@ -428,15 +394,17 @@ static void limit_count(TreeLimit *limit)
 }
 
 /* Where more act than have a turn, they are solved part by part, again and again. */
-void trees_limits_solve(const Trees *t, TreeAnswer *answer, bool relax, f32 h)
+void trees_limits_solve(const Trees *t, TreeAnswer *answer, i32x8 lanes, bool relax, f32 h)
 {
-    Softness soft = relax ? rigid_softness : softness(JOINT_STIFFNESS / h, JOINT_DAMPING, h);
-    LimitRun run = {.t = t, .answer = answer, .soft = soft, .h = h};
+    LimitRun run = {.t = t, .answer = answer, .lanes = lanes};
     if (relax) {
         limits_forget(t);
-        for (u32 i = 0; i < t->limit_count; i++) {
+    }
+    for (u32 i = 0; i < t->limit_count; i++) {
+        if (relax) {
             limit_follow(t, &t->limits[i]);
         }
+        limit_ask(&t->limits[i], relax ? 0.0f : LIMIT_RATE / h, h);
     }
     bool more = true, parts = false;
     for (u32 round = 0; round < LIMIT_ROUNDS && more; round++) {
@@ -472,22 +440,27 @@ static void limit_fill(const Trees *t, TreeLimit *limit, u32 lane, u32 slot, f32
     const Joint *joint = &t->rigid->joints.joints[slot];
     const JointDef *def = &joint->def;
     const JointLoad *load = &joint->load;
+    TreeStop *stops = limit->stops;
     f64 sine = 0.0, cosine = 0.0;
     if (!limit->hinge) {
         trig_sincos((f64)def->swing, &sine, &cosine);
     }
+    bool locked = def->lower == def->upper;
     limit->some[lane] = -1;
-    limit->stops[LIMIT_LOWER].locked[lane] = def->lower == def->upper ? -1 : 0;
+    limit->locked[lane] = locked ? -1 : 0;
+    for (u32 n = 0; n < LIMITS_OF_JOINT; n++) {
+        lane_set(&stops[n].high, lane, IMPULSE_MOST);
+    }
+    lane_set(&stops[LIMIT_LOWER].low, lane, locked ? -IMPULSE_MOST : 0.0f);
     lane_set(&limit->lower, lane, def->lower);
     lane_set(&limit->upper, lane, def->upper);
     lane_set(&limit->sine, lane, (f32)sine);
     lane_set(&limit->cosine, lane, (f32)cosine);
     lane_set_quat(&limit->frame_a, lane, def->frame_a);
     lane_set_quat(&limit->frame_b, lane, def->frame_b);
-    lane_set(&limit->stops[LIMIT_SWING].impulse, lane, limit->hinge ? 0.0f : load->swing * h);
-    lane_set(&limit->stops[LIMIT_LOWER].impulse, lane, load->lower * h);
-    lane_set(&limit->stops[LIMIT_UPPER].impulse, lane,
-             def->lower == def->upper ? 0.0f : load->upper * h);
+    lane_set(&stops[LIMIT_SWING].impulse, lane, limit->hinge ? 0.0f : load->swing * h);
+    lane_set(&stops[LIMIT_LOWER].impulse, lane, load->lower * h);
+    lane_set(&stops[LIMIT_UPPER].impulse, lane, locked ? 0.0f : load->upper * h);
 }
 
 /* When all its lanes are filled. */
@@ -531,8 +504,10 @@ void trees_limits_prepare(const Trees *t, const TreeGroup *group, f32 h)
     for (u32 i = 0; i < count; i++) {
         TreeLimit *limit = &t->limits[i];
         for (u32 n = 0; n < LIMITS_OF_JOINT; n++) {
-            limit->stops[n].place = limit->place;
-            limit->stops[n].used = n != LIMIT_SWING || !limit->hinge;
+            TreeStop *stop = &limit->stops[n];
+            stop->place = limit->place;
+            stop->used = n != LIMIT_SWING || !limit->hinge;
+            stop->response = t->responses + (size_t)(i * LIMITS_OF_JOINT + n) * t->turns;
         }
         limit_start(t, limit);
         limit->axis = limit_axis(t, limit);

@@ -262,3 +262,12 @@ Vec3x8 tree_row_opens(const Trees *t, u32 place, f32 h)
     Vec3x8 opens = vec3x8_scale(vec3x8_sub(then.gap, row->gap), f32x8_set(1.0f / h));
     return locked_part(links->kind, row, opens);
 }
+
+Vec3 tree_cross(const Rigid *rigid, const JointDef *def)
+{
+    Quat frame_a = joint_frame(rigid, def->a, def->frame_a);
+    Quat frame_b = joint_frame(rigid, def->b, def->frame_b);
+    Vec3 x = quat_rotate(frame_a, vec3(1.0f, 0.0f, 0.0f));
+    Vec3 y = quat_rotate(frame_b, vec3(0.0f, 1.0f, 0.0f));
+    return vec3_normalize_or(vec3_cross(y, x), quat_rotate(frame_a, vec3(0.0f, 0.0f, 1.0f)));
+}

@@ -26,6 +26,7 @@ Trees joint_trees_of(Rigid *rigid, const TreeGroup *group)
 {
     const JointStore *store = &rigid->joints;
     const JointTree *tree = &store->trees[group->tree];
+    Vec3x8 *answers = store->tree_answers + group->answer;
     return (Trees){.rigid = rigid,
                    .keep = store->tree_keeps + (group - store->tree_groups),
                    .joints = store->tree_joints + tree->first,
@@ -33,10 +34,12 @@ Trees joint_trees_of(Rigid *rigid, const TreeGroup *group)
                    .sides = store->tree_sides + group->side,
                    .blocks = store->tree_blocks + group->block,
                    .limits = store->tree_limits + group->limit,
-                   .answers = store->tree_answers + group->answer,
+                   .answers = answers,
+                   .responses = tree->limited ? &answers[group->numbers].x : NULL,
                    .count = group->count,
                    .side_count = group->side_count,
                    .limit_count = group->limit_count,
+                   .turns = group->turns,
                    .block_count = tree->block_count,
                    .lanes = group->lanes,
                    .lone = tree->lone,
@@ -540,22 +543,12 @@ static void fill_point(const Rigid *rigid, u32 kind, TreeRow *row, u32 lane, u32
     }
 }
 
-/* Normal of a's x and b's y. */
-static Vec3 cross_of(const Rigid *rigid, const JointDef *def)
-{
-    Quat frame_a = joint_frame(rigid, def->a, def->frame_a);
-    Quat frame_b = joint_frame(rigid, def->b, def->frame_b);
-    Vec3 x = quat_rotate(frame_a, vec3(1.0f, 0.0f, 0.0f));
-    Vec3 y = quat_rotate(frame_b, vec3(0.0f, 1.0f, 0.0f));
-    return vec3_normalize_or(vec3_cross(y, x), quat_rotate(frame_a, vec3(0.0f, 0.0f, 1.0f)));
-}
-
 /* Of a load as it is stored in the joint: see JointLoad. */
 static Vec3 rotation_impulse(const Rigid *rigid, u32 kind, const JointDef *def, Vec3 load)
 {
     switch (kind) {
     case TREE_ROTATION_CROSS:
-        return vec3_scale(cross_of(rigid, def), load.x);
+        return vec3_scale(tree_cross(rigid, def), load.x);
     default:
         return load;
     }
@@ -770,9 +763,47 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
     }
     trees_answer(&t, ~(i32x8){0}, h);
     if (t.limited) {
-        trees_limits_solve(&t, trees_react, false, h);
+        trees_limits_solve(&t, trees_react, ~(i32x8){0}, false, h);
     }
     sides_scatter(&t);
+}
+
+/* m/s: faster changes are blows, in which contacts have priority: nothing passes through. */
+#define LIES_M_S 2.0f
+
+/* Lanes in which something has changed the velocities since the joints were solved, but not by
+ * much. */
+static i32x8 who_lies(const Trees *t)
+{
+    f32x8 most = f32x8_set(0.0f), zero = most;
+    for (u32 i = 0; i < t->own_count; i++) {
+        TreeSides *side = &t->sides[i];
+        Side now = side_gather(t->rigid->states, side->slots);
+        Vec3x8 change = vec3x8_sub(now.velocity, side->velocity);
+        most = f32x8_max(most, vec3x8_dot(change, change));
+        side->velocity = now.velocity;
+        side->angular_velocity = now.angular_velocity;
+    }
+    return (most > zero) & (most < LIES_M_S * LIES_M_S);
+}
+
+/* A limb that lies on the ground at its limits moves as one body, which answers to a contact many
+ * times less than its last part alone. So contacts, which know only that part, open its joints
+ * again, and joints take back most of what contacts did. If bodies moved with open joints, the
+ * correction of the gap would come a step late: from a ratio of about five on that is unstable, and
+ * the limb rattles. Closed before they move, they converge at any ratio. */
+void joint_trees_close(Rigid *rigid, const TreeGroup *group, f32 h)
+{
+    Trees t = joint_trees_of(rigid, group);
+    if (!t.limited) {
+        return;
+    }
+    i32x8 lanes = who_lies(&t);
+    if (i32x8_any(lanes)) {
+        trees_answer(&t, lanes, h);
+        trees_limits_solve(&t, trees_react, lanes, false, h);
+        sides_scatter(&t);
+    }
 }
 
 /* Allowed opening of a ring in a step: m, and rad; squared. */
@@ -824,7 +855,7 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
     trees_eliminate(&t);
     trees_react(&t, ~(i32x8){0}, true);
     if (t.limited) {
-        trees_limits_solve(&t, trees_react, true, h);
+        trees_limits_solve(&t, trees_react, ~(i32x8){0}, true, h);
     }
     if (t.flies) {
         trees_energy_keep(&t);
@@ -837,59 +868,4 @@ void joint_trees_relax(Rigid *rigid, const TreeGroup *group, f32 h)
         }
     }
     sides_scatter(&t);
-}
-
-static JointLoad point_load(const Rigid *rigid, u32 kind, const TreeRow *row, const JointDef *def,
-                            u32 lane, Vec3 load)
-{
-    if (kind == TREE_ROD) {
-        return (JointLoad){.lower = vec3_dot(lane_vec3(&row->axis, lane), load)};
-    }
-    if (kind == TREE_TRACK) {
-        Vec3 anchors[2];
-        Quat frames[2];
-        joint_frames(rigid, def, anchors, frames);
-        load = quat_rotate_inverse(frames[0], load);
-        load.x = 0.0f;
-    }
-    return (JointLoad){.linear = load};
-}
-
-void joint_trees_store(Rigid *rigid, const TreeGroup *group, f32 tick_s)
-{
-    const JointStore *store = &rigid->joints;
-    Trees t = joint_trees_of(rigid, group);
-    f32 rate = (f32)rigid->substeps / tick_s;
-    for (u32 i = 0; i < t.count; i++) {
-        if (t.joints[i].links.kind == TREE_ROTATION_AXIS) { /* see JointLoad */
-            t.rows[i].impulse = tree_hinge_load(&t, i);
-            t.rows[i].impulse.x = f32x8_set(0.0f);
-        }
-    }
-    for (u32 lane = 0; lane < group->lanes; lane++) {
-        const TreeJoint *joints = &store->tree_joints[store->trees[group->tree + lane].first];
-        for (u32 i = 0; i < t.count; i++) {
-            Joint *joint = &store->joints[joints[i].joint];
-            const TreeRow *row = &t.rows[i];
-            u32 kind = joints[i].links.kind;
-            Vec3 load = vec3_scale(lane_vec3(&row->impulse, lane), rate);
-            Vec3 mean = vec3_scale(lane_vec3(&row->sum, lane), 1.0f / tick_s);
-            if (is_point(kind)) {
-                joint->load = point_load(rigid, kind, row, &joint->def, lane, load);
-                joint->force = mean;
-                joint->torque = vec3_zero();
-                joint->error = vec3_length(lane_vec3(&row->gap, lane));
-            } else {
-                joint->torque = mean;
-                joint->load.angular = load;
-                if (kind == TREE_ROTATION_CROSS) {
-                    f32 along = vec3_dot(cross_of(rigid, &joint->def), load);
-                    joint->load.angular = vec3(along, 0.0f, 0.0f);
-                }
-            }
-        }
-    }
-    if (t.limited) {
-        trees_limits_store(&t, group, tick_s);
-    }
 }

@@ -76,7 +76,7 @@ typedef struct JointTree {
     bool lone;    /* one movable body, held by one joint */
     bool taut;    /* held by more than one joint */
     bool exact;   /* its masses differ so much that it is solved in doubles */
-    bool flies;   /* not held, and without springs */
+    bool flies;   /* free, and without springs */
     bool dry;     /* a joint has dry friction */
     bool limited; /* a joint has limits, solved with the tree */
     bool ring;    /* it has loops: see solve_joint_ring.c; also in doubles */
@@ -90,8 +90,8 @@ typedef struct TreeGroup {
     u32 side, side_count;   /* in tree_sides */
     u32 block;              /* in tree_blocks */
     u32 limit, limit_count; /* in tree_limits */
-    u32 answer;             /* in tree_answers */
-    u32 turns, numbers;     /* limits solved together, numbers of their answers */
+    u32 response;           /* in tree_responses */
+    u32 slots, numbers;     /* limits solved together, numbers of their responses */
 } TreeGroup;
 
 /* A joint's contribution to the loads of its bodies. */
@@ -133,16 +133,17 @@ typedef struct JointStore {
     u32 *tree_bodies;       /* [body_capacity + capacity] tree by tree */
     u32 *ring_ends;         /* likewise, for movable bodies of rings: the ends of their blocks */
     u32 tree_joint_count, tree_count, tree_group_count, tree_body_count;
-    bool limited;                /* a tree has limits */
-    TreeRow *tree_rows;          /* [tree_row_capacity] group by group */
-    TreeSides *tree_sides;       /* [tree_side_capacity] */
-    TreeBlock *tree_blocks;      /* [tree_block_capacity] couplings */
-    TreeKeep *tree_keeps;        /* [tree_keep_capacity] of each group */
-    TreeLimit *tree_limits;      /* [tree_limit_capacity] of joints, group by group */
-    struct Vec3x8 *tree_answers; /* [tree_answer_capacity] of the trees to their limits */
+    bool limited;           /* a tree has limits */
+    TreeRow *tree_rows;     /* [tree_row_capacity] group by group */
+    TreeSides *tree_sides;  /* [tree_side_capacity] */
+    TreeBlock *tree_blocks; /* [tree_block_capacity] couplings */
+    TreeKeep *tree_keeps;   /* [tree_keep_capacity] of each group */
+    TreeLimit *tree_limits; /* [tree_limit_capacity] of joints, group by group */
+    struct Vec3x8
+        *tree_responses; /* [tree_response_capacity] responses of the trees to their limits */
     u32 tree_row_count, tree_row_capacity, tree_side_count, tree_side_capacity;
     u32 tree_block_count, tree_block_capacity, tree_keep_capacity;
-    u32 tree_limit_count, tree_limit_capacity, tree_answer_count, tree_answer_capacity;
+    u32 tree_limit_count, tree_limit_capacity, tree_response_count, tree_response_capacity;
     u32 *tree_places; /* [capacity] index of a joint's first entry in tree_joints, JOINT_NO_SLOT:
                          in none */
     u32 *links;       /* [capacity][2] next joint in the lists of its bodies */

@@ -110,8 +110,8 @@ struct TreeJoint {
 
 static const Softness rigid_softness = {0.0f, 1.0f, 0.0f};
 
-/* In a tree the point of such a joint is one of its rows, and each limit that acts is solved with
- * the answer of the whole tree. */
+/* In a tree the point of such a joint is one of its rows, and each active limit is solved with the
+ * response of the whole tree. */
 static inline bool joint_limits_apart(const JointDef *def)
 {
     return (def->kind == JOINT_CONE_TWIST || def->kind == JOINT_HINGE) &&
@@ -133,28 +133,28 @@ typedef struct SpringStep {
 /* solve_joint_spring.c */
 SpringStep spring_step(f32 frequency_hz, f32 damping_ratio, f32 h);
 
-/* The dry friction of one joint: solved after all joints, each with a share of the impulse at its
- * point that leaves the point's velocity unchanged. Pose-dependent data is from after the last
+/* The dry friction of one joint: solved after all joints, each with a share of the point's impulse
+ * that leaves the point's velocity unchanged. Pose-dependent data is from after the last
  * integration. */
 struct DryRow {
     u32 a, b, joint;
     JointKind kind;
     JointArms arms;
     Vec3 local_x, local_y;      /* hinge, universal: axes, in the frames of a and b */
-    Vec3 arm_a, arm_b;          /* m, to b's anchor, where both forces act */
+    Vec3 arm_a, arm_b;          /* m, to b's anchor, at which both forces act */
     Vec3 share[3];              /* impulse at the point per unit moment */
     Symmetric3 response;        /* of the rotation of b relative to a, the point held */
-    Vec3 axes[2];               /* universal: moments that leave its locked rotation alone; hinge:
-                                   such a moment, and its axis */
+    Vec3 axes[2];               /* universal: moments that do not affect its locked rotation; hinge:
+                                 * such a moment, and its axis */
     f32 most;                   /* N m s in a step */
     Vec3 impulse;               /* N m s: see JointLoad */
     Vec3 sum_force, sum_moment; /* of the substeps so far, on b at the anchor */
 };
 
 /* solve_joint_friction.c */
-/* The moment (N m s) of dry friction about a point that takes the most from bodies that turn
- * against each other with `speed` (rad/s): it stops them, or is `most`, against the speed that
- * remains. k: the response of the speed to moments, positive semidefinite. */
+/* The moment (N m s) of dry friction about a point that removes the most energy from two bodies
+ * with the relative angular velocity `speed` (rad/s): it stops them, or has the size `most` against
+ * the remaining velocity. k: the response of the velocity to moments, positive semidefinite. */
 Vec3 friction_moment(const Symmetric3 *k, Vec3 speed, f32 most);
 void joint_dry_prepare(const Rigid *rigid, DryRow *row, u32 slot, f32 h);
 void joint_dry_warm_start(Rigid *rigid, const DryRow *row);

@@ -83,7 +83,7 @@ void joint_store_finish(JointStore *store)
     free(store->tree_sides);
     free(store->tree_keeps);
     free(store->tree_limits);
-    free(store->tree_answers);
+    free(store->tree_responses);
     free(store->tree_blocks);
     free(store->sides);
     free(store->body_places);

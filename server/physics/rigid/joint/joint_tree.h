@@ -76,9 +76,10 @@ struct TreeKeep {
     i32x8 alone;     /* all ones: since then only joints, and equal gravity, have acted */
     i32x8 fits;      /* all ones: neither had anything else before */
     i32x8 struck;    /* all ones: since then a limit has acted, which may have taken energy */
-    /* Of the present factors: limits that have a turn, negative; turns whose answer is known. */
-    i32x8 turns;
-    u32 answered;
+    /* For the current factors: limits with a slot (negative: not yet), and slots whose response is
+     * known. */
+    i32x8 slots;
+    u32 response_count;
 };
 
 enum {
@@ -87,9 +88,9 @@ enum {
     LIMIT_UPPER,
     LIMITS_OF_JOINT,
     /* Limits of a tree that are solved together, by how many may act in it; and the numbers of
-     * their answers. */
-    LIMIT_TURNS_MIN = 8,
-    LIMIT_TURNS = 64,
+     * their responses. */
+    LIMIT_SLOTS_MIN = 8,
+    LIMIT_SLOTS = 64,
     LIMIT_ANSWERS = 1 << 15
 };
 
@@ -99,13 +100,15 @@ typedef struct TreeStop {
     bool used;          /* in some tree */
     Vec3x8 about;       /* a positive impulse pushes b about it; 0: it does not act */
     f32x8 low, high;    /* N m s: bounds of its impulse */
-    f32x8 room;         /* rad left; negative: beyond the limit */
+    f32x8 clearance;    /* remaining angle, rad; negative: beyond the limit */
     f32x8 bias;         /* rad/s: it asks for the opposite of this speed */
     f32x8 impulse;      /* N m s */
     f32x8 speed;        /* rad/s, before this round */
-    f32x8 own, least;   /* rad/s per N m s: with the answer of the tree; the least that counts */
-    i32x8 turn, begins; /* of those that act in its tree, -1: it does not; new in this round */
-    f32x8 *response;    /* [turns] rad/s per N m s of what has the turn */
+    f32x8 own, least;   /* rad/s per N m s: with the response of the tree; the smallest that
+                         * counts */
+    i32x8 slot, begins; /* index among the active limits of its tree, -1: inactive; new in this
+                         * round */
+    f32x8 *response;    /* [slots] rad/s per N m s of the limit in that slot */
 } TreeStop;
 
 /* The limits of a cone-twist joint or a hinge of each tree. */
@@ -132,9 +135,9 @@ typedef struct Trees {
     TreeSides *sides;        /* [side_count] */
     TreeBlock *blocks;       /* D⁻¹ B, starting at each joint's links.block */
     TreeLimit *limits;       /* [limit_count] */
-    Vec3x8 *answers;         /* [turns][2 side_count + count]: see solve_joint_tree_limit.c */
-    f32x8 *responses; /* [limit_count][LIMITS_OF_JOINT][turns]; then scratch: [turns][turns] */
-    u32 count, side_count, block_count, limit_count, turns, lanes;
+    Vec3x8 *unit_responses;  /* [slots][2 side_count + count]: see solve_joint_tree_limit.c */
+    f32x8 *responses; /* [limit_count][LIMITS_OF_JOINT][slots]; then scratch: [slots][slots] */
+    u32 count, side_count, block_count, limit_count, slots, lanes;
     bool lone, taut; /* see JointTree */
     bool exact;      /* solved in doubles: blocks contains other numbers */
     bool ring;       /* with loops: blocks contains those of solve_joint_ring.c */
@@ -146,10 +149,13 @@ typedef struct Trees {
     const u32 *ends; /* [own_count] of a ring: see JointStore */
 } Trees;
 
+/* v in the lanes of the mask, 0 in the others. */
 SIMD_INLINE Vec3x8 vec3x8_where(i32x8 mask, Vec3x8 v)
 {
     return (Vec3x8){f32x8_and(mask, v.x), f32x8_and(mask, v.y), f32x8_and(mask, v.z)};
 }
+
+/* What a row of this kind (TREE_...) locks: a point; all but an axis; an axis alone. */
 SIMD_INLINE bool is_point(u32 kind)
 {
     return kind <= TREE_ROD;
@@ -201,7 +207,7 @@ void rings_eliminate(const Trees *t);
 void rings_solve(const Trees *t);
 /* [own_count][6]: the response of an eliminated ring to a unit impulse (axis 0 to 2) or moment
  * (3 to 5) at one of its bodies; valid until the next call. */
-const f64 *ring_answer(const Trees *t, u32 lane, u32 body, u32 axis);
+const f64 *ring_response(const Trees *t, u32 lane, u32 body, u32 axis);
 
 /* solve_joint_trees.c */
 Trees joint_trees_of(Rigid *rigid, const TreeGroup *group);
@@ -213,7 +219,7 @@ void joint_rings_solve(Rigid *rigid, const TreeGroup *group, u32 lanes, f32 h);
 
 /* Closes what opens at the velocities of the bodies, in these lanes: changes these by the rows'
  * `change`, which their impulses get if it counts. */
-typedef void TreeAnswer(const Trees *t, i32x8 lanes, bool counts);
+typedef void TreeSolve(const Trees *t, i32x8 lanes, bool counts);
 
 /* solve_joint_tree_limit.c, for trees that have limits; group: of the tree */
 /* Once a tick, when the rows have started. */
@@ -221,26 +227,26 @@ void trees_limits_prepare(const Trees *t, const TreeGroup *group, f32 h);
 void trees_limits_warm_start(const Trees *t);
 /* After the joints, in these lanes. relax: updates the poses first, without bias, and the impulses
  * count. */
-void trees_limits_solve(const Trees *t, TreeAnswer *answer, i32x8 lanes, bool relax, f32 h);
+void trees_limits_solve(const Trees *t, TreeSolve *solve, i32x8 lanes, bool relax, f32 h);
 /* Adds to the loads and torques that the joints of the trees have stored. */
 void trees_limits_store(const Trees *t, const TreeGroup *group, f32 tick_s);
 
 /* What acts in a round. */
 typedef struct LimitRun {
     const Trees *t;
-    TreeAnswer *answer;
+    TreeSolve *solve;
     i32x8 lanes;
     u32 from, end;             /* limits that may act now: of a tree at which many act, not all */
     bool full;                 /* there are others that should */
-    f32x8 amount[LIMIT_TURNS]; /* N m s, in this round */
+    f32x8 amount[LIMIT_SLOTS]; /* N m s, in this round */
     u32 count;
-    TreeStop *acting[LIMIT_TURNS * SIMD_LANES]; /* [count] those that have a turn in some tree */
+    TreeStop *acting[LIMIT_SLOTS * SIMD_LANES]; /* [count] those that have a slot in some tree */
 } LimitRun;
 
 /* Slower changes (rad/s) of a limit are none. */
 #define LIMIT_ENOUGH 1e-4f
 
-/* solve_joint_tree_balance.c: the impulses of what acts; run->amount: their changes, by turns. */
+/* solve_joint_tree_balance.c: the impulses of what acts; run->amount: their changes, by slot. */
 void limits_balance(LimitRun *run);
 
 /* solve_joint_tree_energy.c, once per substep, before the joints act; fits: lanes with no

@@ -173,7 +173,7 @@ static void validate_trees(const Rigid *rigid, u32 *marks)
         CHECK_ITEM(i, group->side + group->side_count <= store->tree_side_count);
         CHECK_ITEM(i, group->block <= store->tree_block_count);
         CHECK_ITEM(i, group->limit + group->limit_count <= store->tree_limit_count);
-        CHECK_ITEM(i, group->limit_count == 0 || group->answer < store->tree_answer_count);
+        CHECK_ITEM(i, group->limit_count == 0 || group->response < store->tree_response_count);
         grouped += group->lanes;
     }
     CHECK(grouped == store->tree_count);

@@ -133,14 +133,15 @@ SIMD_INLINE void derive(HingeWide *row, const SidePose *a, const SidePose *b, f3
     Vec3x8 z = vec3x8_cross(x, y);
     row->x.axis = x;
     if (row->free) {
-        Vec3x8 answer = rotation_make(row, x, &row->x);
+        Vec3x8 response = rotation_make(row, x, &row->x);
         f32x8 unpreconditioned_response =
             vec3x8_dot(x, vec3x8_add(symmetric3x8_mul(&row->inertia_a, x),
                                      symmetric3x8_mul(&row->inertia_b, x)));
-        row->response_x = f32x8_max(vec3x8_dot(x, answer), unpreconditioned_response * 1e-5f);
+        row->response_x = f32x8_max(vec3x8_dot(x, response), unpreconditioned_response * 1e-5f);
     }
-    Vec3x8 answer_y = rotation_make(row, y, &row->y), answer_z = rotation_make(row, z, &row->z);
-    f32x8 yy = vec3x8_dot(y, answer_y), zz = vec3x8_dot(z, answer_z), yz = vec3x8_dot(y, answer_z);
+    Vec3x8 response_y = rotation_make(row, y, &row->y), response_z = rotation_make(row, z, &row->z);
+    f32x8 yy = vec3x8_dot(y, response_y), zz = vec3x8_dot(z, response_z),
+          yz = vec3x8_dot(y, response_z);
     f32x8 s = inverse_or_zero(yy * zz - yz * yz);
     row->mass_yy = zz * s;
     row->mass_zz = yy * s;

@@ -334,7 +334,7 @@ static void substitute(const Ring *r)
     }
 }
 
-const f64 *ring_answer(const Trees *t, u32 lane, u32 body, u32 axis)
+const f64 *ring_response(const Trees *t, u32 lane, u32 body, u32 axis)
 {
     Ring r = ring_of(t, lane);
     memset(r.moves, 0, (size_t)t->own_count * SIX * sizeof(f64));

@@ -28,7 +28,7 @@ enum {
 typedef struct BlowRing {
     u32 group, lane;
     u32 first, touched; /* bodies touched by contacts */
-    u32 columns;        /* in answers: [touched][SIX] impulses, [touched][SIX] changes for each */
+    u32 columns;        /* in responses: [touched][SIX] impulses, [touched][SIX] changes for each */
 } BlowRing;
 
 /* Data of a body in `bodies`. */
@@ -37,7 +37,7 @@ typedef struct BlowBody {
     u32 place; /* index in the ring */
 } BlowBody;
 
-/* Changes of the bodies of the rings of both sides per unit impulse of each row, in answers. */
+/* Changes of the bodies of the rings of both sides per unit impulse of each row, in responses. */
 typedef struct BlowContact {
     u32 changes[2];
 } BlowContact;
@@ -48,10 +48,10 @@ struct RingBlow {
     BlowBody *body_rings; /* parallel to bodies */
     HeavyContact *contacts;
     BlowContact *contact_rings; /* parallel to contacts */
-    f64 *answers;
-    u32 ring_count, body_count, contact_count, answer_count;
+    f64 *responses;
+    u32 ring_count, body_count, contact_count, response_count;
     u32 ring_capacity, body_capacity, body_ring_capacity, contact_capacity;
-    u32 contact_ring_capacity, answer_capacity;
+    u32 contact_ring_capacity, response_capacity;
 };
 
 bool ring_blow_init(JointStore *store)
@@ -70,7 +70,7 @@ void ring_blow_destroy(RingBlow *blow)
     free(blow->body_rings);
     free(blow->contacts);
     free(blow->contact_rings);
-    free(blow->answers);
+    free(blow->responses);
     free(blow);
 }
 
@@ -218,16 +218,16 @@ static Trees trees_at(Rigid *rigid, const BlowRing *ring)
 }
 
 /* Reserves `count` more numbers; false: out of memory. */
-static bool answers_take(Rigid *rigid, u64 count, u32 *first)
+static bool responses_take(Rigid *rigid, u64 count, u32 *first)
 {
     RingBlow *blow = rigid->joints.blow;
-    u64 end = blow->answer_count + count;
+    u64 end = blow->response_count + count;
     if (end > BLOW_ANSWERS ||
-        !rigid_reserve(rigid, &blow->answers, &blow->answer_capacity, (u32)end, sizeof(f64))) {
+        !rigid_reserve(rigid, &blow->responses, &blow->response_capacity, (u32)end, sizeof(f64))) {
         return false;
     }
-    *first = blow->answer_count;
-    blow->answer_count = (u32)end;
+    *first = blow->response_count;
+    blow->response_count = (u32)end;
     return true;
 }
 
@@ -237,13 +237,13 @@ static bool ring_columns(Rigid *rigid, BlowRing *ring)
     RingBlow *blow = rigid->joints.blow;
     Trees t = trees_at(rigid, ring);
     u32 size = SIX * ring->touched;
-    if (!answers_take(rigid, (u64)size * size, &ring->columns)) {
+    if (!responses_take(rigid, (u64)size * size, &ring->columns)) {
         return false;
     }
     for (u32 c = 0; c < size; c++) {
         const f64 *moves =
-            ring_answer(&t, ring->lane, blow->body_rings[ring->first + c / SIX].place, c % SIX);
-        f64 *column = &blow->answers[ring->columns + (size_t)c * size];
+            ring_response(&t, ring->lane, blow->body_rings[ring->first + c / SIX].place, c % SIX);
+        f64 *column = &blow->responses[ring->columns + (size_t)c * size];
         for (u32 i = 0; i < ring->touched; i++) {
             memcpy(&column[SIX * i], &moves[SIX * blow->body_rings[ring->first + i].place],
                    SIX * sizeof(f64));
@@ -263,13 +263,14 @@ static bool side_changes(Rigid *rigid, u32 number, u32 side)
     }
     const BlowRing *ring = &blow->rings[blow->body_rings[body].ring];
     u32 size = SIX * ring->touched, first;
-    if (!answers_take(rigid, (u64)HEAVY_ROWS * size, &first)) {
+    if (!responses_take(rigid, (u64)HEAVY_ROWS * size, &first)) {
         return false;
     }
     blow->contact_rings[number].changes[side] = first;
-    const f64 *columns = &blow->answers[ring->columns + (size_t)(body - ring->first) * SIX * size];
+    const f64 *columns =
+        &blow->responses[ring->columns + (size_t)(body - ring->first) * SIX * size];
     for (u32 r = 0; r < HEAVY_ROWS; r++) {
-        f64 *out = &blow->answers[first + r * size];
+        f64 *out = &blow->responses[first + r * size];
         memset(out, 0, size * sizeof(f64));
         for (u32 k = 0; k < SIX && heavy_has_row(rigid, contact, r); k++) {
             f64 s = contact->speeds[r][side][k];
@@ -293,7 +294,7 @@ static void move_row(const HeavySweep *sweep, const HeavyContact *contact, u32 r
             continue;
         }
         const BlowRing *ring = &blow->rings[blow->body_rings[body].ring];
-        const f64 *changes = &blow->answers[own->changes[side] + SIX * ring->touched * r];
+        const f64 *changes = &blow->responses[own->changes[side] + SIX * ring->touched * r];
         for (u32 i = 0; i < ring->touched; i++) {
             f64 *change = sweep->bodies[ring->first + i].change;
             for (u32 k = 0; k < SIX; k++) {
@@ -322,7 +323,7 @@ static void still_rings(const RingBlow *blow, const HeavyContact *contact)
 }
 
 /* What exceeds the limits is left to the sweeps. */
-static void answer_contacts(Rigid *rigid, const HeavySweep *sweep)
+static void contact_responses(Rigid *rigid, const HeavySweep *sweep)
 {
     RingBlow *blow = rigid->joints.blow;
     for (u32 i = 0; i < blow->contact_count; i++) {
@@ -364,14 +365,14 @@ static void solve_rings(Rigid *rigid, f32 h)
 static void solve_contacts(Rigid *rigid, f32 h)
 {
     RingBlow *blow = rigid->joints.blow;
-    blow->answer_count = 0;
+    blow->response_count = 0;
     for (u32 i = 0; i < blow->ring_count; i++) {
         if (!ring_columns(rigid, &blow->rings[i])) {
             return;
         }
     }
     HeavySweep sweep = {blow->bodies, blow->contacts, 0, move_row, blow};
-    answer_contacts(rigid, &sweep);
+    contact_responses(rigid, &sweep);
     sweep.count = blow->contact_count;
     solve_rings(rigid, h);
     for (u32 i = 0; i < blow->contact_count; i++) {

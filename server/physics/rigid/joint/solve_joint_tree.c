@@ -334,16 +334,16 @@ static void count_limits(const JointStore *store, TreeGroup *group)
             }
         }
         group->limit_count += any;
-        group->turns += any + cone; /* its swing, too */
+        group->slots += any + cone; /* its swing, too */
     }
-    group->turns = u32_max(u32_min(group->turns, u32_min(LIMIT_TURNS, most)), LIMIT_TURNS_MIN);
-    group->numbers = group->turns * (2 * tree->body_count + tree->count);
+    group->slots = u32_max(u32_min(group->slots, u32_min(LIMIT_SLOTS, most)), LIMIT_SLOTS_MIN);
+    group->numbers = group->slots * (2 * tree->body_count + tree->count);
 }
 
 /* Numbers of their answers and responses, see Trees. */
 static u32 limit_numbers(const TreeGroup *group)
 {
-    u32 responses = (group->limit_count * LIMITS_OF_JOINT + group->turns) * group->turns;
+    u32 responses = (group->limit_count * LIMITS_OF_JOINT + group->slots) * group->slots;
     return group->numbers + (responses + 2) / 3;
 }
 
@@ -364,10 +364,10 @@ static void group_trees(JointStore *store, u32 first, u32 count)
                              .side_count = tree->body_count,
                              .block = store->tree_block_count,
                              .limit = store->tree_limit_count,
-                             .answer = store->tree_answer_count};
+                             .response = store->tree_response_count};
         count_limits(store, group);
         store->tree_limit_count += group->limit_count;
-        store->tree_answer_count += tree->limited ? limit_numbers(group) : 0;
+        store->tree_response_count += tree->limited ? limit_numbers(group) : 0;
         first += lanes;
         store->tree_row_count += tree->count;
         store->tree_side_count += tree->body_count;
@@ -419,7 +419,7 @@ void joint_trees_find(Rigid *rigid)
     store->tree_count = store->tree_joint_count = store->tree_body_count = 0;
     store->tree_group_count = 0;
     store->tree_row_count = store->tree_side_count = store->tree_block_count = 0;
-    store->tree_limit_count = store->tree_answer_count = 0;
+    store->tree_limit_count = store->tree_response_count = 0;
     store->limited = false;
     list_joints(rigid);
     for (u32 i = 0; i < rigid->slots; i++) {

@@ -18,10 +18,10 @@ enum {
 #define PIVOT_LEAST 1e-6f
 
 /* rad/s: with the impulses of this round. */
-SIMD_INLINE f32x8 stop_speed_now(const LimitRun *run, const TreeStop *stop, u32 turns)
+SIMD_INLINE f32x8 stop_speed_now(const LimitRun *run, const TreeStop *stop, u32 slots)
 {
     f32x8 speed = stop->speed;
-    for (u32 n = 0; n < turns; n++) {
+    for (u32 n = 0; n < slots; n++) {
         speed += stop->response[n] * run->amount[n];
     }
     return speed;
@@ -29,7 +29,7 @@ SIMD_INLINE f32x8 stop_speed_now(const LimitRun *run, const TreeStop *stop, u32 
 
 SIMD_INLINE f32x8 stop_own(const TreeStop *stop)
 {
-    return f32x8_select(stop->turn >= 0, f32x8_max(stop->own, stop->least), f32x8_set(1.0f));
+    return f32x8_select(stop->slot >= 0, f32x8_max(stop->own, stop->least), f32x8_set(1.0f));
 }
 
 SIMD_INLINE f32x8 within(const TreeStop *stop, f32x8 impulse)
@@ -38,43 +38,43 @@ SIMD_INLINE f32x8 within(const TreeStop *stop, f32x8 impulse)
 }
 
 /* Returns the change of its speed. */
-SIMD_INLINE f32x8 stop_balance(LimitRun *run, TreeStop *stop, u32 turns)
+SIMD_INLINE f32x8 stop_balance(LimitRun *run, TreeStop *stop, u32 slots)
 {
-    f32x8 change = -(stop_speed_now(run, stop, turns) + stop->bias), own = stop_own(stop);
+    f32x8 change = -(stop_speed_now(run, stop, slots) + stop->bias), own = stop_own(stop);
     f32x8 sum = within(stop, stop->impulse + change / own);
-    f32x8 amount = f32x8_and((stop->turn >= 0) & run->lanes, sum - stop->impulse);
+    f32x8 amount = f32x8_and((stop->slot >= 0) & run->lanes, sum - stop->impulse);
     stop->impulse += amount;
-    for (u32 n = 0; n < turns; n++) {
-        run->amount[n] += f32x8_and(stop->turn == (i32x8){0} + (i32)n, amount);
+    for (u32 n = 0; n < slots; n++) {
+        run->amount[n] += f32x8_and(stop->slot == (i32x8){0} + (i32)n, amount);
     }
     return amount * own;
 }
 
 /* True: nothing changes any more. */
-static bool limits_sweep(LimitRun *run, u32 turns)
+static bool limits_sweep(LimitRun *run, u32 slots)
 {
     f32x8 most = f32x8_set(0.0f);
     for (u32 i = 0; i < run->count; i++) {
-        most = f32x8_max(most, f32x8_abs(stop_balance(run, run->acting[i], turns)));
+        most = f32x8_max(most, f32x8_abs(stop_balance(run, run->acting[i], slots)));
     }
     return !i32x8_any(most > LIMIT_ENOUGH);
 }
 
 /* ---- the direct solution ---- */
 
-/* By turns. What is at a bound has no equation: its row is that of 1 x = 0. */
+/* In order of the slots. What is at a bound has no equation: its row is that of 1 x = 0. */
 typedef struct Direct {
-    u32 turns;
-    f32x8 *matrix;                            /* [turns][turns]: below the diagonal, and on it */
-    f32x8 x[LIMIT_TURNS];                     /* N m s: first the right-hand side */
-    f32x8 down[LIMIT_TURNS], up[LIMIT_TURNS]; /* to its bounds */
-    i32x8 loose[LIMIT_TURNS];                 /* between them */
-    f32x8 inverse[LIMIT_TURNS];               /* of the pivots' roots; 0: none */
+    u32 slots;
+    f32x8 *matrix;                            /* [slots][slots]: below the diagonal, and on it */
+    f32x8 x[LIMIT_SLOTS];                     /* N m s: first the right-hand side */
+    f32x8 down[LIMIT_SLOTS], up[LIMIT_SLOTS]; /* to its bounds */
+    i32x8 loose[LIMIT_SLOTS];                 /* between them */
+    f32x8 inverse[LIMIT_SLOTS];               /* of the pivots' roots; 0: none */
 } Direct;
 
 SIMD_INLINE i32x8 stop_is_loose(const LimitRun *run, const TreeStop *stop)
 {
-    return (stop->turn >= 0) & run->lanes & (i32x8)(stop->impulse > stop->low) &
+    return (stop->slot >= 0) & run->lanes & (i32x8)(stop->impulse > stop->low) &
            (i32x8)(stop->impulse < stop->high);
 }
 
@@ -82,13 +82,13 @@ SIMD_INLINE i32x8 stop_is_loose(const LimitRun *run, const TreeStop *stop)
 static void direct_diagonal(const LimitRun *run, const TreeStop *stop, Direct *d)
 {
     i32x8 loose = stop_is_loose(run, stop);
-    f32x8 rest = stop_speed_now(run, stop, d->turns) + stop->bias, own = stop_own(stop);
+    f32x8 rest = stop_speed_now(run, stop, d->slots) + stop->bias, own = stop_own(stop);
     f32x8 down = stop->low - stop->impulse, up = stop->high - stop->impulse;
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
         if (loose[lane]) {
-            u32 k = (u32)stop->turn[lane];
+            u32 k = (u32)stop->slot[lane];
             d->loose[k][lane] = -1;
-            lane_set(&d->matrix[k * d->turns + k], lane, lane_read(&own, lane));
+            lane_set(&d->matrix[k * d->slots + k], lane, lane_read(&own, lane));
             lane_set(&d->x[k], lane, -lane_read(&rest, lane));
             lane_set(&d->down[k], lane, lane_read(&down, lane));
             lane_set(&d->up[k], lane, lane_read(&up, lane));
@@ -100,10 +100,10 @@ static void direct_row(const LimitRun *run, const TreeStop *stop, Direct *d)
 {
     i32x8 loose = stop_is_loose(run, stop);
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-        u32 k = loose[lane] ? (u32)stop->turn[lane] : 0;
+        u32 k = loose[lane] ? (u32)stop->slot[lane] : 0;
         for (u32 n = 0; n < k; n++) {
             if (d->loose[n][lane]) {
-                lane_set(&d->matrix[k * d->turns + n], lane, lane_read(&stop->response[n], lane));
+                lane_set(&d->matrix[k * d->slots + n], lane, lane_read(&stop->response[n], lane));
             }
         }
     }
@@ -111,11 +111,11 @@ static void direct_row(const LimitRun *run, const TreeStop *stop, Direct *d)
 
 static void direct_begin(const LimitRun *run, Direct *d)
 {
-    for (u32 k = 0; k < d->turns; k++) {
+    for (u32 k = 0; k < d->slots; k++) {
         for (u32 n = 0; n < k; n++) {
-            d->matrix[k * d->turns + n] = f32x8_set(0.0f);
+            d->matrix[k * d->slots + n] = f32x8_set(0.0f);
         }
-        d->matrix[k * d->turns + k] = f32x8_set(1.0f);
+        d->matrix[k * d->slots + k] = f32x8_set(1.0f);
         d->x[k] = d->down[k] = d->up[k] = f32x8_set(0.0f);
         d->loose[k] = (i32x8){0};
     }
@@ -131,10 +131,10 @@ static void direct_begin(const LimitRun *run, Direct *d)
 static void direct_factor(Direct *d)
 {
     f32x8 none = f32x8_set(0.0f), one = f32x8_set(1.0f);
-    for (u32 k = 0; k < d->turns; k++) {
-        f32x8 *row = d->matrix + (size_t)k * d->turns, whole = row[k], x = d->x[k];
+    for (u32 k = 0; k < d->slots; k++) {
+        f32x8 *row = d->matrix + (size_t)k * d->slots, whole = row[k], x = d->x[k];
         for (u32 n = 0; n < k; n++) {
-            const f32x8 *above = d->matrix + (size_t)n * d->turns;
+            const f32x8 *above = d->matrix + (size_t)n * d->slots;
             f32x8 sum = row[n];
             for (u32 j = 0; j < n; j++) {
                 sum -= row[j] * above[j];
@@ -151,10 +151,10 @@ static void direct_factor(Direct *d)
 
 static void direct_back(Direct *d)
 {
-    for (u32 k = d->turns; k-- > 0;) {
+    for (u32 k = d->slots; k-- > 0;) {
         f32x8 x = d->x[k];
-        for (u32 n = k + 1; n < d->turns; n++) {
-            x -= d->matrix[(size_t)n * d->turns + k] * d->x[n];
+        for (u32 n = k + 1; n < d->slots; n++) {
+            x -= d->matrix[(size_t)n * d->slots + k] * d->x[n];
         }
         d->x[k] = x * d->inverse[k];
     }
@@ -164,7 +164,7 @@ static void direct_back(Direct *d)
 static f32x8 direct_way(const Direct *d)
 {
     f32x8 none = f32x8_set(0.0f), one = f32x8_set(1.0f), way = one;
-    for (u32 k = 0; k < d->turns; k++) {
+    for (u32 k = 0; k < d->slots; k++) {
         f32x8 x = d->x[k], room = f32x8_select(x > none, d->up[k], d->down[k]);
         i32x8 moves = (i32x8)(x != none);
         way = f32x8_min(way, f32x8_select(moves, room / f32x8_select(moves, x, one), one));
@@ -172,16 +172,16 @@ static f32x8 direct_way(const Direct *d)
     return way;
 }
 
-static void limits_settle(LimitRun *run, u32 turns)
+static void limits_settle(LimitRun *run, u32 slots)
 {
     Direct d;
-    d.turns = turns;
-    d.matrix = run->t->responses + (size_t)run->t->limit_count * LIMITS_OF_JOINT * run->t->turns;
+    d.slots = slots;
+    d.matrix = run->t->responses + (size_t)run->t->limit_count * LIMITS_OF_JOINT * run->t->slots;
     direct_begin(run, &d);
     direct_factor(&d);
     direct_back(&d);
     f32x8 way = direct_way(&d);
-    for (u32 n = 0; n < turns; n++) {
+    for (u32 n = 0; n < slots; n++) {
         d.x[n] *= way;
         run->amount[n] += d.x[n];
     }
@@ -191,7 +191,7 @@ static void limits_settle(LimitRun *run, u32 turns)
         f32x8 sum = stop->impulse;
         for (u32 lane = 0; lane < SIMD_LANES; lane++) {
             if (loose[lane]) {
-                f32 by = lane_read(&d.x[(u32)stop->turn[lane]], lane);
+                f32 by = lane_read(&d.x[(u32)stop->slot[lane]], lane);
                 lane_set(&sum, lane, lane_read(&sum, lane) + by);
             }
         }
@@ -201,24 +201,24 @@ static void limits_settle(LimitRun *run, u32 turns)
 
 void limits_balance(LimitRun *run)
 {
-    u32 turns = run->t->keep->answered;
-    for (u32 n = 0; n < turns; n++) {
+    u32 slots = run->t->keep->response_count;
+    for (u32 n = 0; n < slots; n++) {
         run->amount[n] = f32x8_set(0.0f);
     }
-    if (turns < 2) {
-        limits_sweep(run, turns);
+    if (slots < 2) {
+        limits_sweep(run, slots);
         return;
     }
     for (u32 pass = 0; pass < PASSES; pass++) {
         bool still = false;
         for (u32 sweep = 0; sweep < SWEEPS && !still; sweep++) {
-            still = limits_sweep(run, turns);
+            still = limits_sweep(run, slots);
         }
         /* What a sweep changes says little of how far it is from the answer. */
         if (pass > 0 && still) {
             return;
         }
-        limits_settle(run, turns);
+        limits_settle(run, slots);
     }
-    limits_sweep(run, turns);
+    limits_sweep(run, slots);
 }

@@ -127,8 +127,8 @@ static void add_angular_velocity(const Trees *t, Whole *w)
         sum.xz += inertia.xz - m * r.x * r.z;
         sum.yz += inertia.yz - m * r.y * r.z;
     }
-    Symmetric3x8 answer = inverse(&sum);
-    w->angular_velocity = symmetric3x8_mul(&answer, moment);
+    Symmetric3x8 response = inverse(&sum);
+    w->angular_velocity = symmetric3x8_mul(&response, moment);
 }
 
 /* Motion of a part relative to the rigid tree. */

@@ -9,9 +9,9 @@ enum {
     ROW_WORDS = ENTRIES + 3
 };
 PL_STATIC_ASSERT(sizeof(TreeBlock) * TREE_EXACT_BLOCKS >= SIMD_LANES * ENTRIES * sizeof(f64),
-                 "room for a coupling of each lane");
+                 "space for a coupling of each lane");
 PL_STATIC_ASSERT(sizeof(TreeBlock) * TREE_EXACT_ROWS >= SIMD_LANES * ROW_WORDS * sizeof(f64),
-                 "room for a row of each lane");
+                 "space for a row of each lane");
 
 /* The numbers of one tree. */
 typedef struct Exact {

@@ -19,13 +19,13 @@
 #include <float.h>
 
 enum {
-    LIMIT_ROUNDS = 4 /* in which limits come to act */
+    LIMIT_ROUNDS = 4 /* in which limits become active */
 };
 
-/* Of its response alone: a smaller one is rounding. */
+/* Fraction of its response without the tree: a smaller one is rounding. */
 #define RESPONSE_LEAST 1e-5f
 /* Share of a limit's error that is corrected in a substep. A larger one adds energy where the axes
- * of the limits turn in a step. */
+ * of the limits rotate in a step. */
 #define LIMIT_RATE     0.15f
 /* N m s: no bound. */
 #define IMPULSE_MOST   FLT_MAX
@@ -58,19 +58,19 @@ SIMD_INLINE f32x8 stop_speed(const Trees *t, const TreeStop *stop)
     return vec3x8_dot(stop->about, vec3x8_sub(t->sides[links->body_b].angular_velocity, a));
 }
 
-/* ---- where they stand ---- */
+/* ---- state of the limits ---- */
 
 /* sin(swing − angle) of the x axes of a and b; ±1 if they are more than a right angle apart. */
-SIMD_INLINE f32x8 swing_room(const TreeLimit *limit, f32x8 sine, f32x8 cosine)
+SIMD_INLINE f32x8 swing_clearance(const TreeLimit *limit, f32x8 sine, f32x8 cosine)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
-    f32x8 room = limit->sine * cosine - limit->cosine * sine;
+    f32x8 clearance = limit->sine * cosine - limit->cosine * sine;
     f32x8 far = limit->cosine * cosine + limit->sine * sine;
-    return f32x8_select(far > zero, room, f32x8_select(room < zero, -one, one));
+    return f32x8_select(far > zero, clearance, f32x8_select(clearance < zero, -one, one));
 }
 
-/* The axis that increases the angle between the x axes of a cone-twist joint, and the room up to
- * the swing: see solve_joint_row.c. */
+/* The axis that increases the angle between the x axes of a cone-twist joint, and the remaining
+ * angle up to the swing limit: see solve_joint_row.c. */
 static void swing_follow(TreeLimit *limit, Vec3x8 a, Vec3x8 b, Vec3x8 other)
 {
     f32x8 one = f32x8_set(1.0f);
@@ -81,7 +81,7 @@ static void swing_follow(TreeLimit *limit, Vec3x8 a, Vec3x8 b, Vec3x8 other)
     normal = vec3x8_scale(normal, -one / f32x8_select(some, sine, one));
     other = vec3x8_scale(other, -one);
     stop->about = vec3x8_where(limit->some, vec3x8_select(some, normal, other));
-    stop->room = f32x8_select(limit->some, swing_room(limit, sine, cosine), one);
+    stop->clearance = f32x8_select(limit->some, swing_clearance(limit, sine, cosine), one);
 }
 
 static Vec3x8 limit_axis(const Trees *t, TreeLimit *limit)
@@ -110,12 +110,12 @@ static void limit_stand(TreeLimit *limit, Vec3x8 axis)
     f32x8 one = f32x8_set(1.0f);
     TreeStop *lower = &limit->stops[LIMIT_LOWER], *upper = &limit->stops[LIMIT_UPPER];
     lower->about = vec3x8_where(limit->some, axis);
-    lower->room = f32x8_select(limit->some, limit->value - limit->lower, one);
+    lower->clearance = f32x8_select(limit->some, limit->value - limit->lower, one);
     upper->about = vec3x8_where(limit->some & ~limit->locked, vec3x8_scale(axis, -one));
-    upper->room = f32x8_select(limit->some, limit->upper - limit->value, one);
+    upper->clearance = f32x8_select(limit->some, limit->upper - limit->value, one);
 }
 
-/* The axis may turn too: the change of the angle in a step is about the mean axis. */
+/* The axis may rotate, too: the change of the angle in a step is about the mean axis. */
 static void limit_follow(const Trees *t, TreeLimit *limit)
 {
     Vec3x8 axis = limit_axis(t, limit), rotation = limit_rotation(t, limit);
@@ -136,29 +136,30 @@ static void limit_ask(TreeLimit *limit, f32 rate, f32 h)
     f32x8 none = f32x8_set(0.0f), most = f32x8_set(JOINT_PUSH_RAD_S);
     for (u32 n = 0; n < LIMITS_OF_JOINT; n++) {
         TreeStop *stop = &limit->stops[n];
-        i32x8 ahead = stop->room > none;
+        i32x8 ahead = stop->clearance > none;
         ahead = n == LIMIT_LOWER ? ahead & ~limit->locked : ahead;
-        f32x8 push = f32x8_max(f32x8_min(rate * stop->room, most), -most);
-        stop->bias = f32x8_select(ahead, stop->room * (1.0f / h), push);
+        f32x8 push = f32x8_max(f32x8_min(rate * stop->clearance, most), -most);
+        stop->bias = f32x8_select(ahead, stop->clearance * (1.0f / h), push);
     }
 }
 
-/* Gives turns to those lanes of a limit that begin to act. False: to some there is none left. */
+/* Assigns slots to those lanes of a limit that become active. False: for some there is none
+ * left. */
 static bool stop_begin(const Trees *t, TreeStop *stop, i32x8 lanes)
 {
     const TreeLinks *links = &t->joints[stop->place].links;
     Vec3x8 a = symmetric3x8_mul(&t->sides[links->body_a].place.inertia, stop->about);
     Vec3x8 b = symmetric3x8_mul(&t->sides[links->body_b].place.inertia, stop->about);
     f32x8 plain = vec3x8_dot(stop->about, vec3x8_add(a, b));
-    const i32 last = -(i32)t->turns;
+    const i32 last = -(i32)t->slots;
     lanes &= plain > f32x8_set(0.0f);
-    if (i32x8_any(lanes & (t->keep->turns <= (i32x8){0} + last))) {
+    if (i32x8_any(lanes & (t->keep->slots <= (i32x8){0} + last))) {
         return false;
     }
     stop->least = plain * RESPONSE_LEAST;
     stop->begins = lanes;
-    stop->turn = (lanes & -t->keep->turns) | (~lanes & stop->turn);
-    t->keep->turns += lanes;
+    stop->slot = (lanes & -t->keep->slots) | (~lanes & stop->slot);
+    t->keep->slots += lanes;
     return true;
 }
 
@@ -172,7 +173,7 @@ SIMD_INLINE i32x8 stop_acts(const TreeStop *stop, f32x8 speed, u32 round)
     return acts;
 }
 
-/* Finds those that begin to act; false: none. */
+/* Finds those that become active; false: none. */
 static bool limits_ask(LimitRun *run, u32 round)
 {
     const Trees *t = run->t;
@@ -187,14 +188,14 @@ static bool limits_ask(LimitRun *run, u32 round)
         bool follows = i > run->from && i % LIMITS_OF_JOINT == LIMIT_UPPER; /* the lower one */
         speed = follows ? -speed : stop_speed(t, stop);
         i32x8 acts = stop_acts(stop, speed, round) & run->lanes;
-        i32x8 known = stop->turn >= 0, lanes = acts & ~known;
+        i32x8 known = stop->slot >= 0, lanes = acts & ~known;
         stop->begins = (i32x8){0};
         if (i32x8_any(lanes) && !stop_begin(t, stop, lanes)) {
             run->full = true;
             run->end = i;
             break;
         }
-        if (i32x8_any(stop->turn >= 0)) {
+        if (i32x8_any(stop->slot >= 0)) {
             stop->speed = speed;
             run->acting[run->count++] = stop;
             any = any || i32x8_any(stop->begins | (round == 0 ? acts & known : (i32x8){0}));
@@ -203,9 +204,10 @@ static bool limits_ask(LimitRun *run, u32 round)
     return any;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-/* Their velocities, while those of an answer are found: in `next`, which only predictions use. */
+/* Their velocities, while those of a response are computed: in `next`, which only predictions
+ * use. */
 static void sides_keep(const Trees *t)
 {
     for (u32 i = 0; i < t->side_count; i++) {
@@ -223,16 +225,17 @@ static void sides_stop(const Trees *t)
     }
 }
 
-/* Numbers of an answer: of each side its velocities, of each row its impulse. */
-static Vec3x8 *answer_at(const Trees *t, u32 turn)
+/* Numbers of a response: the velocities of each side, the impulse of each row. */
+static Vec3x8 *response_at(const Trees *t, u32 slot)
 {
-    return t->answers + (size_t)turn * (2 * t->side_count + t->count);
+    return t->unit_responses + (size_t)slot * (2 * t->side_count + t->count);
 }
 
-/* The answer that is found, 0 but in the lanes asked for: with what is there of others. */
-static void answer_keep(const Trees *t, u32 turn, bool first)
+/* The computed response, 0 except in the requested lanes, merged with the existing ones of the
+ * others. */
+static void response_store(const Trees *t, u32 slot, bool first)
 {
-    Vec3x8 *to = answer_at(t, turn);
+    Vec3x8 *to = response_at(t, slot);
     for (u32 i = 0; i < t->side_count; i++, to += 2) {
         const TreeSides *side = &t->sides[i];
         to[0] = first ? side->velocity : vec3x8_add(to[0], side->velocity);
@@ -243,15 +246,15 @@ static void answer_keep(const Trees *t, u32 turn, bool first)
     }
 }
 
-/* The tree's answer to a unit of what has this turn since this round. */
-static void limits_answer(LimitRun *run, u32 turn)
+/* The tree's response to a unit impulse of the limit that has this slot since this round. */
+static void limits_find_responses(LimitRun *run, u32 slot)
 {
     const Trees *t = run->t;
-    i32x8 lanes = {0}, mine = (i32x8){0} + (i32)turn;
-    bool first = turn >= t->keep->answered;
+    i32x8 lanes = {0}, mine = (i32x8){0} + (i32)slot;
+    bool first = slot >= t->keep->response_count;
     sides_stop(t);
     for (u32 i = 0; i < run->count; i++) {
-        i32x8 here = run->acting[i]->begins & (run->acting[i]->turn == mine);
+        i32x8 here = run->acting[i]->begins & (run->acting[i]->slot == mine);
         if (i32x8_any(here)) {
             stop_push(t, run->acting[i], f32x8_and(here, f32x8_set(1.0f)));
             lanes |= here;
@@ -260,62 +263,62 @@ static void limits_answer(LimitRun *run, u32 turn)
     if (!first && !i32x8_any(lanes)) {
         return;
     }
-    run->answer(t, lanes, false);
-    answer_keep(t, turn, first);
-    t->keep->answered = first ? turn + 1 : t->keep->answered;
+    run->solve(t, lanes, false);
+    response_store(t, slot, first);
+    t->keep->response_count = first ? slot + 1 : t->keep->response_count;
 }
 
-/* rad/s of a limit in an answer. */
-SIMD_INLINE f32x8 stop_response(const Trees *t, const TreeStop *stop, u32 turn)
+/* Velocity (rad/s) of a limit in a response. */
+SIMD_INLINE f32x8 stop_response(const Trees *t, const TreeStop *stop, u32 slot)
 {
     const TreeLinks *links = &t->joints[stop->place].links;
-    const Vec3x8 *from = answer_at(t, turn);
+    const Vec3x8 *from = response_at(t, slot);
     return vec3x8_dot(stop->about,
                       vec3x8_sub(from[2 * links->body_b + 1], from[2 * links->body_a + 1]));
 }
 
-static u32 turns_of(i32x8 turns)
+static u32 slots_of(i32x8 slots)
 {
     i32 most = 0;
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-        most = -turns[lane] > most ? -turns[lane] : most;
+        most = -slots[lane] > most ? -slots[lane] : most;
     }
     return (u32)most;
 }
 
-/* How those that act answer to each other. before: turns of the lanes before this round. */
+/* Mutual responses of the active limits. before: slots of the lanes before this round. */
 static void limits_respond(LimitRun *run, i32x8 before)
 {
     const Trees *t = run->t;
-    u32 turns = turns_of(t->keep->turns), first = LIMIT_TURNS;
+    u32 slots = slots_of(t->keep->slots), first = LIMIT_SLOTS;
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-        if (before[lane] != t->keep->turns[lane]) {
+        if (before[lane] != t->keep->slots[lane]) {
             first = u32_min(first, (u32)-before[lane]);
         }
     }
     sides_keep(t);
-    for (u32 turn = first; turn < turns; turn++) {
-        limits_answer(run, turn);
+    for (u32 slot = first; slot < slots; slot++) {
+        limits_find_responses(run, slot);
     }
     for (u32 i = 0; i < run->count; i++) {
         TreeStop *stop = run->acting[i];
-        /* One that begins to act knows of no answer yet. */
-        for (u32 turn = i32x8_any(stop->begins) ? 0 : first; turn < turns; turn++) {
-            f32x8 speed = stop_response(t, stop, turn);
-            i32x8 mine = (i32x8){0} + (i32)turn;
-            stop->response[turn] = speed;
-            stop->own = f32x8_select(stop->turn == mine, speed, stop->own);
+        /* A newly active limit has no responses yet. */
+        for (u32 slot = i32x8_any(stop->begins) ? 0 : first; slot < slots; slot++) {
+            f32x8 speed = stop_response(t, stop, slot);
+            i32x8 mine = (i32x8){0} + (i32)slot;
+            stop->response[slot] = speed;
+            stop->own = f32x8_select(stop->slot == mine, speed, stop->own);
         }
     }
 }
 
-/* Gives the trees what it has found. */
+/* Applies the result to the trees. */
 static void limits_apply(LimitRun *run)
 {
     const Trees *t = run->t;
-    for (u32 n = 0; n < t->keep->answered; n++) {
+    for (u32 n = 0; n < t->keep->response_count; n++) {
         f32x8 amount = run->amount[n];
-        const Vec3x8 *from = answer_at(t, n);
+        const Vec3x8 *from = response_at(t, n);
         if (!i32x8_any(amount != f32x8_set(0.0f))) {
             continue;
         }
@@ -340,13 +343,13 @@ static void sides_restore(const Trees *t)
     }
 }
 
-/* The tree has other factors, or other limits get the turns. */
+/* The tree has been factored again, or other limits get the slots. */
 static void limits_forget(const Trees *t)
 {
-    t->keep->turns = (i32x8){0};
-    t->keep->answered = 0;
+    t->keep->slots = (i32x8){0};
+    t->keep->response_count = 0;
     for (u32 i = 0; i < limits_stops(t); i++) {
-        stop_at(t, i)->turn = ~(i32x8){0};
+        stop_at(t, i)->slot = ~(i32x8){0};
     }
 }
 
@@ -356,12 +359,12 @@ static bool limits_block(LimitRun *run)
     const Trees *t = run->t;
     bool any = false;
     for (u32 round = 0; round < LIMIT_ROUNDS; round++) {
-        i32x8 before = t->keep->turns;
+        i32x8 before = t->keep->slots;
         if (!limits_ask(run, round)) {
             break;
         }
         any = true;
-        if (i32x8_any(before != t->keep->turns)) {
+        if (i32x8_any(before != t->keep->slots)) {
             limits_respond(run, before);
             sides_restore(t);
         }
@@ -393,10 +396,10 @@ static void limit_count(TreeLimit *limit)
     }
 }
 
-/* Where more act than have a turn, they are solved part by part, again and again. */
-void trees_limits_solve(const Trees *t, TreeAnswer *answer, i32x8 lanes, bool relax, f32 h)
+/* If more are active than there are slots, they are solved in parts, repeatedly. */
+void trees_limits_solve(const Trees *t, TreeSolve *solve, i32x8 lanes, bool relax, f32 h)
 {
-    LimitRun run = {.t = t, .answer = answer, .lanes = lanes};
+    LimitRun run = {.t = t, .solve = solve, .lanes = lanes};
     if (relax) {
         limits_forget(t);
     }
@@ -463,7 +466,7 @@ static void limit_fill(const Trees *t, TreeLimit *limit, u32 lane, u32 slot, f32
     lane_set(&stops[LIMIT_UPPER].impulse, lane, locked ? 0.0f : load->upper * h);
 }
 
-/* When all its lanes are filled. */
+/* Called when all its lanes are filled. */
 static void limit_start(const Trees *t, TreeLimit *limit)
 {
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
@@ -507,7 +510,7 @@ void trees_limits_prepare(const Trees *t, const TreeGroup *group, f32 h)
             TreeStop *stop = &limit->stops[n];
             stop->place = limit->place;
             stop->used = n != LIMIT_SWING || !limit->hinge;
-            stop->response = t->responses + (size_t)(i * LIMITS_OF_JOINT + n) * t->turns;
+            stop->response = t->responses + (size_t)(i * LIMITS_OF_JOINT + n) * t->slots;
         }
         limit_start(t, limit);
         limit->axis = limit_axis(t, limit);

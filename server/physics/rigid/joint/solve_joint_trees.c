@@ -16,8 +16,8 @@ bool joint_trees_reserve(Rigid *rigid)
                          store->tree_block_count, sizeof(TreeBlock)) &&
            rigid_reserve(rigid, &store->tree_limits, &store->tree_limit_capacity,
                          store->tree_limit_count, sizeof(TreeLimit)) &&
-           rigid_reserve(rigid, &store->tree_answers, &store->tree_answer_capacity,
-                         store->tree_answer_count, sizeof(Vec3x8)) &&
+           rigid_reserve(rigid, &store->tree_responses, &store->tree_response_capacity,
+                         store->tree_response_count, sizeof(Vec3x8)) &&
            rigid_reserve(rigid, &store->tree_keeps, &store->tree_keep_capacity,
                          store->tree_group_count, sizeof(TreeKeep));
 }
@@ -26,7 +26,7 @@ Trees joint_trees_of(Rigid *rigid, const TreeGroup *group)
 {
     const JointStore *store = &rigid->joints;
     const JointTree *tree = &store->trees[group->tree];
-    Vec3x8 *answers = store->tree_answers + group->answer;
+    Vec3x8 *responses = store->tree_responses + group->response;
     return (Trees){.rigid = rigid,
                    .keep = store->tree_keeps + (group - store->tree_groups),
                    .joints = store->tree_joints + tree->first,
@@ -34,12 +34,12 @@ Trees joint_trees_of(Rigid *rigid, const TreeGroup *group)
                    .sides = store->tree_sides + group->side,
                    .blocks = store->tree_blocks + group->block,
                    .limits = store->tree_limits + group->limit,
-                   .answers = answers,
-                   .responses = tree->limited ? &answers[group->numbers].x : NULL,
+                   .unit_responses = responses,
+                   .responses = tree->limited ? &responses[group->numbers].x : NULL,
                    .count = group->count,
                    .side_count = group->side_count,
                    .limit_count = group->limit_count,
-                   .turns = group->turns,
+                   .slots = group->slots,
                    .block_count = tree->block_count,
                    .lanes = group->lanes,
                    .lone = tree->lone,
@@ -436,7 +436,7 @@ static void trees_back(const Trees *t, i32x8 lanes, bool counts)
     }
 }
 
-/* See TreeAnswer. */
+/* See TreeSolve. */
 static void trees_react(const Trees *t, i32x8 lanes, bool counts)
 {
     for (u32 i = 0; i < t->count; i++) {
@@ -445,8 +445,8 @@ static void trees_react(const Trees *t, i32x8 lanes, bool counts)
     trees_back(t, lanes, counts);
 }
 
-/* A body whose velocity differs from the one stored here was changed by others than its joints; or
- * by their friction, see trees_energy_keep. */
+/* A body whose velocity differs from the one stored here was changed by something other than its
+ * joints, or by their friction, see trees_energy_keep. */
 static void sides_gather(const Trees *t)
 {
     for (u32 i = 0; i < t->side_count; i++) {
@@ -724,7 +724,7 @@ SIMD_INLINE Vec3x8 row_bias(const TreeRow *row)
 /* Solves these lanes for the opening at the current velocities. Iterates while each iteration at
  * least halves it: beyond that the step is too long for the rotation, and more iterations would
  * add energy. */
-static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
+static void trees_response(const Trees *t, i32x8 lanes, f32 h)
 {
     for (u32 i = 0; i < t->count; i++) {
         Vec3x8 opens = vec3x8_add(joint_speed(t, i), t->rows[i].drift);
@@ -746,7 +746,7 @@ static void trees_answer(const Trees *t, i32x8 lanes, f32 h)
             break;
         }
         trees_back(t, lanes, true);
-        /* The next iteration would find about the fraction `turn` of it. */
+        /* The next iteration would change it by about the fraction `turn`. */
         before = most;
         lanes &= most * rotation > 1.0f;
     }
@@ -761,7 +761,7 @@ void joint_trees_solve(Rigid *rigid, const TreeGroup *group, f32 h)
             spring_push(&t, i, f32x8_set(h));
         }
     }
-    trees_answer(&t, ~(i32x8){0}, h);
+    trees_response(&t, ~(i32x8){0}, h);
     if (t.limited) {
         trees_limits_solve(&t, trees_react, ~(i32x8){0}, false, h);
     }
@@ -800,7 +800,7 @@ void joint_trees_close(Rigid *rigid, const TreeGroup *group, f32 h)
     }
     i32x8 lanes = who_lies(&t);
     if (i32x8_any(lanes)) {
-        trees_answer(&t, lanes, h);
+        trees_response(&t, lanes, h);
         trees_limits_solve(&t, trees_react, lanes, false, h);
         sides_scatter(&t);
     }
@@ -838,7 +838,7 @@ void joint_rings_solve(Rigid *rigid, const TreeGroup *group, u32 lanes, f32 h)
         mask[lane] = lanes >> lane & 1u ? -1 : 0;
     }
     sides_gather(&t);
-    trees_answer(&t, mask, h);
+    trees_response(&t, mask, h);
     sides_scatter(&t);
 }
 

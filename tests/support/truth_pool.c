@@ -259,7 +259,8 @@ static f64 energy(TruthCase *c)
     for (u32 t = 0; t < 4 * of.rate; t++) {
         world_tick(of.world, NULL, 0);
         world_probe(of.world, "e", &now);
-        least = fmin(least, now);
+        start = t == 0 ? fmax(start, now) : start; /* with the water that capsules displace */
+        least = t == 0 ? now : fmin(least, now);
         rise = fmax(rise, now - least);
     }
     bool sound = is_sound(&of) && isfinite(now);

@@ -252,7 +252,7 @@ static void add_lines(Pool *pool, u32 cell, u32 side)
 static void add_body(Pool *pool, u32 first, u32 end)
 {
     u32 cells = end - first;
-    u32 side = cells <= 4 ? LINES_MAX : cells <= 100 ? 4 : cells <= 256 ? 2 : 1;
+    u32 side = cells <= 4 ? LINES_MAX : cells <= 100 ? 4 : cells <= 1024 ? 2 : 1;
     Area area = {{UINT32_MAX, UINT32_MAX}, {0, 0}};
     if (!memory_grow((void **)&pool->bodies, &pool->body_capacity, pool->body_count + 1,
                      sizeof *pool->bodies)) {

@@ -195,7 +195,6 @@ LONG_FILES = {
 # A function as it is declared or defined: its name, its parameters.
 FUNCTION = re.compile(r"^(?!#|\s|\}|typedef)[^;{}=#()]*?\b(\w+)"
                       r"\(((?:[^;{}()]|\([^;{}()]*\))*)\)\s*(?=[;{])", re.M)
-# Headers in which not every group of functions has a comment yet (check_documented).
 # A function that a header declares or defines at the start of a line.
 DECLARATION = re.compile(r"^(?!#|typedef|PL_|\s|[}/*])[\w *]*?\b(\w+)"
                          r"\(((?:[^;{}()]|\([^;{}()]*\))*)\)[^;{}]*[;{]", re.M)

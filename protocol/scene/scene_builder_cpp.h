@@ -260,6 +260,8 @@ class Builder
                      Quat *out);
     bool unique(const JsonPath &at, std::unordered_map<std::string, i32> *names, const char *text,
                 i32 index);
+    // Of a particle system, smoke or water: no other entity has it.
+    bool own_name(const JsonPath &at, const char *text);
     bool points(const JsonPath &at, const char *field, const Points *in, u32 min, u32 max,
                 std::vector<Vec3> *out);
     // Three indices of each.
@@ -449,6 +451,7 @@ class Builder
     std::unordered_map<std::string, const fb::Material *> materials_;
     // Body index, −1 − soft index, or −1 − SOFT_BODIES_MAX − liquid index.
     std::unordered_map<std::string, i32> entities_;
+    std::unordered_map<std::string, i32> others_; // entities of other kinds
     std::unordered_map<std::string, i32> joint_names_;
     std::unordered_map<std::string, Copies> copies_;
     std::vector<SceneBody> bodies_;

@@ -201,7 +201,6 @@ bool Builder::particle_systems(const JsonPath &at, const fb::Scene *in)
 {
     u32 total;
     u64 slots = 0;
-    std::unordered_map<std::string, i32> names;
     if (!count(at, "particle_systems", in->particle_systems(), PARTICLE_SYSTEMS_OF_SCENE_MAX,
                &total) ||
         !allocate(&out_->particle_systems, total)) {
@@ -211,13 +210,8 @@ bool Builder::particle_systems(const JsonPath &at, const fb::Scene *in)
     for (u32 i = 0; i < total; i++) {
         JsonPath here = {&at, "particle_systems", i};
         SceneParticles *made = &out_->particle_systems[i];
-        if (!particle_system(here, in->particle_systems()->Get(i), made)) {
-            return false;
-        }
-        if (entities_.count(made->name) != 0) {
-            return fail(here, "name", "\"%s\" is taken; names must be unique", made->name);
-        }
-        if (!unique(here, &names, made->name, (i32)i)) {
+        if (!particle_system(here, in->particle_systems()->Get(i), made) ||
+            !own_name(here, made->name)) {
             return false;
         }
         slots += made->count;

@@ -123,7 +123,6 @@ bool Builder::smokes(const JsonPath &at, const fb::Scene *in)
 {
     u32 total;
     u64 cells = 0;
-    std::unordered_map<std::string, i32> names;
     if (!count(at, "smokes", in->smokes(), SCENE_SMOKES_MAX, &total) ||
         !allocate(&out_->smokes, total)) {
         return false;
@@ -132,13 +131,7 @@ bool Builder::smokes(const JsonPath &at, const fb::Scene *in)
     for (u32 i = 0; i < total; i++) {
         JsonPath here = {&at, "smokes", i};
         SceneSmoke *made = &out_->smokes[i];
-        if (!smoke(here, in->smokes()->Get(i), made)) {
-            return false;
-        }
-        if (entities_.count(made->name) != 0) {
-            return fail(here, "name", "\"%s\" is taken; names must be unique", made->name);
-        }
-        if (!unique(here, &names, made->name, (i32)i)) {
+        if (!smoke(here, in->smokes()->Get(i), made) || !own_name(here, made->name)) {
             return false;
         }
         cells += (u64)made->cells[0] * made->cells[1] * made->cells[2];

@@ -223,6 +223,14 @@ bool Builder::unique(const JsonPath &at, std::unordered_map<std::string, i32> *n
            fail(at, "name", "\"%s\" is taken; names must be unique", text);
 }
 
+bool Builder::own_name(const JsonPath &at, const char *text)
+{
+    if (entities_.count(text) != 0) {
+        return fail(at, "name", "\"%s\" is taken; names must be unique", text);
+    }
+    return unique(at, &others_, text, 0);
+}
+
 bool Builder::points(const JsonPath &at, const char *field, const Points *in, u32 min, u32 max,
                      std::vector<Vec3> *out)
 {

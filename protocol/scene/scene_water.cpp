@@ -199,7 +199,6 @@ bool Builder::water(const JsonPath &at, const fb::Water *in, SceneWater *out)
 bool Builder::waters(const JsonPath &at, const fb::Scene *in)
 {
     u32 total;
-    std::unordered_map<std::string, i32> names;
     if (!count(at, "waters", in->waters(), WATERS_MAX, &total) || !allocate(&out_->waters, total)) {
         return false;
     }
@@ -207,13 +206,7 @@ bool Builder::waters(const JsonPath &at, const fb::Scene *in)
     for (u32 i = 0; i < total; i++) {
         JsonPath here = {&at, "waters", i};
         SceneWater *made = &out_->waters[i];
-        if (!water(here, in->waters()->Get(i), made)) {
-            return false;
-        }
-        if (entities_.count(made->name) != 0) {
-            return fail(here, "name", "\"%s\" is taken; names must be unique", made->name);
-        }
-        if (!unique(here, &names, made->name, (i32)i)) {
+        if (!water(here, in->waters()->Get(i), made) || !own_name(here, made->name)) {
             return false;
         }
     }

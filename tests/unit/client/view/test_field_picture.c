@@ -104,8 +104,8 @@ static void test_fields_are_drawn(void **state)
     join_rig_stop(&rig);
 }
 
-/* A picture of one fog of side³ voxels in a cube of 3.2 m about the origin, all of `density`, cold
- * (black) where z < 0 and hot (red) where z > 0. */
+/* A picture of one fog of side³ voxels in a cube of 3.2 m about the origin, all of `density`, dyed
+ * black where z < 0 and red where z > 0. values: [4][side³]. */
 static Shot *fog_create(FieldSet *fields, Entity *entity, f32 *values, u32 side)
 {
     static const ShownPose *const poses[1];
@@ -113,7 +113,8 @@ static Shot *fog_create(FieldSet *fields, Entity *entity, f32 *values, u32 side)
     Shot *shot = calloc(1, sizeof *shot);
     assert_non_null(shot);
     f32 gap = 3.2f / (f32)side, corner = -1.6f + 0.5f * gap;
-    fields->count = 1;
+    u32 cells = side * side * side;
+    fields->count = 2; /* the second: green and blue */
     fields->fields[0] = (FieldDesc){.kind = FIELD_GRID3,
                                     .channels = 2,
                                     .capacity = side * side * side,
@@ -121,14 +122,18 @@ static Shot *fog_create(FieldSet *fields, Entity *entity, f32 *values, u32 side)
                                     .origin = {corner, corner, corner},
                                     .quantum = 1.0f / 255.0f,
                                     .spacing = {gap, gap, gap}};
+    fields->fields[1] = fields->fields[0];
     shot->grids[0] = shown_grid(&fields->fields[0], values);
+    shot->grids[1] = shown_grid(&fields->fields[1], values + 2 * (size_t)cells);
+    for (u32 i = 0; i < cells; i++) {
+        values[cells + i] = sqrtf(i / (side * side) >= side / 2 ? 0.9f : 0.02f);
+        values[2 * (size_t)cells + i] = values[3 * (size_t)cells + i] = sqrtf(0.02f);
+    }
     entity->id = 1;
-    entity->count = side * side * side;
+    entity->count = cells;
     entity->appearance.kind = APPEARANCE_SMOKE;
-    memcpy(entity->appearance.color, (f32[4]){0.02f, 0.02f, 0.02f, 1},
-           sizeof entity->appearance.color);
-    memcpy(entity->appearance.color2, (f32[4]){0.9f, 0.02f, 0.02f, 1},
-           sizeof entity->appearance.color2);
+    entity->dye = 2;
+    memcpy(entity->appearance.color, (f32[4]){0, 1, 0, 1}, sizeof entity->appearance.color);
     for (u32 i = 0; i < 3; i++) {
         shot->scene.sky.top[i] = shot->scene.sky.horizon[i] = 0.7f;
     }
@@ -158,7 +163,7 @@ static void test_fog_attenuates_by_its_depth(void **state)
     (void)state;
     static const Vec3 eyes[4] = {{0, 0.3f, 6}, {-6, 0.2f, 0.5f}, {1, 0.2f, -6}, {4, -4, 3}};
     static const u32 sides[2] = {16, 64};
-    f32 *values = calloc(2 * 64 * 64 * 64, sizeof *values);
+    f32 *values = calloc(4 * 64 * 64 * 64, sizeof *values);
     View *view = shot_view();
     assert_non_null(values);
     u8 coarse[4][3];
@@ -168,9 +173,6 @@ static void test_fog_attenuates_by_its_depth(void **state)
         u32 side = sides[s], cells = side * side * side;
         Shot *shot = fog_create(&fields, &entity, values, side);
         f32 share = 16.0f / (f32)side; /* of the depth of a voxel of the coarse grid */
-        for (u32 i = 0; i < cells; i++) {
-            values[cells + i] = i / (side * side) >= side / 2 ? 1.0f : 0.0f;
-        }
         for (u32 e = 0; e < PL_COUNT(eyes); e += 1 + 2 * s) {
             i32 before = 256;
             for (u32 k = 0; k < 4; k++) {

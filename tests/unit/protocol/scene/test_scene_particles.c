@@ -116,6 +116,12 @@ static void names_and_numbers_are_shared(void **unused)
     assert_non_null(strstr(error.text, "particle_systems[1].name: \"hawk\" is taken"));
     assert_null(parse("\"rate\":1},{\"name\":\"p\",\"rate\":1", &error));
     assert_non_null(strstr(error.text, "is taken"));
+    assert_null(parse("\"rate\":1}],\"smokes\":[{\"name\":\"p\",\"cells\":[8,8,8]", &error));
+    assert_non_null(strstr(error.text, "smokes[0].name: \"p\" is taken"));
+    assert_null(parse("\"rate\":1}],\"smokes\":[{\"name\":\"air\",\"cells\":[8,8,8]}],\"waters\":[{"
+                      "\"name\":\"air\",\"width\":8,\"length\":8",
+                      &error));
+    assert_non_null(strstr(error.text, "waters[0].name: \"air\" is taken"));
     assert_null(parse("\"rate\":1,\"count\":1000000},{\"name\":\"q\",\"rate\":1,\"count\":1000000",
                       &error));
     assert_non_null(strstr(error.text, "particle_systems[1].count: "));

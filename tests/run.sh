@@ -23,7 +23,7 @@ log_file="$build/tests/tests.log"
 # ASan needs no leak report of what a killed child left; all else stops at the first finding.
 export ASAN_OPTIONS="halt_on_error=1:abort_on_error=0:detect_leaks=1:strict_string_checks=1:${ASAN_OPTIONS:-}"
 export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:${UBSAN_OPTIONS:-}"
-export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:suppressions=$root/tests/tidy/tsan.txt:${TSAN_OPTIONS:-}"
+export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:history_size=7:suppressions=$root/tests/tidy/tsan.txt:${TSAN_OPTIONS:-}"
 export CMOCKA_MESSAGE_OUTPUT=stdout
 [ -z "${CMOCKA_TEST_FILTER:-}" ] || export CMOCKA_TEST_FILTER
 

@@ -18,7 +18,8 @@
 
 enum {
     LIVE_MAX = 32,
-    ROTATING = 16
+    ROTATING = 16,
+    RACE_CODE = 66 /* of the thread sanitizer */
 };
 
 /* Test programs are single-threaded and short-lived: this bookkeeping may be static. */
@@ -208,7 +209,7 @@ int process_wait(Process *process, f64 seconds)
         if (ended == process->pid) {
             forget(process);
             int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-            if (code >= 99 && code != 137) {
+            if ((code >= 99 && code != 137) || code == RACE_CODE) {
                 show_tail(process->err); /* a sanitizer report or a crash */
             }
             return code;

@@ -197,8 +197,8 @@ static f64 volume(TruthCase *c)
         pool_hand_drag(pool, 0, vec3(x, 0.0f, 0.3f * x));
         world_tick(of.world, NULL, 0);
         f64 off = fabs(sums_of(&of).volume - before) / scale;
-        /* Waves get clipped volume back a step later; what is lost for good stays lost in all of the
-         * last second. */
+        /* Waves get clipped volume back a step later; what is lost for good stays lost in all of
+         * the last second. */
         worst = waves && t > 4 * of.rate ? fmin(worst, off) : waves ? off : fmax(worst, off);
     }
     worst = is_sound(&of) ? worst : NAN;

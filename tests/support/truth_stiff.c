@@ -250,7 +250,7 @@ static f64 cloth_residue(TruthCase *c)
 }
 
 /* A cloth hangs from one of its corners, and a body of 10 to 10 000 times its mass from any of its
- * points: how much longer is the way between the two than one trail of threads and diagonals would
+ * points: how much longer is the way between the two than one chain of threads and diagonals would
  * be, in percent of it? */
 static f64 corner_stretch(TruthCase *c)
 {
@@ -681,7 +681,7 @@ const TruthLaw truth_stiff[] = {
      "%", 20.0, 12, 150, cloth_residue},
     {"stiff/corner",
      "stretch of a cloth from a corner to a body of up to 10 000 times its mass, beyond one "
-     "trail's",
+     "chain's",
      "%", 2.0, 12, 200, corner_stretch},
     {"stiff/cantilever", "drop of a beam's tip beyond Timoshenko's, 0.1 to 10 MPa", "%", 25.0, 3,
      60, cantilever_drop},

@@ -73,7 +73,7 @@ SIMD_INLINE Push push_mixed(const Liquid *liquid, u32 first, const f32x8 at[4])
 }
 
 /* The same of one density, from the products of places and pressures that `turn` has stored. */
-SIMD_INLINE Push push_plain(const Liquid *liquid, u32 first, const f32x8 at[4])
+SIMD_INLINE Push push_uniform(const Liquid *liquid, u32 first, const f32x8 at[4])
 {
     f32x8 sums[4];
     sums_of(liquid, first, liquid->bins, sums);
@@ -88,7 +88,7 @@ SIMD_INLINE f32x8 answer_slice(Liquid *liquid, u32 first, bool mixed)
     f32x8 at[4], full[4], own[4];
     load_fours(liquid->place + first, at);
     traits_of(liquid, first, mixed, own);
-    Push push = mixed ? push_mixed(liquid, first, at) : push_plain(liquid, first, at);
+    Push push = mixed ? push_mixed(liquid, first, at) : push_uniform(liquid, first, at);
     load_fours(liquid->full + first, full);
     /* Grains are held by their contacts, which the operator does not include: treated as free to
      * move, a bed of grains would make a liquid's pressure vanish and absorb twice the volume of

@@ -2,7 +2,7 @@
  * build_tethers.c: long-range attachments. A solver that iterates over single edges lets a long
  * cloth sag too far; a tether from each point to the nearest pin, as long as the path there at
  * rest, supports the whole cloth at once. A body that hangs on a sheet is borne in the same way, by
- * threads as elastic as the sheet's.
+ * tethers as elastic as the sheet.
  */
 #include "server/physics/soft/build.h"
 
@@ -245,10 +245,10 @@ static bool is_body(BodyId id)
     return id.generation != 0;
 }
 
-/* One pass over single threads carries too little of a hanging body's weight through light points.
- * A trail, a thread along the shortest way from the body to what holds the sheet, bears it at once.
- * It has the compliance of that way, so the sheet is not stiffer than asked. */
-static void add_trails(Tethers *t)
+/* One pass over single edges carries too little of a hanging body's weight through light points. An
+ * elastic tether along the shortest path from the body to what holds the sheet bears it at once. It
+ * has the compliance of that path, so the sheet is not stiffer than asked. */
+static void add_elastic_tethers(Tethers *t)
 {
     u32 first = t->maker->body->first;
     for (u32 island = 0; island < t->island_count; island++) {
@@ -266,7 +266,8 @@ static void add_trails(Tethers *t)
     }
 }
 
-static bool has_trails(const Maker *maker)
+/* An open sheet with a body pinned to it. */
+static bool bears_bodies(const Maker *maker)
 {
     const SoftDef *def = maker->def;
     bool hangs = false;
@@ -281,7 +282,7 @@ void build_tethers(Maker *maker)
 {
     u32 n = maker->body->count;
     if (maker->def->pin_count == 0 || maker->result != ERROR_OK ||
-        (!maker->def->tethers && !has_trails(maker))) {
+        (!maker->def->tethers && !bears_bodies(maker))) {
         return;
     }
     Tethers t = {.maker = maker, .count = n};
@@ -307,8 +308,8 @@ void build_tethers(Maker *maker)
         for (u32 i = 0; i < t.island_count; i++) {
             find_ways(&t, i);
         }
-        if (has_trails(maker)) {
-            add_trails(&t);
+        if (bears_bodies(maker)) {
+            add_elastic_tethers(&t);
         }
         if (maker->def->tethers) {
             add_tethers(&t);

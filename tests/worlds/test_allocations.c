@@ -193,6 +193,41 @@ static void first_touch_allocates_nothing(void **unused)
     scene_destroy(scene);
 }
 
+/* Nor does held cloth on which sand falls for the first time. */
+static void first_load_allocates_nothing(void **unused)
+{
+    PL_UNUSED(unused);
+    if (!COUNTED) {
+        skip();
+    }
+    SceneText of = {.used = 0};
+    scene_text_add(
+        &of, "{\"name\":\"t\",\"liquid_spacing\":0.04,\"bodies\":[],\"grains\":[{\"name\":\"w\","
+             "\"fill\":[{\"shape\":{\"kind\":\"box\",\"half\":[0.3,0.06,0.3]},\"position\":"
+             "[0,1.5,0]}]}],\"cloths\":[{\"name\":\"s\",\"points\":[13,13],\"size\":[1.2,1.2],"
+             "\"position\":[-0.6,0,-0.6],\"rotation\":[90,0,0],\"area_density\":0.5,\"pins\":["
+             "{\"point\":[0,0]},{\"point\":[12,0]},{\"point\":[0,12]},{\"point\":[12,12]}]}],"
+             "\"probes\":[{\"name\":\"y\",\"kind\":\"height\",\"of\":\"s\"}]}");
+    Scene *scene;
+    World *world = scene_text_world(&of, &scene);
+    f64 y = 0.0, hangs = 0.0, low = 0.0;
+    u64 before = 0;
+    for (u32 tick = 0; tick < 60; tick++) {
+        if (tick == 20) {
+            before = allocations();
+            world_probe(world, "y", &hangs);
+        }
+        world_tick(world, NULL, 0);
+        world_probe(world, "y", &y);
+        low = y < low ? y : low;
+    }
+    print_message("the cloth sank by %.2f m\n", hangs - low);
+    assert_true(low < hangs - 0.05);
+    assert_int_equal(allocations() - before, 0);
+    world_destroy(world);
+    scene_destroy(scene);
+}
+
 /* Particles appear, collide and expire; a flock, a swarm, bodies that attract each other. */
 static void particles_allocate_nothing(void **unused)
 {
@@ -233,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(ticks_allocate_nothing),
                                        cmocka_unit_test(liquids_allocate_nothing),
                                        cmocka_unit_test(first_touch_allocates_nothing),
+                                       cmocka_unit_test(first_load_allocates_nothing),
                                        cmocka_unit_test(particles_allocate_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,8 +59,8 @@ typedef struct ContactPlace {
     Vec3 couple[CONTACT_POINTS_MAX], lever;
 } ContactPlace;
 
-/* A particle near a place, for a thing that is solved together with what presses on it. */
-typedef struct ContactBorne {
+/* A particle near a place, as a load of a thing that is solved together with what it supports. */
+typedef struct ContactLoad {
     f32 mass;      /* kg */
     f32 radius;    /* m, distance that it keeps */
     Vec3 velocity; /* m/s, of its surface there */
@@ -69,7 +69,7 @@ typedef struct ContactBorne {
     u32 particle;
     /* Applies an impulse (N s) of the thing on the particle, there; returns its velocity then. */
     Vec3 (*give)(void *of, u32 particle, Vec3 normal, Vec3 impulse);
-} ContactBorne;
+} ContactLoad;
 
 /* Number of points whose distances to a thing are computed at once. */
 typedef struct ContactPoints {
@@ -135,10 +135,13 @@ typedef struct ColliderOps {
      * different velocities changes their angular momentum, which the thing takes up; the place may
      * move to the particle's current position. NULL: places are never corrected. */
     void (*push)(void *of, ContactPlace *place, Vec3 impulse_m, const ContactParticle *particle);
-    /* Does the thing carry what presses on it better if it knows of it? NULL: no. If so, what may
-     * press on it in its next substep is named by `bear`, with a place of now. */
-    bool (*bears)(const void *of, u32 thing);
-    void (*bear)(void *of, const ContactPlace *place, const ContactBorne *borne);
+    /* Supported loads. Does the thing carry what presses on it better if it knows of it
+     * (CONTACT_ANY: does any)? NULL: no. If so, what may press on it in its next substep is named
+     * by `load`, with a place of now; before that, in each tick, each kind says by expect_loads how
+     * many there may be. */
+    bool (*supports)(const void *of, u32 thing);
+    void (*expect_loads)(void *of, u32 particles);
+    void (*load)(void *of, const ContactPlace *place, const ContactLoad *load);
     /* An impact on the thing. NULL: nothing sleeps. */
     void (*wake)(void *of, u32 thing);
     /* For things that cannot wake within a tick: others check them before it, and call wake.

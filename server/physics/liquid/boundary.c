@@ -227,6 +227,9 @@ bool liquid_boundary_meet(Liquid *liquid, const Collider *colliders, u32 count)
     for (u32 c = 0; c < count; c++) {
         const ColliderOps *ops = colliders[c].ops;
         points = u32_max(points, ops->points != NULL ? ops->points(colliders[c].of) : 0);
+        if (ops->expect_loads != NULL) {
+            ops->expect_loads(colliders[c].of, liquid->slots);
+        }
     }
     return memory_grow((void **)&liquid->point_loads, &liquid->point_load_capacity, points,
                        sizeof *liquid->point_loads);

@@ -2,6 +2,7 @@
 #include "server/physics/liquid/grain.h"
 
 #include "server/physics/liquid/near8.h"
+#include "shared/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,13 +73,20 @@ static u64 capacity_of(const LiquidDef *def, u64 *slots)
     return count;
 }
 
+/* Contacts with things for which room is reserved, of those that move and of the others. */
+static u32 walls_of(u64 count)
+{
+    return (u32)(count < 8192 ? count : count / 2 + 4096);
+}
+
 u64 liquid_grains_bytes(const LiquidDef *def)
 {
     u64 slots, count = capacity_of(def, &slots);
     if (count == 0 || count > LIQUID_PARTICLES_MAX) {
         return count * 1024;
     }
-    return sizeof(Grains) + lay_out(NULL, NULL, count, slots);
+    return sizeof(Grains) + lay_out(NULL, NULL, count, slots) +
+           2 * (u64)walls_of(count) * sizeof(GrainWall);
 }
 
 bool liquid_grains_create(Liquid *liquid)
@@ -99,7 +107,10 @@ bool liquid_grains_create(Liquid *liquid)
     }
     memset(grains->block, 0, bytes);
     lay_out(grains, grains->block, count, slots);
-    return true;
+    return memory_grow((void **)&grains->walls, &grains->wall_capacity, walls_of(count),
+                       sizeof *grains->walls) &&
+           memory_grow((void **)&grains->movers, &grains->mover_capacity, walls_of(count),
+                       sizeof *grains->movers);
 }
 
 void liquid_grains_destroy(Liquid *liquid)

@@ -73,7 +73,7 @@ typedef struct LiquidMover {
     f32 drag_most;   /* of the slip that friction may stop in a step */
     Vec3 drag;       /* N s, friction on the item in this step */
     bool meets;
-    bool borne; /* before a substep: it is near `place` of a thing that bears it */
+    bool supported; /* before a substep: it is at `place` of a thing that supports it */
 } LiquidMover;
 
 typedef struct LiquidHand {
@@ -257,7 +257,8 @@ void liquid_hands_step(Liquid *liquid, f32 h);
 /* boundary.c: finds the pairs of a tick; in each step their half-spaces. */
 /* Room for so many blocks of items near things. */
 bool liquid_boundary_reserve(Liquid *liquid, u32 finds);
-/* And for the points of soft bodies, before any of them is in the liquid. */
+/* And for the points of soft bodies, and there for what they support, before any of them is in the
+ * liquid. */
 bool liquid_boundary_meet(Liquid *liquid, const Collider *colliders, u32 count);
 void liquid_boundary_begin(Liquid *liquid);
 void liquid_boundary_step(Liquid *liquid);
@@ -270,8 +271,8 @@ void liquid_boundary_speeds(Liquid *liquid);
 void liquid_boundary_load(Liquid *liquid);
 void liquid_boundary_contact(Liquid *liquid, u32 first, u32 end);
 void liquid_boundary_contact_movers(Liquid *liquid);
-/* borne.c: before the next substep of things that are solved earlier: what may press on which. */
-void liquid_bear(Liquid *liquid);
+/* support.c: before the next substep of things that are solved earlier: what may load which. */
+void liquid_load_supports(Liquid *liquid);
 /* solve.c: the pressures that stop `residual` of active items, of which `partials` has the sums of
  * sizes; pushes: all of it, place.w: what is
  * new. */

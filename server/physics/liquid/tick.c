@@ -45,7 +45,7 @@ void liquid_begin(Liquid *liquid, const Collider *colliders, u32 count, f32 tick
     liquid_sort(liquid);
     liquid->coarse_stale = true;
     liquid_boundary_begin(liquid);
-    liquid_bear(liquid);
+    liquid_load_supports(liquid);
     u32 ranges = liquid->items / LIQUID_GRAIN + 1;
     if (!memory_grow((void **)&liquid->sums, &liquid->sums_capacity, 4 * ranges,
                      sizeof *liquid->sums) ||
@@ -138,7 +138,7 @@ void liquid_substep(Liquid *liquid, f32 h, Vec3 gravity)
     for (u32 c = 0; c < liquid->collider_count; c++) {
         liquid->colliders[c].ops->substep_end(liquid->colliders[c].of);
     }
-    liquid_bear(liquid);
+    liquid_load_supports(liquid);
 }
 
 static void sum_errors(Liquid *liquid)

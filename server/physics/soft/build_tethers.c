@@ -1,8 +1,8 @@
 /*
  * build_tethers.c: long-range attachments. A solver that iterates over single edges lets a long
  * cloth sag too far; a tether from each point to the nearest pin, as long as the path there at
- * rest, supports the whole cloth at once. A body that hangs on a sheet is borne in the same way, by
- * tethers as elastic as the sheet.
+ * rest, supports the whole cloth at once. A body that hangs on a sheet is supported in the same
+ * way, by tethers as elastic as the sheet.
  */
 #include "server/physics/soft/build.h"
 
@@ -246,8 +246,8 @@ static bool is_body(BodyId id)
 }
 
 /* One pass over single edges carries too little of a hanging body's weight through light points. An
- * elastic tether along the shortest path from the body to what holds the sheet bears it at once. It
- * has the compliance of that path, so the sheet is not stiffer than asked. */
+ * elastic tether along the shortest path from the body to what holds the sheet supports it at once.
+ * It has the compliance of that path, so the sheet is not stiffer than asked. */
 static void add_elastic_tethers(Tethers *t)
 {
     u32 first = t->maker->body->first;
@@ -267,7 +267,7 @@ static void add_elastic_tethers(Tethers *t)
 }
 
 /* An open sheet with a body pinned to it. */
-static bool bears_bodies(const Maker *maker)
+static bool supports_bodies(const Maker *maker)
 {
     const SoftDef *def = maker->def;
     bool hangs = false;
@@ -282,7 +282,7 @@ void build_tethers(Maker *maker)
 {
     u32 n = maker->body->count;
     if (maker->def->pin_count == 0 || maker->result != ERROR_OK ||
-        (!maker->def->tethers && !bears_bodies(maker))) {
+        (!maker->def->tethers && !supports_bodies(maker))) {
         return;
     }
     Tethers t = {.maker = maker, .count = n};
@@ -308,7 +308,7 @@ void build_tethers(Maker *maker)
         for (u32 i = 0; i < t.island_count; i++) {
             find_ways(&t, i);
         }
-        if (bears_bodies(maker)) {
+        if (supports_bodies(maker)) {
             add_elastic_tethers(&t);
         }
         if (maker->def->tethers) {

@@ -606,14 +606,19 @@ static void push(void *of, ContactPlace *place, Vec3 impulse_m, const ContactPar
     hang_on_triangle(c, particle->position, place, &height);
 }
 
-static bool bears(const void *of, u32 thing)
+static bool supports(const void *of, u32 thing)
 {
-    return ((const SoftCollider *)of)->soft->bodies[thing].bears;
+    return loads_support(((const SoftCollider *)of)->soft, thing);
 }
 
-static void bear(void *of, const ContactPlace *place, const ContactBorne *borne)
+static void expect_loads(void *of, u32 particles)
 {
-    loads_bear(((const SoftCollider *)of)->soft, place, borne);
+    loads_expect(((const SoftCollider *)of)->soft, particles);
+}
+
+static void load(void *of, const ContactPlace *place, const ContactLoad *by)
+{
+    loads_add(((const SoftCollider *)of)->soft, place, by);
 }
 
 /* Waking a body requires data searched at the start of a tick: not possible within one. */
@@ -663,8 +668,9 @@ const ColliderOps soft_collider_ops = {
     .inverse_mass = inverse_mass,
     .impulse = impulse,
     .push = push,
-    .bears = bears,
-    .bear = bear,
+    .supports = supports,
+    .expect_loads = expect_loads,
+    .load = load,
     .wake = wake,
     .asleep = asleep,
     .blown = blown,

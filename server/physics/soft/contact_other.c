@@ -11,7 +11,7 @@ void soft_others_set(Soft *soft, SoftOthers others)
     for (u32 i = 0; i < soft->other_count; i++) {
         SoftOther *other = &soft->others[i];
         other->collider = others.colliders[i];
-        other->bearing_count = 0;
+        other->support_count = 0;
         if (soft->holder == SOFT_NONE && contact_bodies(&other->collider) != NULL) {
             soft->holder = i;
         }
@@ -21,7 +21,7 @@ void soft_others_set(Soft *soft, SoftOthers others)
 void soft_others_finish(Soft *soft)
 {
     for (u32 i = 0; i < SOFT_COLLIDERS_MAX; i++) {
-        free(soft->others[i].bearings);
+        free(soft->others[i].supports);
         soft->others[i] = (SoftOther){0};
     }
 }
@@ -34,24 +34,24 @@ u32 soft_others_take(Soft *soft, u32 index, u32 thing)
         return SOFT_NONE;
     }
     u32 mover = bodies != NULL ? bodies->mover(other->collider.of, thing) : 0;
-    if (bodies == NULL || mover < other->bearing_count) {
+    if (bodies == NULL || mover < other->support_count) {
         return mover;
     }
-    if (!memory_grow((void **)&other->bearings, &other->bearing_capacity, mover + 1,
-                     sizeof *other->bearings)) {
+    if (!memory_grow((void **)&other->supports, &other->support_capacity, mover + 1,
+                     sizeof *other->supports)) {
         return SOFT_NONE;
     }
-    for (; other->bearing_count <= mover; other->bearing_count++) {
-        other->bearings[other->bearing_count] = (SoftBearing){0};
+    for (; other->support_count <= mover; other->support_count++) {
+        other->supports[other->support_count] = (SoftSupport){0};
     }
     return mover;
 }
 
-SoftBearing *soft_bearing(const Soft *soft, u32 index, u32 thing)
+SoftSupport *soft_support(const Soft *soft, u32 index, u32 thing)
 {
     const SoftOther *other = &soft->others[index];
     u32 mover = contact_bodies(&other->collider)->mover(other->collider.of, thing);
-    return mover < other->bearing_count ? &other->bearings[mover] : NULL;
+    return mover < other->support_count ? &other->supports[mover] : NULL;
 }
 
 bool soft_holds(const Soft *soft, const SoftAttachment *held)

@@ -100,8 +100,8 @@ void coupled_mass_begin(Soft *soft, f32 h, bool moves)
         Vec3 arm = vec3_sub(at, soft_motion_of(soft, soft->holder, thing).centre);
         Symmetric3 response = collider->ops->bodies->response(collider->of, thing, arm);
         f32 body = (response.xx + response.yy + response.zz) / 3.0f;
-        const SoftBearing *bearing = soft_bearing(soft, soft->holder, thing);
-        f32 loaded = bearing != NULL ? bearing->loaded : 0.0f;
+        const SoftSupport *support = soft_support(soft, soft->holder, thing);
+        f32 loaded = support != NULL ? support->loaded : 0.0f;
         body *= mean_to_any * ((f32)held->shares + loaded);
         held->weight = body > 0.0f ? p->inverse_mass * body / (p->inverse_mass + body)
                                    : firm * p->inverse_mass;

@@ -10,8 +10,8 @@
  * step. Stretching a free corner costs little energy; if a body of ten thousand times its mass then
  * presses on it, the stretch acts on that mass, and would throw it. So cloth that is held by the
  * world counts the energy it receives from the bodies that press on it, and returns no more.
- * Grains and drops, which are solved after soft bodies, name what they press on in each substep
- * (loads_bear): their masses and momenta add up at each corner, and they only rest on it, so that
+ * Grains and drops, which are solved after soft bodies, name what supports them in each substep
+ * (loads_add): their masses and momenta add up at each corner, and they only rest on it, so that
  * what they get is a push along the normal, and friction.
  * Method: mass splitting; the count is that of a passivity observer and controller (Hannaford, Ryu,
  * "Time-domain passivity control of haptic interfaces", 2002).
@@ -36,12 +36,18 @@ static const f32 weight_least = 0.05f;
  * long compared to the body does not rotate with it. */
 static const f32 weight_least_rope = 0.25f;
 
-/* A particle within this part of its radius presses on what bears it, or within what the two move
+/* A particle within this part of its radius presses on its support, or within what the two move
  * against each other in a substep: what an impact threw ahead of it comes back to it. */
 static const f32 presses_part = 0.1f;
 /* A particle beside pins presses with all of its mass on the free corners, if these have this part
  * of it or more. */
 static const f32 share_least = 0.5f;
+
+enum {
+    /* Particles upon held cloth, whose room (104 bytes each) is reserved when liquids or grains are
+     * met first; more are not solved with it. */
+    SUPPORTED_MOST = 32768
+};
 
 /* s: energy that a body has received may be returned for about this long. */
 static const f32 credit_s = 1.0f;
@@ -50,7 +56,7 @@ static const f32 credit_s = 1.0f;
 typedef struct Load {
     u32 particle;
     OtherThing by;
-    SoftBearing *bearing; /* of the body */
+    SoftSupport *support; /* of the body */
     f32 part;             /* Σ of the corner's barycentric weights */
     f32 weight;           /* 1/kg, of particle and body together */
     Vec3 local;           /* m, where the body presses: Σ in its frame, by these weights */
@@ -62,30 +68,32 @@ typedef struct Load {
     Vec3 normal, pull; /* of a rope: out of the body; sum of the directions of its segments */
     bool rope;         /* belongs to the soft body that the body hangs on */
     bool held;         /* the world holds its soft body */
-    bool particles;    /* no body: what is borne here, of `part` kg, and their mean friction */
+    bool particles;    /* no body: what rests here, of `part` kg, and their mean friction */
     f32 friction;
 } Load;
 
-/* A particle of another kind upon corners of a triangle or segment. */
-typedef struct Borne {
+/* A particle of another kind that corners of a triangle or segment support. */
+typedef struct Supported {
     u32 point[3];
     f32 weight[3];
     Vec3 normal;    /* from the soft body */
     f32 gap, speed; /* m, between the two; m/s, along the normal */
-    ContactBorne of;
+    ContactLoad of;
     bool loads; /* in this step: it presses on taut corners */
-} Borne;
+} Supported;
 
 struct Loads {
     Load *loads; /* [count] */
     u32 *order;  /* [count] by group */
     u32 count, capacity, order_capacity;
-    u32 *of;        /* [particles] index of its load, or SOFT_NONE */
-    u32 *first;     /* [groups + 1] into order */
-    Vec3 *velocity; /* [particles] m/s, before the constraints, of bodies that are loaded */
-    u32 *on;        /* [bodies] loads on it */
-    Borne *borne;   /* [borne_count] in this substep */
-    u32 borne_count, borne_capacity;
+    u32 *of;              /* [particles] index of its load, or SOFT_NONE */
+    u32 *first;           /* [groups + 1] into order */
+    Vec3 *velocity;       /* [particles] m/s, before the constraints, of bodies that are loaded */
+    u32 *on;              /* [bodies] loads on it */
+    Supported *supported; /* [supported_count] in this substep */
+    u32 supported_count, supported_capacity;
+    u32 supported_most; /* in this tick: there is room for them */
+    bool any_supports;  /* a body supports particles in this tick */
     /* Length constraints at each particle, except those of bending: [particles + 1] into ties. */
     u32 *first_tie, *ties;
     u32 tie_capacity;
@@ -100,7 +108,7 @@ void loads_destroy(Loads *loads)
         free(loads->first);
         free(loads->velocity);
         free(loads->on);
-        free(loads->borne);
+        free(loads->supported);
         free(loads->first_tie);
         free(loads->ties);
         free(loads);
@@ -114,7 +122,7 @@ u64 loads_memory(const Soft *soft)
                ? 0
                : sizeof *loads + loads->capacity * sizeof *loads->loads +
                      loads->order_capacity * sizeof *loads->order +
-                     loads->borne_capacity * sizeof *loads->borne +
+                     loads->supported_capacity * sizeof *loads->supported +
                      (u64)soft->count * (2 * sizeof *loads->of + sizeof *loads->velocity) +
                      loads->tie_capacity * sizeof *loads->ties;
 }
@@ -185,7 +193,7 @@ static Vec3 place_now(const SoftPoint *p, f32 h)
 /* A segment of the soft body that the body hangs on. */
 static bool is_own_rope(const Soft *soft, const SoftFace *face)
 {
-    return soft->others[face->other].bearings[face->mover].held != 0 &&
+    return soft->others[face->other].supports[face->mover].held != 0 &&
            face->point[1] == face->point[2];
 }
 
@@ -252,7 +260,7 @@ static void add_corner(Soft *soft, const SoftFace *face, u32 k)
         index = loads->of[particle] = loads->count++;
         loads->loads[index] = (Load){.particle = particle,
                                      .by = {face->other, face->thing},
-                                     .bearing = &soft->others[face->other].bearings[face->mover]};
+                                     .support = &soft->others[face->other].supports[face->mover]};
     }
     Load *load = &loads->loads[index];
     if (soft_thing_is(load->by, face->other, face->thing)) { /* the first body in contact */
@@ -293,14 +301,14 @@ static void clear(Soft *soft)
     loads->count = 0;
     memset(loads->on, 0, soft->body_count * sizeof *loads->on);
     for (u32 o = 0; o < soft->other_count; o++) {
-        for (u32 i = 0; i < soft->others[o].bearing_count; i++) {
-            soft->others[o].bearings[i] = (SoftBearing){0};
+        for (u32 i = 0; i < soft->others[o].support_count; i++) {
+            soft->others[o].supports[i] = (SoftSupport){0};
         }
     }
     for (u32 i = 0; i < soft->attachment_count && soft->holder != SOFT_NONE; i++) {
-        SoftBearing *bearing = soft_bearing(soft, soft->holder, soft->attachments[i].body.slot);
-        if (bearing != NULL) {
-            bearing->held++;
+        SoftSupport *support = soft_support(soft, soft->holder, soft->attachments[i].body.slot);
+        if (support != NULL) {
+            support->held++;
         }
     }
 }
@@ -310,7 +318,7 @@ static bool may_load(const Soft *soft, const SoftFace *face)
     const SoftBody *body = &soft->bodies[face->body];
     const Collider *collider = soft_collider_of(soft, face->other);
     return face->near != 0 && face->mover != SOFT_NONE &&
-           (soft->others[face->other].bearings[face->mover].held == 0 || is_own_rope(soft, face)) &&
+           (soft->others[face->other].supports[face->mover].held == 0 || is_own_rope(soft, face)) &&
            body->def.method == SOFT_XPBD && !body->closed &&
            collider->ops->bodies->mass(collider->of, face->thing) > 0.0f &&
            collider->ops->bodies->awake(collider->of, face->thing);
@@ -355,7 +363,7 @@ static void keep_pressed(Soft *soft, f32 late)
         Load load = loads->loads[i];
         loads->of[load.particle] = SOFT_NONE;
         if (!load.rope || vec3_dot(load.pull, load.normal) < 0.0f) {
-            load.bearing->loaded += load.part;
+            load.support->loaded += load.part;
             loads->of[load.particle] = kept;
             loads->loads[kept++] = load;
         }
@@ -379,77 +387,122 @@ static bool is_held(const Soft *soft, const SoftBody *body)
     return held;
 }
 
-void loads_tick(Soft *soft)
+/* An open body that something may hold. */
+static bool may_support(const SoftBody *body)
 {
-    for (u32 b = 0; b < soft->body_count; b++) {
-        SoftBody *body = &soft->bodies[b];
-        body->bears = body->def.method == SOFT_XPBD && !body->closed && is_held(soft, body);
-    }
-    loads_forget(soft);
+    return body->def.method == SOFT_XPBD && !body->closed && body->pin_count != 0;
 }
 
-void loads_bear(Soft *soft, const ContactPlace *place, const ContactBorne *of)
+static bool may_support_any(const Soft *soft)
+{
+    bool any = false;
+    for (u32 b = 0; b < soft->body_count && !any; b++) {
+        any = may_support(&soft->bodies[b]);
+    }
+    return any;
+}
+
+void loads_tick(Soft *soft)
+{
+    bool any = false;
+    for (u32 b = 0; b < soft->body_count; b++) {
+        SoftBody *body = &soft->bodies[b];
+        body->supports = may_support(body) && is_held(soft, body);
+        any = any || body->supports;
+    }
+    if (soft->loads != NULL) {
+        soft->loads->any_supports = any;
+    }
+}
+
+bool loads_support(const Soft *soft, u32 body)
+{
+    return body == CONTACT_ANY ? soft->loads != NULL && soft->loads->any_supports
+                               : soft->bodies[body].supports;
+}
+
+void loads_expect(Soft *soft, u32 particles)
 {
     Loads *loads = soft->loads;
-    if (loads == NULL || place->count > 3 ||
-        !memory_grow((void **)&loads->borne, &loads->borne_capacity, loads->borne_count + 1,
-                     sizeof *loads->borne)) {
+    if (loads == NULL || !may_support_any(soft)) {
         return;
     }
-    Borne *borne = &loads->borne[loads->borne_count++];
+    u32 room = SUPPORTED_MOST - loads->supported_most;
+    u32 most = loads->supported_most + u32_min(particles, room);
+    if (memory_grow((void **)&loads->supported, &loads->supported_capacity, most,
+                    sizeof *loads->supported)) {
+        loads->supported_most = most;
+    }
+}
+
+void loads_add(Soft *soft, const ContactPlace *place, const ContactLoad *of)
+{
+    Loads *loads = soft->loads;
+    if (loads == NULL || place->count > 3 || loads->supported_count >= loads->supported_most) {
+        return;
+    }
+    Supported *item = &loads->supported[loads->supported_count++];
     Vec3 against = vec3_sub(of->velocity, place->velocity);
-    *borne = (Borne){.normal = place->normal,
-                     .gap = place->distance - of->radius,
-                     .speed = fabsf(vec3_dot(against, place->normal)),
-                     .of = *of};
+    *item = (Supported){.normal = place->normal,
+                        .gap = place->distance - of->radius,
+                        .speed = fabsf(vec3_dot(against, place->normal)),
+                        .of = *of};
     f32 sum = 0.0f;
     for (u32 k = 0; k < 3; k++) { /* of a segment, one twice */
-        borne->point[k] = place->point[k < place->count ? k : 0];
-        bool free = k < place->count && soft->points[borne->point[k]].inverse_mass > 0.0f;
-        borne->weight[k] = free && place->along[k] > weight_least ? place->along[k] : 0.0f;
-        sum += borne->weight[k];
+        item->point[k] = place->point[k < place->count ? k : 0];
+        bool free = k < place->count && soft->points[item->point[k]].inverse_mass > 0.0f;
+        item->weight[k] = free && place->along[k] > weight_least ? place->along[k] : 0.0f;
+        sum += item->weight[k];
     }
-    for (u32 k = 0; k < 3; k++) { /* what a pin bears presses on the others too */
-        borne->weight[k] /= f32_max(sum, share_least);
+    for (u32 k = 0; k < 3; k++) { /* what presses on a pin presses on the others too */
+        item->weight[k] /= f32_max(sum, share_least);
     }
 }
 
 void loads_forget(Soft *soft)
 {
     if (soft->loads != NULL) {
-        soft->loads->borne_count = 0;
+        soft->loads->supported_count = 0;
+    }
+}
+
+void loads_forget_tick(Soft *soft)
+{
+    loads_forget(soft);
+    if (soft->loads != NULL) {
+        soft->loads->supported_most = 0;
     }
 }
 
 /* The load of a corner that a particle presses on; a body that does has the corner for itself. */
-static Load *load_of(const Soft *soft, const Borne *borne, u32 k)
+static Load *load_of(const Soft *soft, const Supported *item, u32 k)
 {
     Loads *loads = soft->loads;
-    u32 index = loads->of[borne->point[k]];
-    bool presses = borne->loads && borne->weight[k] > 0.0f && index != SOFT_NONE;
+    u32 index = loads->of[item->point[k]];
+    bool presses = item->loads && item->weight[k] > 0.0f && index != SOFT_NONE;
     return presses && loads->loads[index].particles ? &loads->loads[index] : NULL;
 }
 
-static void add_borne(Soft *soft, Borne *borne, f32 late)
+static void add_supported(Soft *soft, Supported *item, f32 late)
 {
     Loads *loads = soft->loads;
-    f32 near = presses_part * borne->of.radius + soft->substep_s * borne->speed;
-    borne->loads = borne->gap < near &&
-                   (is_taut(soft, borne->point[0], late) || is_taut(soft, borne->point[1], late) ||
-                    is_taut(soft, borne->point[2], late));
-    for (u32 k = 0; k < 3 && borne->loads; k++) {
-        u32 particle = borne->point[k];
-        if (borne->weight[k] > 0.0f && loads->of[particle] == SOFT_NONE) {
+    f32 near = presses_part * item->of.radius + soft->substep_s * item->speed;
+    item->loads = item->gap < near &&
+                  (is_taut(soft, item->point[0], late) || is_taut(soft, item->point[1], late) ||
+                   is_taut(soft, item->point[2], late));
+    for (u32 k = 0; k < 3 && item->loads; k++) {
+        u32 particle = item->point[k];
+        if (item->weight[k] > 0.0f && loads->of[particle] == SOFT_NONE) {
             loads->of[particle] = loads->count;
             loads->loads[loads->count++] = (Load){.particle = particle, .particles = true};
         }
-        Load *load = load_of(soft, borne, k);
+        Load *load = load_of(soft, item, k);
         if (load != NULL) {
-            f32 mass = borne->weight[k] * borne->of.mass;
+            f32 mass = item->weight[k] * item->of.mass;
             load->part += mass;
-            load->moving = vec3_add_scaled(load->moving, mass, borne->of.velocity);
-            load->normal = vec3_add_scaled(load->normal, mass, borne->normal);
-            load->friction += mass * borne->of.friction;
+            load->moving = vec3_add_scaled(load->moving, mass, item->of.velocity);
+            load->normal = vec3_add_scaled(load->normal, mass, item->normal);
+            load->friction += mass * item->of.friction;
         }
     }
 }
@@ -458,8 +511,8 @@ static void add_particles(Soft *soft, f32 late)
 {
     Loads *loads = soft->loads;
     u32 first = loads->count;
-    for (u32 i = 0; i < loads->borne_count; i++) {
-        add_borne(soft, &loads->borne[i], late);
+    for (u32 i = 0; i < loads->supported_count; i++) {
+        add_supported(soft, &loads->supported[i], late);
     }
     for (u32 i = first; i < loads->count; i++) {
         Load *load = &loads->loads[i];
@@ -487,21 +540,21 @@ static Vec3 push_of(const Load *load, Vec3 impulse)
 static void give_particles(Soft *soft)
 {
     Loads *loads = soft->loads;
-    for (u32 i = 0; i < loads->borne_count; i++) {
-        Borne *borne = &loads->borne[i];
+    for (u32 i = 0; i < loads->supported_count; i++) {
+        Supported *item = &loads->supported[i];
         Vec3 impulse = vec3_zero();
         bool any = false;
         for (u32 k = 0; k < 3; k++) {
-            const Load *load = load_of(soft, borne, k);
+            const Load *load = load_of(soft, item, k);
             if (load != NULL) {
-                f32 part = borne->weight[k] * borne->of.mass * load->share;
+                f32 part = item->weight[k] * item->of.mass * load->share;
                 impulse = vec3_add_scaled(impulse, part, load->impulse);
                 any = true;
             }
         }
         if (any) {
-            const ContactBorne *of = &borne->of;
-            borne->of.velocity = of->give(of->of, of->particle, borne->normal, impulse);
+            const ContactLoad *of = &item->of;
+            item->of.velocity = of->give(of->of, of->particle, item->normal, impulse);
         }
     }
 }
@@ -524,7 +577,7 @@ static void measure_body(const Soft *soft, Load *load, f32 late)
     Vec3 arm = arm_of(load, &motion, place_now(&soft->points[load->particle], late));
     Symmetric3 response = collider->ops->bodies->response(collider->of, load->by.thing, arm);
     f32 body = (response.xx + response.yy + response.zz) / 3.0f;
-    body *= mean_to_any * (load->bearing->loaded + (f32)load->bearing->held) / load->part;
+    body *= mean_to_any * (load->support->loaded + (f32)load->support->held) / load->part;
     load->share = body;
     load->moving = contact_motion_at(&motion, arm);
     load->speed = vec3_add(load->moving, motion.bias);

@@ -154,6 +154,7 @@ void soft_begin(Soft *soft, SoftOthers others, Jobs *jobs, f32 tick_s)
     soft->step = 0;
     soft->surface_stale = true;
     soft_others_set(soft, others);
+    loads_forget_tick(soft);
     if (soft->asleep_count == soft->body_count) {
         return;
     }

@@ -91,7 +91,7 @@ typedef struct SoftBody {
     u32 first_attachment, attachment_count; /* the last of its pins, in this order */
     bool fixed;                             /* in this step: something immovable holds some of it */
     bool spare;                             /* it may be absent */
-    bool bears;                             /* in this tick: load.c carries what rests on it */
+    bool supports;                          /* in this tick: load.c carries what rests on it */
     bool rotates;                           /* in this step: no point is pinned; then: */
     Vec3 momentum;                          /* kg m²/s about its centre, before its constraints */
 } SoftBody;
@@ -108,14 +108,14 @@ typedef struct SoftAttachment {
 /* What is met in this tick, and data of its bodies that may move. */
 typedef struct SoftOther {
     Collider collider;
-    struct SoftBearing *bearings; /* [bearing_count] by mover: see load.c */
-    u32 bearing_count, bearing_capacity;
+    struct SoftSupport *supports; /* [support_count] by mover: see load.c */
+    u32 support_count, support_capacity;
 } SoftOther;
 
-typedef struct SoftBearing {
+typedef struct SoftSupport {
     f32 loaded; /* in this step: Σ of the weights of what stretches over the body */
     u32 held;   /* particles attached to it */
-} SoftBearing;
+} SoftSupport;
 
 typedef struct SoftContact {
     u32 particle, thing;
@@ -336,11 +336,16 @@ void coupled_mass_restore(Soft *soft, u32 group);
 int loads_create(Soft *soft);
 void loads_destroy(Loads *loads);
 u64 loads_memory(const Soft *soft);
-/* At the start of a tick: which bodies carry particles of kinds that are solved later; such a
- * particle, for the next substep; after it. */
+/* At the start of a tick: which bodies support particles of kinds that are solved later; whether
+ * one (CONTACT_ANY: any) does. */
 void loads_tick(Soft *soft);
-void loads_bear(Soft *soft, const ContactPlace *place, const ContactBorne *borne);
+bool loads_support(const Soft *soft, u32 body);
+/* In each tick, of each such kind: room for its particles. One of them, for the next substep; after
+ * it. Before a tick, all of that. */
+void loads_expect(Soft *soft, u32 particles);
+void loads_add(Soft *soft, const ContactPlace *place, const ContactLoad *by);
 void loads_forget(Soft *soft);
+void loads_forget_tick(Soft *soft);
 /* Before a step of h s, like coupled_mass_begin. */
 void loads_begin(Soft *soft, f32 h, bool moves);
 /* Before and after the constraints of a group. */
@@ -447,8 +452,8 @@ void soft_others_finish(Soft *soft);
 /* Announces that a thing may be touched; returns its mover (0 for what is no body), or SOFT_NONE if
  * it does not move. */
 u32 soft_others_take(Soft *soft, u32 other, u32 thing);
-/* The bearing of the body, NULL if it does not move or does not live. */
-SoftBearing *soft_bearing(const Soft *soft, u32 other, u32 thing);
+/* What soft bodies do for the body, NULL if it does not move or does not live. */
+SoftSupport *soft_support(const Soft *soft, u32 other, u32 thing);
 /* Is the attachment's body there? Its thing is in holder. */
 bool soft_holds(const Soft *soft, const SoftAttachment *held);
 /* m, including the motion of a tick; everywhere for what is no body. */

@@ -118,10 +118,10 @@ static void validate_holds(const Soft *soft)
     }
 }
 
-static bool bears(const SoftOther *other, u32 mover)
+static bool has_support(const SoftOther *other, u32 mover)
 {
     return mover == SOFT_NONE || contact_bodies(&other->collider) == NULL ||
-           mover < other->bearing_count;
+           mover < other->support_count;
 }
 
 static void validate_contacts(const Soft *soft)
@@ -136,13 +136,13 @@ static void validate_contacts(const Soft *soft)
         CHECK_ITEM(i, contact->particle < soft->count);
         CHECK_ITEM(i, (contact->mover == SOFT_NONE) == (i < soft->near_fixed));
         CHECK_ITEM(i, contact->other < soft->other_count);
-        CHECK_ITEM(i, bears(&soft->others[contact->other], contact->mover));
+        CHECK_ITEM(i, has_support(&soft->others[contact->other], contact->mover));
     }
     for (u32 i = 0; i < soft->face_count; i++) {
         const SoftFace *face = &soft->faces[i];
         CHECK_ITEM(i, face->body < soft->body_count);
         CHECK_ITEM(i, face->other < soft->other_count);
-        CHECK_ITEM(i, bears(&soft->others[face->other], face->mover));
+        CHECK_ITEM(i, has_support(&soft->others[face->other], face->mover));
         for (u32 k = 0; k < 3; k++) {
             CHECK_ITEM(i, is_of(&soft->bodies[face->body], face->point[k]));
         }

@@ -1,5 +1,5 @@
-/* borne.c: items upon things that are solved before liquids and bear more if they know of what
- * presses on them: cloth that the world holds (soft/load.c). */
+/* support.c: items as loads of things that are solved before liquids and support more if they know
+ * of them: cloth that the world holds (soft/load.c). */
 #include "server/physics/liquid/grain.h"
 #include "server/physics/liquid/near8.h"
 
@@ -7,7 +7,7 @@ enum {
     MOVERS = 32 /* of a job */
 };
 
-static void find_borne(void *context, u32 first, u32 end, u32 worker)
+static void find_supported(void *context, u32 first, u32 end, u32 worker)
 {
     Liquid *liquid = context;
     PL_UNUSED(worker);
@@ -15,14 +15,14 @@ static void find_borne(void *context, u32 first, u32 end, u32 worker)
         LiquidMover *mover = &liquid->movers[m];
         const LiquidPair *pair = &liquid->pairs[mover->pair];
         const Collider *collider = &liquid->colliders[pair->collider];
-        mover->borne = false;
-        if (collider->ops->bears != NULL && collider->ops->bears(collider->of, pair->thing)) {
+        mover->supported = false;
+        if (collider->ops->supports != NULL && collider->ops->supports(collider->of, pair->thing)) {
             ContactParticle particle = {
                 .position = vec3_of(&liquid->place[pair->item]),
                 .velocity = vec3_of(&liquid->motion[pair->item]),
                 .inverse_mass = 1.0f / liquid->factors[liquid->phase_of[pair->item]].mass,
                 .radius = WALL_FIND * liquid->def.spacing};
-            mover->borne =
+            mover->supported =
                 collider->ops->meet(collider->of, pair->thing, &particle, 0.0f, &mover->place);
         }
     }
@@ -75,26 +75,39 @@ static Vec3 push(void *of, u32 item, Vec3 normal, Vec3 impulse)
     return touch_speed(liquid, item, normal);
 }
 
-void liquid_bear(Liquid *liquid)
+static bool any_supports(const Liquid *liquid)
 {
-    jobs_run(liquid->jobs, liquid->mover_count, MOVERS, find_borne, liquid);
+    bool any = false;
+    for (u32 c = 0; c < liquid->collider_count && !any; c++) {
+        const Collider *collider = &liquid->colliders[c];
+        any = collider->ops->supports != NULL && collider->ops->supports(collider->of, CONTACT_ANY);
+    }
+    return any;
+}
+
+void liquid_load_supports(Liquid *liquid)
+{
+    if (!any_supports(liquid)) {
+        return;
+    }
+    jobs_run(liquid->jobs, liquid->mover_count, MOVERS, find_supported, liquid);
     for (u32 m = 0; m < liquid->mover_count; m++) {
         const LiquidMover *mover = &liquid->movers[m];
-        if (!mover->borne) {
+        if (!mover->supported) {
             continue;
         }
         const LiquidPair *pair = &liquid->pairs[mover->pair];
         const Collider *collider = &liquid->colliders[pair->collider];
         u32 p = liquid->phase_of[pair->item];
         f32 rough = liquid->def.phases[p].contact_friction;
-        ContactBorne borne = {.mass = liquid->factors[p].mass,
-                              .radius = liquid->factors[p].radius,
-                              .velocity = touch_speed(liquid, pair->item, mover->place.normal),
-                              .friction =
-                                  sqrtf(rough * collider->ops->friction(collider->of, pair->thing)),
-                              .of = liquid,
-                              .particle = pair->item,
-                              .give = push};
-        collider->ops->bear(collider->of, &mover->place, &borne);
+        ContactLoad load = {.mass = liquid->factors[p].mass,
+                            .radius = liquid->factors[p].radius,
+                            .velocity = touch_speed(liquid, pair->item, mover->place.normal),
+                            .friction =
+                                sqrtf(rough * collider->ops->friction(collider->of, pair->thing)),
+                            .of = liquid,
+                            .particle = pair->item,
+                            .give = push};
+        collider->ops->load(collider->of, &mover->place, &load);
     }
 }

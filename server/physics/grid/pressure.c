@@ -82,6 +82,7 @@ u64 air_pressure_place(Pressure *pressure, const AirGrid *grid, u8 *at)
     pressure->direction = take(at, &used, grid->floats);
     u64 spans = (u64)grid->bricks[1] * (u64)grid->bricks[2] * (u64)((grid->bricks[0] + 1) / 2);
     pressure->sums = (f64 *)(void *)take(at, &used, 2 * spans);
+    pressure->totals = (f64 *)(void *)take(at, &used, 2 * spans);
     pressure->periodic = air_is_periodic(grid);
     used += air_still_place(pressure, grid, at != NULL ? at + used : NULL);
     return used;
@@ -215,11 +216,11 @@ void air_pressure_spans(Pressure *pressure, const AirGrid *grid)
 
 /* ---- sums ---- */
 
-static f64 total(const Pressure *pressure)
+static f64 total(const Pressure *pressure, const f64 *sums)
 {
     f64 sum = 0.0;
     for (u32 s = 0; s < pressure->level[0].grid.span_count; s++) {
-        sum += pressure->sums[s];
+        sum += sums[s];
     }
     return sum;
 }
@@ -241,32 +242,47 @@ static void mean_span(void *context, const AirSpan *span, u32 index)
     pressure->sums[index] = sum;
 }
 
-static void shift_span(void *context, const AirSpan *span, u32 index)
+static void subtract_shift(const Pressure *pressure, const AirSpan *span, f32 *cells)
 {
-    PL_UNUSED(index);
-    Pressure *pressure = (Pressure *)context;
     const AirGrid *grid = &pressure->level[0].grid;
     for (i32 z = span->z0; z < span->z1; z++) {
         for (i32 y = span->y0; y < span->y1; y++) {
-            f32 *b = pressure->level[0].b + air_at(grid, 0, y, z);
+            f32 *row = cells + air_at(grid, 0, y, z);
             for (i32 x = span->x0; x < i32_min(span->x1, grid->n[0]); x++) {
-                b[x] -= pressure->shift;
+                row[x] -= pressure->shift;
             }
         }
     }
 }
 
-/* Sums: b². */
+static void shift_span(void *context, const AirSpan *span, u32 index)
+{
+    PL_UNUSED(index);
+    const Pressure *pressure = (const Pressure *)context;
+    subtract_shift(pressure, span, pressure->level[0].b);
+}
+
+/* Sums: b²; totals: b. */
 static void begin_span(void *context, const AirSpan *span, u32 index)
 {
     Pressure *pressure = (Pressure *)context;
-    f32x8 sum = f32x8_set(0.0f);
+    f32x8 sum = f32x8_set(0.0f), plain = sum;
     EACH_VECTOR(&pressure->level[0].grid, span, at)
     {
         f32x8 b = f32x8_load(pressure->level[0].b + at);
         sum += b * b;
+        plain += b;
     }
     pressure->sums[index] = (f64)air_sum8(sum);
+    pressure->totals[index] = (f64)air_sum8(plain);
+}
+
+/* Subtracts the shift from the preconditioned residual. */
+static void level_span(void *context, const AirSpan *span, u32 index)
+{
+    PL_UNUSED(index);
+    const Pressure *pressure = (const Pressure *)context;
+    subtract_shift(pressure, span, pressure->level[0].x);
 }
 
 /* The first direction (step 0) is the preconditioned residual. */
@@ -309,12 +325,12 @@ static void apply_span(void *context, const AirSpan *span, u32 index)
     pressure->sums[index] = (f64)air_sum8(sum);
 }
 
-/* Solution and residual take the step; sums: the residual's square. */
+/* Solution and residual take the step; sums: the residual's square; totals: the residual. */
 static void step_span(void *context, const AirSpan *span, u32 index)
 {
     Pressure *pressure = (Pressure *)context;
     const PressureLevel *top = &pressure->level[0];
-    f32x8 step = f32x8_set(pressure->step), sum = f32x8_set(0.0f);
+    f32x8 step = f32x8_set(pressure->step), sum = f32x8_set(0.0f), plain = sum;
     EACH_VECTOR(&top->grid, span, at)
     {
         f32x8 d = f32x8_load(pressure->direction + at), ad = f32x8_load(top->r + at);
@@ -322,8 +338,10 @@ static void step_span(void *context, const AirSpan *span, u32 index)
         f32x8_store(pressure->solution + at, f32x8_load(pressure->solution + at) + step * d);
         f32x8_store(top->b + at, b);
         sum += b * b;
+        plain += b;
     }
     pressure->sums[index] = (f64)air_sum8(sum);
+    pressure->totals[index] = (f64)air_sum8(plain);
 }
 
 /* Where Jacobi's method starts. */
@@ -369,7 +387,7 @@ static void jacobi_span(void *context, const AirSpan *span, u32 index)
 static f64 sum_of(Pressure *pressure, AirLoop *loop)
 {
     air_each(&pressure->level[0].grid, pressure->jobs, loop, pressure);
-    return total(pressure);
+    return total(pressure, pressure->sums);
 }
 
 /* What a closed grid gains has nowhere to go. */
@@ -383,15 +401,31 @@ static void center(Pressure *pressure, f64 cells)
     }
 }
 
-static PressureResult by_gradients(Pressure *pressure, u32 levels, f64 least, u32 most)
+/* level[0].x = the preconditioned residual; returns b · x. Where x is known up to a constant, that
+ * is taken out: rounding gives the residual a mean, of which the cycle makes a large constant that
+ * the product with A does not show, and steps that lead away. */
+static f64 precondition(Pressure *pressure, u32 levels, f64 cells)
+{
+    f64 rest = total(pressure, pressure->totals);
+    air_pressure_cycle(pressure, levels);
+    f64 product = total(pressure, pressure->sums) + air_still_precondition(pressure);
+    if (pressure->singular) {
+        f64 mean = total(pressure, pressure->totals) / cells;
+        pressure->shift = (f32)mean;
+        air_each(&pressure->level[0].grid, pressure->jobs, level_span, pressure);
+        product -= mean * rest;
+    }
+    return product;
+}
+
+static PressureResult by_gradients(Pressure *pressure, u32 levels, f64 cells, f64 least, u32 most)
 {
     const AirGrid *grid = &pressure->level[0].grid;
     f64 square = sum_of(pressure, begin_span) + air_still_begin(pressure), weight = 0.0;
     PressureResult result = {0, square};
     air_ghosts_clear(grid, pressure->direction);
     while (square > least && result.iterations < most) {
-        air_pressure_cycle(pressure, levels);
-        f64 next = total(pressure) + air_still_precondition(pressure);
+        f64 next = precondition(pressure, levels, cells);
         pressure->step = weight > 0.0 ? (f32)(next / weight) : 0.0f;
         weight = next;
         air_each(grid, pressure->jobs, turn_span, pressure);
@@ -466,8 +500,8 @@ PressureResult air_pressure_solve(Pressure *pressure, PressureMethod method, f64
     PressureResult result =
         method == PRESSURE_JACOBI
             ? by_jacobi(pressure, least, most)
-            : by_gradients(pressure, method == PRESSURE_MULTIGRID ? pressure->levels : 1, least,
-                           most);
+            : by_gradients(pressure, method == PRESSURE_MULTIGRID ? pressure->levels : 1, cells,
+                           least, most);
     result.residual = cells > 0.0 ? sqrt(result.residual / cells) : 0.0;
     air_ghosts(grid, pressure->solution, air_pressure_beyond);
     return result;

@@ -57,6 +57,7 @@ typedef struct Pressure {
     f32 *solution, *direction;
     f32 *from, *to; /* Jacobi: what is added to the solution */
     f64 *sums;      /* [spans of the finest level] */
+    f64 *totals;    /* [the same] Σ of the residual, or of the preconditioned one */
     /* Still air; its cells next to awake ones hold its x in solution during a tick and, while
      * solving, in direction. */
     PressureStill *still;                     /* [bricks] */
@@ -65,7 +66,7 @@ typedef struct Pressure {
     u32 still_count, patch_count, free_count; /* free: not held */
     Jobs *jobs;
     f32 step;      /* α or β of the loop at work */
-    f32 shift;     /* subtracted from the right-hand side */
+    f32 shift;     /* subtracted from the right-hand side, or the preconditioned residual */
     bool singular; /* no open side: x is known up to a constant */
     bool periodic;
     bool sparse; /* some bricks sleep */

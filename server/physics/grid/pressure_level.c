@@ -12,14 +12,19 @@ enum {
 typedef struct SweepLevel {
     const Pressure *pressure;
     const PressureLevel *level;
-    bool up;   /* black first */
-    f64 *sums; /* of spans: b · x; may be NULL */
+    bool up;            /* black first */
+    f64 *sums, *totals; /* of spans: b · x, x; may be NULL */
 } SweepLevel;
 
-/* Returns b · x of the row. */
-SIMD_INLINE f32x8 sweep_row(const SweepLevel *sweep, const AirSpan *span, i32 y, i32 z, u32 color)
+typedef struct SweepSums {
+    f32x8 product, plain; /* b · x, x */
+} SweepSums;
+
+/* Adds those of the row. */
+SIMD_INLINE void sweep_row(const SweepLevel *sweep, const AirSpan *span, i32 y, i32 z, u32 color,
+                           SweepSums *sums)
 {
-    f32x8 product = f32x8_set(0.0f);
+    f32x8 product = sums->product, plain = sums->plain;
     const PressureLevel *level = sweep->level;
     const AirGrid *grid = &level->grid;
     static const i32x8 masks[2] = {{-1, 0, -1, 0, -1, 0, -1, 0}, {0, -1, 0, -1, 0, -1, 0, -1}};
@@ -43,28 +48,30 @@ SIMD_INLINE f32x8 sweep_row(const SweepLevel *sweep, const AirSpan *span, i32 y,
         value = f32x8_select(mask, value, here);
         f32x8_store(to, value);
         product += b * value;
+        plain += value;
         last = here;
         here = next;
     }
-    return product;
+    *sums = (SweepSums){product, plain};
 }
 
 static void sweep_span(void *context, const AirSpan *span, u32 index)
 {
     const SweepLevel *sweep = (const SweepLevel *)context;
     u32 first = sweep->up;
-    f32x8 sum = f32x8_set(0.0f);
+    SweepSums first_sums = {f32x8_set(0.0f), f32x8_set(0.0f)}, sums = first_sums;
     for (i32 z = span->z0; z < span->z1 + 1; z++) {
         /* The second colour of slab z − 1 depends on the first of slab z. */
         for (i32 y = span->y0; y < span->y1 && z < span->z1; y++) {
-            (void)sweep_row(sweep, span, y, z, first);
+            sweep_row(sweep, span, y, z, first, &first_sums);
         }
         for (i32 y = span->y0; y < span->y1 && z > span->z0; y++) {
-            sum += sweep_row(sweep, span, y, z - 1, 1 - first);
+            sweep_row(sweep, span, y, z - 1, 1 - first, &sums);
         }
     }
     if (sweep->sums != NULL) {
-        sweep->sums[index] = (f64)air_sum8(sum);
+        sweep->sums[index] = (f64)air_sum8(sums.product);
+        sweep->totals[index] = (f64)air_sum8(sums.plain);
     }
 }
 
@@ -76,8 +83,9 @@ static void wrap_x(void *context)
 
 static void sweep_level(Pressure *pressure, const PressureLevel *level, bool up)
 {
-    SweepLevel sweep = {pressure, level, up,
-                        up && level == &pressure->level[0] ? pressure->sums : NULL};
+    bool last = up && level == &pressure->level[0];
+    SweepLevel sweep = {pressure, level, up, last ? pressure->sums : NULL,
+                        last ? pressure->totals : NULL};
     air_each_color(&level->grid, pressure->jobs, up, sweep_span, pressure->periodic ? wrap_x : NULL,
                    &sweep);
 }
@@ -213,7 +221,7 @@ void air_pressure_cycle(Pressure *pressure, u32 levels)
     for (u32 l = 0; l + 1 < levels; l++) {
         PressureLevel *level = &pressure->level[l], *next = level + 1;
         sweep_level(pressure, level, false);
-        SweepLevel rest = {pressure, level, false, NULL};
+        SweepLevel rest = {pressure, level, false, NULL, NULL};
         air_each(&level->grid, jobs, residual_span, &rest);
         air_ghosts(&level->grid, level->r, air_pressure_folded);
         Transfer transfer = {pressure, level, next};

@@ -338,7 +338,8 @@ static void epoch_end(Budget *budget, u64 now_ms)
     if (budget->delay_min_ms != INT64_MAX) {
         budget->queue_ms = queue_of(budget);
     }
-    if (budget->queue_ms > budget->queue_limit_ms) {
+    bool waits = budget->own && budget->near; /* for a processor, not in a queue */
+    if (budget->queue_ms > budget->queue_limit_ms && !waits) {
         congestion(budget, now_ms);
     } else {
         calm(budget, fmin(seconds, 1.0));
@@ -371,10 +372,13 @@ static void silence_end(Budget *budget, u64 now_ms)
     budget->arrived_bytes_s = budget->sent_bytes_s = 0.0;
     budget->test_ms = 0;
     budget->hold = false;
-    budget->draining = budget->near = false;
-    /* The link may have changed: restart as at the beginning, or with half of the former rate
-     * (RFC 2861). */
-    budget_set(budget, fmin(0.5 * budget->bytes_s, (f64)BUDGET_START_BYTES_S));
+    budget->draining = false;
+    budget->near = budget->near && budget->own;
+    /* The link may have changed, but not within a machine: restart as at the beginning, or with
+     * half of the former rate (RFC 2861). */
+    if (!budget->near) {
+        budget_set(budget, fmin(0.5 * budget->bytes_s, (f64)BUDGET_START_BYTES_S));
+    }
     /* The losses are reported during the next round trip. */
     budget->begun_ms = now_ms + (u64)budget->rtt_ms + BUDGET_EPOCH_MS;
     window_begin(budget, budget->begun_ms);
@@ -404,8 +408,9 @@ void budget_feedback(Budget *budget, const BudgetReport *report, u64 now_ms)
     if (report->acked > 0 && now_ms >= budget->begun_ms) {
         delay_sample(budget, (u16)(report->send_ms - report->echo_ms), now_ms);
     }
-    bool untried = !budget->near && budget->knee_bytes_s == 0.0 && report->lost == 0;
-    if (untried && report->rtt_ms > 0.0 && report->rtt_ms * 1000.0 < (f64)BUDGET_NEAR_US) {
+    bool untried = budget->own || (budget->knee_bytes_s == 0.0 && report->lost == 0);
+    if (!budget->near && untried && report->rtt_ms > 0.0 &&
+        report->rtt_ms * 1000.0 < (f64)BUDGET_NEAR_US) {
         budget_near(budget);
     }
     budget->first_acked += report->acked_bytes + (u64)report->acked * BUDGET_HEAD_BYTES;

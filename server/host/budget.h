@@ -73,6 +73,7 @@ typedef struct Budget {
     bool heard;       /* the first flight was confirmed, or the link's rate became known */
     bool near;        /* had a LAN round trip once since the last silence */
     bool silent;      /* nothing was heard for long: the minimum is sent */
+    bool own;         /* set by the owner: the client runs on this machine */
 
     /* delay */
     i64 delay_ms; /* unwrapped, of the last sample */
@@ -124,8 +125,9 @@ void budget_other(Budget *budget, u32 bytes);
  * transfer measured bytes_s; 0: it met no limit. rtt_ms 0: unknown. */
 void budget_begin(Budget *budget, f64 bytes_s, f64 rtt_ms, u64 now_ms);
 /* Reports a loopback or LAN link (BUDGET_NEAR_US), found by a transfer: the client starts at the
- * maximal rate. The first reports may find this too. If it is too much, queues and losses show
- * it as usual. */
+ * maximal rate. Reports may find this too: the first ones, or on its own machine any. If it is too
+ * much, queues and losses show it as usual; on its own machine only losses: delays there are those
+ * of busy processors, which smaller packets do not shorten. */
 void budget_near(Budget *budget);
 /* Reports that the budget truncated the snapshot. */
 void budget_limited(Budget *budget);

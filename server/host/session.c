@@ -116,13 +116,17 @@ static void user_choose(Host *host, Session *session, u64 resume)
     } while (session->resume == 0);
 }
 
+static bool is_on_own_machine(const Session *session)
+{
+    return session->identity.addressed && net_address_is_local(session->identity.address);
+}
+
 /* Without a token. */
 static Role open_role(const Host *host, const Session *session)
 {
     const HostOptions *options = &host->options;
     i32 role = options->open_role >= 0 ? options->open_role : (i32)ROLE_PARTICIPANT;
-    bool local = session->identity.addressed && net_address_is_local(session->identity.address);
-    return (Role)(local ? i32_max(role, options->local_role) : role);
+    return (Role)(is_on_own_machine(session) ? i32_max(role, options->local_role) : role);
 }
 
 /* Selects the role and, from a token, the name. False: refused. */
@@ -178,6 +182,7 @@ static void welcome(Host *host, Session *session, const MessageHello *hello)
     budget_init(&session->budget, host->now_ms,
                 host->options.client_bytes_s > 0 ? host->options.client_bytes_s
                                                  : (u32)BUDGET_MAX_BYTES_S);
+    session->budget.own = is_on_own_machine(session);
     session->view.forward = vec3(0.0f, 0.0f, -1.0f);
     session->view.pixels_per_radian = 1000.0f;
     entry_enter(host, session);

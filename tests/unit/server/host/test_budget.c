@@ -404,6 +404,40 @@ static void test_local_network(void **state)
     assert_true(budget.bytes_s < 0.2 * BUDGET_MAX_BYTES_S);
 }
 
+/* Client and server on one machine that is busy: each waits for a processor, for half a second at
+ * times. Once a report was fast, delays and silences no longer lower the rate; losses do. To a
+ * client elsewhere the same delays are a queue. */
+static void test_busy_machine(void **state)
+{
+    PL_UNUSED(state);
+    for (u32 own = 0; own < 2; own++) {
+        Budget budget;
+        budget_init(&budget, 0, BUDGET_MAX_BYTES_S);
+        budget.own = own != 0;
+        for (u64 now = 0; now < 10000; now += 50) {
+            bool fast = now == 2000, late = now > 4000 && now < 8000;
+            BudgetReport report = {.acked = 1, .acked_bytes = 1000, .rtt_ms = fast ? 1.0 : 40.0};
+            report.send_ms = now % 400 == 0 ? 0 : late ? 450 : 100;
+            report.send_ms = report.send_ms != 0 && now > 200 ? report.send_ms : 1;
+            report.lost = now == 150;
+            budget_take(&budget, now);
+            budget_limited(&budget);
+            if (now < 8500 || now > 9800) { /* and a silence */
+                budget_feedback(&budget, &report, now);
+            }
+        }
+        assert_true(own ? budget.bytes_s == (f64)BUDGET_MAX_BYTES_S
+                        : budget.bytes_s < 0.1 * BUDGET_MAX_BYTES_S);
+        for (u64 now = 10000; now < 13000; now += 50) { /* most of it is lost */
+            BudgetReport report = {.acked = 5, .lost = 20, .acked_bytes = 6000, .rtt_ms = 40.0};
+            budget_take(&budget, now);
+            budget_limited(&budget);
+            budget_feedback(&budget, &report, now);
+        }
+        assert_true(budget.bytes_s < 0.2 * BUDGET_MAX_BYTES_S);
+    }
+}
+
 /* On a narrow line packets are kept short, but long enough that their payload outweighs the
  * header. */
 static void test_narrow_packets(void **state)
@@ -570,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_experiment_at_minimum_budget),
         cmocka_unit_test(test_rises_with_what_arrives),
         cmocka_unit_test(test_local_network),
+        cmocka_unit_test(test_busy_machine),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_narrow_packets),
         cmocka_unit_test(test_unconfirmed_bytes),

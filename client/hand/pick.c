@@ -162,11 +162,14 @@ static void pick_points(const PickWorld *world, const Entity *entity, Ray ray, P
     free(points);
 }
 
+/* Hands reach through glass of less opacity. */
+static const f32 reached_through = 0.5f;
+
 static void pick_poses(const PickWorld *world, const Entity *entity, Ray ray, Pick *pick)
 {
     const Timeline *timeline = world->timeline;
     bool solid = entity->appearance.kind == APPEARANCE_SHAPE &&
-                 !appearance_is_clear(&entity->appearance); /* invisible shapes cannot be picked */
+                 entity->appearance.color[3] >= reached_through;
     for (u32 i = 0; i < entity->count && solid; i++) {
         ShownPose pose;
         if (!timeline_pose(timeline, entity->field, entity->first + i, &pose) ||

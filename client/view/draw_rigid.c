@@ -32,6 +32,7 @@ typedef struct Batch {
     StreamBuffer stream;
     Instance *instances; /* [capacity] */
     u32 count, capacity, highlighted;
+    u32 solid; /* of count: those behind it are glass */
 } Batch;
 
 enum {
@@ -47,8 +48,8 @@ struct DrawRigid {
     u32 shaped_count, shaped_capacity;
     u64 version; /* of the entities, with their number */
     u32 entity_count;
-    bool built;
-    GLuint lit, depth, outline;
+    bool built, glassy; /* some of this frame is glass */
+    GLuint lit, glass, depth, outline;
     GLint depth_matrix;
 };
 
@@ -130,6 +131,21 @@ static const char rigid_fragment[] =
     "    o_color = vec4(tone(c), 1.0);\n"
     "}\n";
 
+/* A pane: its own light, thinned to its opacity, and by Schlick's law what it mirrors. */
+static const char rigid_glass_fragment[] =
+    "in vec3 v_world, v_normal, v_local, v_local_normal;\n"
+    "flat in vec4 v_color, v_color2, v_glow, v_kind;\n"
+    "out vec4 o_color;\n"
+    "void main() {\n"
+    "    vec3 n = normalize(gl_FrontFacing ? v_normal : -v_normal);\n"
+    "    vec3 v = normalize(eye.xyz - v_world);\n"
+    "    float mirrors = 0.04 + 0.96 * pow(1.0 - max(dot(n, v), 0.0), 5.0);\n"
+    "    float opacity = v_glow.w + (1.0 - v_glow.w) * mirrors;\n"
+    "    vec3 own = lit(v_world, n, v_color.rgb, v_color.w, 0.0);\n"
+    "    vec3 c = mix(own, surroundings(reflect(-v, n)), mirrors / opacity);\n"
+    "    o_color = vec4(tone(c) * opacity, opacity);\n"
+    "}\n";
+
 static const char rigid_depth_vertex[] =
     "uniform mat4 to_clip;\n"
     "void main() {\n"
@@ -166,6 +182,16 @@ static GLuint rigid_program(const char *name, u32 chunks, const char *vertex, co
     return shader_create(name, chunks, text, fragment, error);
 }
 
+/* The bound batch draws its instances from `first` on. */
+static void instances_from(const Batch *batch, u32 first)
+{
+    glBindBuffer(GL_ARRAY_BUFFER, batch->stream.name);
+    for (u32 i = 0; i < 6; i++) {
+        glVertexAttribPointer(2 + i, 4, GL_FLOAT, GL_FALSE, sizeof(Instance),
+                              (const void *)(first * sizeof(Instance) + i * 4 * sizeof(f32)));
+    }
+}
+
 static void batch_init(Batch *batch, const Mesh *mesh)
 {
     glGenVertexArrays(1, &batch->vao);
@@ -186,13 +212,11 @@ static void batch_init(Batch *batch, const Mesh *mesh)
                  mesh->indices, GL_STATIC_DRAW);
     batch->index_count = mesh->index_count;
     glGenBuffers(1, &batch->stream.name);
-    glBindBuffer(GL_ARRAY_BUFFER, batch->stream.name);
     for (u32 i = 0; i < 6; i++) {
         glEnableVertexAttribArray(2 + i);
-        glVertexAttribPointer(2 + i, 4, GL_FLOAT, GL_FALSE, sizeof(Instance),
-                              (const void *)(i * 4 * sizeof(f32)));
         glVertexAttribDivisor(2 + i, 1);
     }
+    instances_from(batch, 0);
     glBindVertexArray(0);
 }
 
@@ -214,9 +238,12 @@ DrawRigid *draw_rigid_create(u32 chunks, ErrorText *error)
         return NULL;
     }
     draw->lit = rigid_program("rigid", chunks | SHADER_LIT, rigid_vertex, rigid_fragment, error);
-    draw->depth = draw->lit ? rigid_program("rigid depth", SHADER_PLAIN, rigid_depth_vertex,
-                                            rigid_depth_fragment, error)
+    draw->glass = draw->lit ? rigid_program("rigid glass", chunks | SHADER_LIT, rigid_vertex,
+                                            rigid_glass_fragment, error)
                             : 0;
+    draw->depth = draw->glass ? rigid_program("rigid depth", SHADER_PLAIN, rigid_depth_vertex,
+                                              rigid_depth_fragment, error)
+                              : 0;
     draw->outline = draw->depth ? rigid_program("rigid outline", SHADER_PLAIN, rigid_outline_vertex,
                                                 rigid_outline_fragment, error)
                                 : 0;
@@ -249,6 +276,7 @@ void draw_rigid_destroy(DrawRigid *draw)
         batch_finish(&draw->batches[i]);
     }
     glDeleteProgram(draw->lit);
+    glDeleteProgram(draw->glass);
     glDeleteProgram(draw->depth);
     glDeleteProgram(draw->outline);
     free(draw->shaped);
@@ -438,6 +466,12 @@ static void instance_plane(Instance *out, const ShownPose *pose, const Picture *
     out->cell = 1.0f;
 }
 
+/* Drawn over what is behind it. */
+static bool is_glass(const Appearance *appearance)
+{
+    return appearance->color[3] > 0.0f && appearance->color[3] < 1.0f;
+}
+
 static void instance_fill(Instance *out, const Entity *entity, const Shape *shape,
                           const ShownPose *pose, const Picture *picture, f32 outline_m)
 {
@@ -461,6 +495,8 @@ static void instance_fill(Instance *out, const Entity *entity, const Shape *shap
         memcpy(out->glow, entity->id == picture->held ? highlight_held : highlight_hovered,
                sizeof out->glow);
         out->outline = outline_m;
+    } else if (is_glass(appearance)) {
+        out->outline = appearance->color[3]; /* glass has no outline, but an opacity */
     }
 }
 
@@ -485,14 +521,27 @@ static void rigid_push(DrawRigid *draw, const Picture *picture, const Entity *en
     }
 }
 
-static void rigid_gather_entity(DrawRigid *draw, const Picture *picture, u32 index, f32 pixel_m,
-                                bool highlighted, i32 shell)
+/* What is drawn together, in this order. */
+typedef enum DrawLayer {
+    LAYER_HIGHLIGHTED,
+    LAYER_SOLID,
+    LAYER_GLASS
+} DrawLayer;
+
+static DrawLayer layer_of(const Picture *picture, const Entity *entity)
 {
-    const Entity *entity = &picture->entities[index];
     bool chosen =
         entity->id != 0 && (entity->id == picture->hovered || entity->id == picture->held);
+    return is_glass(&entity->appearance) ? LAYER_GLASS : chosen ? LAYER_HIGHLIGHTED : LAYER_SOLID;
+}
+
+static void rigid_gather_entity(DrawRigid *draw, const Picture *picture, u32 index, f32 pixel_m,
+                                DrawLayer layer, i32 shell)
+{
+    const Entity *entity = &picture->entities[index];
+    bool highlighted = layer == LAYER_HIGHLIGHTED;
     const ShownPose *poses = picture->poses[entity->field];
-    if (chosen != highlighted || !poses || appearance_is_clear(&entity->appearance)) {
+    if (layer_of(picture, entity) != layer || !poses || appearance_is_clear(&entity->appearance)) {
         return;
     }
     const ShownPose *pose = &poses[entity->first];
@@ -520,7 +569,7 @@ static void rigid_gather_entity(DrawRigid *draw, const Picture *picture, u32 ind
 void draw_rigid_gather(DrawRigid *draw, const Picture *picture, f32 pixel_m)
 {
     for (u32 i = 0; i < draw->batch_count; i++) {
-        draw->batches[i].count = 0;
+        draw->batches[i].count = draw->batches[i].solid = 0;
         draw->batches[i].highlighted = 0;
     }
     if (!rigid_rebuild(draw, picture)) {
@@ -528,19 +577,27 @@ void draw_rigid_gather(DrawRigid *draw, const Picture *picture, f32 pixel_m)
     }
     if (picture->hovered || picture->held) {
         for (u32 i = 0; i < draw->shaped_count; i++) {
-            rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, true, -1);
+            rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, LAYER_HIGHLIGHTED, -1);
         }
     }
     /* Roughly front to back, so that hidden fragments are not shaded. */
     i32 shells = draw->shaped_count <= SHELLS_ENTITIES ? SHELLS : 1;
     for (i32 shell = 0; shell < shells; shell++) {
         for (u32 i = 0; i < draw->shaped_count; i++) {
-            rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, false,
+            rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, LAYER_SOLID,
                                 shells > 1 ? shell : -1);
         }
     }
+    draw->glassy = false;
+    for (u32 i = 0; i < draw->batch_count; i++) {
+        draw->batches[i].solid = draw->batches[i].count;
+    }
+    for (u32 i = 0; i < draw->shaped_count; i++) {
+        rigid_gather_entity(draw, picture, draw->shaped[i], pixel_m, LAYER_GLASS, -1);
+    }
     for (u32 i = 0; i < draw->batch_count; i++) {
         Batch *batch = &draw->batches[i];
+        draw->glassy = draw->glassy || batch->count > batch->solid;
         if (batch->count > 0) {
             stream_buffer_write(&batch->stream, batch->instances,
                                 batch->count * sizeof *batch->instances);
@@ -563,7 +620,7 @@ void draw_rigid_cast(DrawRigid *draw, const Mat4 *to_clip)
     glUniformMatrix4fv(draw->depth_matrix, 1, GL_FALSE, to_clip->m);
     for (u32 i = 0; i < draw->batch_count; i++) {
         if (i != MESH_PLANE) {
-            batch_draw(&draw->batches[i], draw->batches[i].count);
+            batch_draw(&draw->batches[i], draw->batches[i].solid);
         }
     }
 }
@@ -593,17 +650,49 @@ static void rigid_outlines(DrawRigid *draw, const Mat4 *view_proj)
     glDisable(GL_STENCIL_TEST);
 }
 
+static void cull(const Batch *batch)
+{
+    if (batch->open) {
+        glDisable(GL_CULL_FACE);
+    } else {
+        glEnable(GL_CULL_FACE);
+    }
+}
+
+void draw_rigid_show_glass(DrawRigid *draw)
+{
+    if (!draw->glassy) {
+        return;
+    }
+    glUseProgram(draw->glass);
+    glEnable(GL_BLEND);
+    glBlendFunc(GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
+    glDepthMask(GL_FALSE);
+    for (u32 i = 0; i < draw->batch_count; i++) {
+        const Batch *batch = &draw->batches[i];
+        if (batch->count > batch->solid) {
+            cull(batch);
+            glBindVertexArray(batch->vao);
+            instances_from(batch, batch->solid);
+            batch_draw(batch, batch->count - batch->solid);
+            glBindVertexArray(batch->vao);
+            instances_from(batch, 0);
+        }
+    }
+    glDepthMask(GL_TRUE);
+    glDisable(GL_BLEND);
+    glDisable(GL_CULL_FACE);
+    glBindVertexArray(0);
+    gl_check("draw_rigid_show_glass");
+}
+
 void draw_rigid_show(DrawRigid *draw, const Mat4 *view_proj)
 {
     glUseProgram(draw->lit);
     u32 highlighted = 0;
     for (u32 i = 0; i < draw->batch_count; i++) {
-        if (draw->batches[i].open) {
-            glDisable(GL_CULL_FACE);
-        } else {
-            glEnable(GL_CULL_FACE);
-        }
-        batch_draw(&draw->batches[i], draw->batches[i].count);
+        cull(&draw->batches[i]);
+        batch_draw(&draw->batches[i], draw->batches[i].solid);
         highlighted += draw->batches[i].highlighted;
     }
     glEnable(GL_CULL_FACE);

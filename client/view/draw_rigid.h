@@ -18,5 +18,7 @@ void draw_rigid_gather(DrawRigid *draw, const Picture *picture, f32 pixel_m);
 void draw_rigid_cast(DrawRigid *draw, const Mat4 *to_clip);
 /* Draws lit shapes, then the outlines of hovered or grabbed ones. */
 void draw_rigid_show(DrawRigid *draw, const Mat4 *view_proj);
+/* Draws glass, shapes of an opacity below 1, over all that is behind it. */
+void draw_rigid_show_glass(DrawRigid *draw);
 
 #endif

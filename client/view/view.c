@@ -176,6 +176,7 @@ static void view_draw_clear(View *view, const FrameUniforms *frame)
     if (liquid) {
         draw_liquid_show(view->liquid, surface, frame);
     }
+    draw_rigid_show_glass(view->rigid);
     if (fog) {
         draw_fog_show(view->fog, surface);
     }

@@ -249,7 +249,7 @@ typedef struct Deposit {
 /* A dense column (settled without friction) is released. */
 static Deposit collapse(f32 radius, f32 height, f32 friction)
 {
-    LiquidKit kit = grains_kit(6000, friction);
+    LiquidKit kit = grains_kit(12000, friction);
     BodyId ring[PLATES];
     add_ring(&kit, radius, ring);
     u32 n = fill_column(&kit, radius, height);
@@ -298,21 +298,24 @@ static void columns_collapse_as_sand(void **state)
 
 /* Glass beads, whose angle of repose is 22 degrees: Lajeunesse, Mangeney-Castelnau and Vilotte
  * 2004, whose figures Staron and Hinch 2005 quote: run-out a below 0.74 and 2 sqrt(a) above, which
- * do not meet there, so that columns near it are left out; height 0.74 above. */
+ * do not meet there, so that columns near it are left out; height 0.74 above. Columns of less than
+ * 16 grains across are too coarse: their run-out is up to a fifth less. That of low columns is
+ * 1.24 a by Lube et al. 2004, of any grains. */
 static void columns_collapse_as_beads(void **state)
 {
     PL_UNUSED(state);
-    static const f32 radii[] = {0.22f, 0.14f, 0.11f}, heights[] = {0.13f, 0.70f, 0.90f};
+    static const f32 radii[] = {0.22f, 0.21f, 0.165f}, heights[] = {0.13f, 1.05f, 1.35f};
     f64 off = 0.0;
     for (u32 k = 0; k < PL_COUNT(radii); k++) {
         Deposit of = collapse(radii[k], heights[k], 0.34f);
         f64 a = of.aspect, foot = of.runs / (a < 0.74 ? a : 2.0 * sqrt(a)) - 1.0;
-        assert_true(fabs(foot) < 0.3);
+        print_message("run-out %.3f off\n", foot);
+        assert_true(fabs(foot) < (a < 0.74 ? 0.3 : 0.1));
         assert_true(a < 0.74 || fabs(of.stands / 0.74 - 1.0) < 0.15);
         off += fabs(foot) / PL_COUNT(radii);
     }
     print_message("mean error of run-out %.3f\n", off);
-    assert_true(off < 0.2);
+    assert_true(off < 0.15);
 }
 
 static u64 collapse_hash(Jobs *jobs)

@@ -260,6 +260,21 @@ static void test_nearest(void **state)
     assert_false(pick_ray(&world, (Ray){{0, 1, 5}, {0, 0, -1}}, 4, &pick));
 }
 
+static void test_glass_is_reached_through(void **state)
+{
+    (void)state;
+    Connection world;
+    world_make(&world);
+    Pick pick;
+    const Ray ray = {{0.75f, 1, 5}, {0, 0, -1}};
+    f32 *opacity = &world.entities[0].appearance.color[3];
+    *opacity = 0.5f;
+    assert_true(pick_ray(&world, ray, 100, &pick));
+    assert_int_equal(pick.entity, 1);
+    *opacity = 0.4f;
+    assert_false(pick_ray(&world, ray, 100, &pick) && pick.entity == 1);
+}
+
 /* From above, on the slope y = 2 + 0.4 (x − 20) + 0.1 (z + 1); nearest cells at (20 + i / 2, j −
  * 1). */
 static void test_heights(void **state)
@@ -571,6 +586,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_glass_is_reached_through),
         cmocka_unit_test(test_soft_mesh),
         cmocka_unit_test(test_grab),
         cmocka_unit_test(test_prediction),

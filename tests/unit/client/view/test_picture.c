@@ -505,6 +505,39 @@ static void test_tints_replace_colors(void **state)
     free(world);
 }
 
+/* A pane of glass lets what is behind it through, less the more opaque it is, and nothing where it
+ * is hidden. */
+static void test_glass_is_seen_through(void **state)
+{
+    (void)state;
+    World *world = world_create();
+    put(world, box(0.5f, 0.5f, 0.5f), vec3(0, 0.5f, 0), quat_identity(), 0x20A030, PATTERN_PLAIN);
+    u32 pane = put(world, box(1.5f, 1.0f, 0.02f), vec3(0, 1.0f, 1.5f), quat_identity(), 0xD02020,
+                   PATTERN_PLAIN);
+    View *view = view_open(WIDTH, HEIGHT);
+    i32 redder = -512, least = 512;
+    for (u32 k = 0; k < 5; k++) { /* from none to all of it */
+        world->entities[pane - 1].appearance.color[3] = 0.25f * (f32)k;
+        u8 *rgb = shoot(view, world, NULL);
+        const u8 *c = pixel(world, rgb, vec3(0, 0.5f, 0.5f));
+        i32 now = (i32)c[0] - (i32)c[1];
+        print_message("opacity %.2f: %u %u %u\n", 0.25 * k, c[0], c[1], c[2]);
+        assert_true(now > redder + 8);
+        redder = now;
+        least = k == 0 ? now : least;
+        free(rgb);
+    }
+    assert_true(least < -60 && redder > 60);
+    world->entities[pane - 1].appearance.color[3] = 0.5f;
+    world->poses[pane - 1].position.z = -1.5f;
+    u8 *behind = shoot(view, world, NULL);
+    const u8 *c = pixel(world, behind, vec3(0, 0.5f, 0.5f));
+    assert_in_range(least + 512 - ((i32)c[0] - (i32)c[1]), 506, 518);
+    free(behind);
+    view_destroy(view);
+    free(world);
+}
+
 static void test_cloth_has_two_sides(void **state)
 {
     (void)state;
@@ -631,6 +664,7 @@ int main(void)
         cmocka_unit_test(test_objects_have_their_colors),
         cmocka_unit_test(test_every_shape_is_drawn_where_rays_hit_it),
         cmocka_unit_test(test_tints_replace_colors),
+        cmocka_unit_test(test_glass_is_seen_through),
         cmocka_unit_test(test_cloth_has_two_sides),
         cmocka_unit_test(test_shadow_is_darker),
         cmocka_unit_test(test_marks_are_drawn),

@@ -570,37 +570,6 @@ static __attribute__((noinline)) void back_vector(const Advect *advect, const Li
     }
 }
 
-SIMD_INLINE void back_chunk(const Advect *advect, const Limits *limits, const i32 at[3],
-                            i32 vectors, bool deep, Lane lanes[VECTORS])
-{
-    const AirGrid *grid = advect->grid;
-    Chunk chunk;
-    memcpy(chunk.at, at, sizeof chunk.at);
-    chunk.vectors = vectors;
-    check_lanes(grid, limits, at, vectors, lanes);
-    trace(advect, limits, deep, -1.0f, &chunk);
-    for (i32 v = 0; v < vectors; v++) {
-        const i32 first[3] = {at[0] + v * SIMD_LANES, at[1], at[2]};
-        i32 here = air_at(grid, first[0], first[1], first[2]);
-        Lane *lane = &lanes[v];
-        f32x8 part[3];
-        Window w;
-        Found found = keep_lane(limits, first, &chunk.traced[v], deep, lane, part, &w);
-        if (found != FOUND_LANE) {
-            back_vector(advect, limits, first, &chunk.traced[v], found == FOUND_NONE ? NULL : &w);
-            continue;
-        }
-        for (u32 f = 0; f < advect->count; f++) {
-            const f32 *cells = advect->from[f] + here + lane->offset;
-            f32x8 value = sample_lane(grid, cells, part, deep);
-            if (advect->least[f] != NULL) {
-                keep_range(advect, f, here, range_lane(grid, cells, deep));
-            }
-            f32x8_store(advect->to[f] + here, value);
-        }
-    }
-}
-
 /* What tracing forth again (`again`) shows, where the result stays within the range. */
 SIMD_INLINE f32x8 corrected(const Advect *advect, u32 f, i32 here, f32x8 again)
 {
@@ -630,30 +599,51 @@ static __attribute__((noinline)) void correct_vector(const Advect *advect, const
     }
 }
 
-SIMD_INLINE void correct_chunk(const Advect *advect, const Limits *limits, const i32 at[3],
-                               i32 vectors, bool deep, Lane lanes[VECTORS])
+/* A vector of cells in the window of its lane. */
+SIMD_INLINE void back_lane(const Advect *advect, u32 f, i32 here, i32 offset, const f32x8 part[3],
+                           bool deep)
+{
+    const f32 *cells = advect->from[f] + here + offset;
+    f32x8 value = sample_lane(advect->grid, cells, part, deep);
+    if (advect->least[f] != NULL) {
+        keep_range(advect, f, here, range_lane(advect->grid, cells, deep));
+    }
+    f32x8_store(advect->to[f] + here, value);
+}
+
+SIMD_INLINE void correct_lane(const Advect *advect, u32 f, i32 here, i32 offset,
+                              const f32x8 part[3], bool deep)
+{
+    f32x8 again = sample_lane(advect->grid, advect->ahead[f] + here + offset, part, deep);
+    f32x8_store(advect->to[f] + here, corrected(advect, f, here, again));
+}
+
+/* Carries a chunk (`back`), or corrects what was carried. */
+SIMD_INLINE void step_chunk(const Advect *advect, const Limits *limits, Chunk *chunk, bool back,
+                            bool deep, Lane lanes[VECTORS])
 {
     const AirGrid *grid = advect->grid;
-    Chunk chunk;
-    memcpy(chunk.at, at, sizeof chunk.at);
-    chunk.vectors = vectors;
-    check_lanes(grid, limits, at, vectors, lanes);
-    trace(advect, limits, deep, 1.0f, &chunk);
-    for (i32 v = 0; v < vectors; v++) {
+    const i32 *at = chunk->at;
+    check_lanes(grid, limits, at, chunk->vectors, lanes);
+    trace(advect, limits, deep, back ? -1.0f : 1.0f, chunk);
+    for (i32 v = 0; v < chunk->vectors; v++) {
         const i32 first[3] = {at[0] + v * SIMD_LANES, at[1], at[2]};
         i32 here = air_at(grid, first[0], first[1], first[2]);
         Lane *lane = &lanes[v];
         f32x8 part[3];
         Window w;
-        Found found = keep_lane(limits, first, &chunk.traced[v], deep, lane, part, &w);
+        Found found = keep_lane(limits, first, &chunk->traced[v], deep, lane, part, &w);
         if (found != FOUND_LANE) {
-            correct_vector(advect, limits, first, &chunk.traced[v],
-                           found == FOUND_NONE ? NULL : &w);
+            (back ? back_vector : correct_vector)(advect, limits, first, &chunk->traced[v],
+                                                  found == FOUND_NONE ? NULL : &w);
             continue;
         }
         for (u32 f = 0; f < advect->count; f++) {
-            f32x8 again = sample_lane(grid, advect->ahead[f] + here + lane->offset, part, deep);
-            f32x8_store(advect->to[f] + here, corrected(advect, f, here, again));
+            if (back) {
+                back_lane(advect, f, here, lane->offset, part, deep);
+            } else {
+                correct_lane(advect, f, here, lane->offset, part, deep);
+            }
         }
     }
 }
@@ -672,40 +662,43 @@ static void clear_rest(const Advect *advect, const AirSpan *span, const i32 fill
     }
 }
 
-/* Calls for the chunks of a span, row after row. */
-#define EACH_CHUNK(advect, span, call)                                                             \
-    Limits limits = limits_of((advect)->grid, (advect)->place);                                    \
-    i32 filled[2];                                                                                 \
-    air_span_marked((advect)->grid, span, (advect)->full, filled);                                 \
-    clear_rest(advect, span, filled);                                                              \
-    for (i32 x = filled[0]; x < filled[1]; x += CHUNK) {                                           \
-        Lane lanes[VECTORS];                                                                       \
-        memset(lanes, 0, sizeof lanes);                                                            \
-        for (i32 z = (span)->z0; z < (span)->z1; z++) {                                            \
-            for (i32 y = (span)->y0; y < (span)->y1; y++) {                                        \
-                const i32 at[3] = {x, y, z};                                                       \
-                i32 vectors = i32_min(CHUNK, filled[1] - x) / SIMD_LANES;                          \
-                if ((advect)->grid->dims == 3) {                                                   \
-                    call(advect, &limits, at, vectors, true, lanes);                               \
-                } else {                                                                           \
-                    call(advect, &limits, at, vectors, false, lanes);                              \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
+/* The chunks of a span, row after row. */
+SIMD_INLINE void step_span(const Advect *advect, const AirSpan *span, bool back)
+{
+    Limits limits = limits_of(advect->grid, advect->place);
+    i32 filled[2];
+    air_span_marked(advect->grid, span, advect->full, filled);
+    clear_rest(advect, span, filled);
+    for (i32 x = filled[0]; x < filled[1]; x += CHUNK) {
+        Lane lanes[VECTORS];
+        memset(lanes, 0, sizeof lanes);
+        for (i32 z = span->z0; z < span->z1; z++) {
+            for (i32 y = span->y0; y < span->y1; y++) {
+                Chunk chunk;
+                chunk.at[0] = x;
+                chunk.at[1] = y;
+                chunk.at[2] = z;
+                chunk.vectors = i32_min(CHUNK, filled[1] - x) / SIMD_LANES;
+                if (advect->grid->dims == 3) {
+                    step_chunk(advect, &limits, &chunk, back, true, lanes);
+                } else {
+                    step_chunk(advect, &limits, &chunk, back, false, lanes);
+                }
+            }
+        }
     }
+}
 
 static void back_span(void *context, const AirSpan *span, u32 index)
 {
     PL_UNUSED(index);
-    const Advect *advect = (const Advect *)context;
-    EACH_CHUNK(advect, span, back_chunk)
+    step_span((const Advect *)context, span, true);
 }
 
 static void correct_span(void *context, const AirSpan *span, u32 index)
 {
     PL_UNUSED(index);
-    const Advect *advect = (const Advect *)context;
-    EACH_CHUNK(advect, span, correct_chunk)
+    step_span((const Advect *)context, span, false);
 }
 
 void advect_back(const Advect *advect, Jobs *jobs)

@@ -147,19 +147,13 @@ static void clear_outer(const Pressure *pressure, f32 *cells)
     }
 }
 
-static void show_x(const Pressure *pressure)
+/* The pressures of still air, or the direction of the step, as the cells next to it see them. */
+static void show(const Pressure *pressure, bool direction, f32 *cells)
 {
     for (u32 i = 0; i < pressure->patch_count; i++) {
         const PressurePatch *patch = &pressure->patches[i];
-        set_outer(patch, pressure->solution, (f32)pressure->still[patch->still].x);
-    }
-}
-
-static void show_direction(const Pressure *pressure, f32 *cells)
-{
-    for (u32 i = 0; i < pressure->patch_count; i++) {
-        const PressurePatch *patch = &pressure->patches[i];
-        set_outer(patch, cells, (f32)pressure->still[patch->still].direction);
+        const PressureStill *still = &pressure->still[patch->still];
+        set_outer(patch, cells, (f32)(direction ? still->direction : still->x));
     }
 }
 
@@ -208,7 +202,7 @@ void air_still_begin_tick(Pressure *pressure)
         PressureStill *still = &pressure->still[i];
         still->x = still->held ? 0.0 : (f64)(f32)(still->x / (f64)still->faces);
     }
-    show_x(pressure);
+    show(pressure, false, pressure->solution);
     air_ghosts(&pressure->level[0].grid, pressure->solution, air_pressure_beyond);
 }
 
@@ -287,7 +281,7 @@ void air_still_turn(Pressure *pressure)
         f64 next = still->better + (f64)pressure->step * still->direction;
         still->direction = (f64)(f32)next; /* as the cells see it */
     }
-    show_direction(pressure, pressure->direction);
+    show(pressure, true, pressure->direction);
 }
 
 /* product = d value − Σ of the cells next to it, of an array and its values in still air. */
@@ -343,7 +337,7 @@ f64 air_still_jacobi(Pressure *pressure, f32 part)
         still->direction = (f64)(f32)next;
         sum += residual * residual;
     }
-    show_direction(pressure, pressure->to);
+    show(pressure, true, pressure->to);
     return sum;
 }
 
@@ -357,5 +351,5 @@ void air_still_end(Pressure *pressure, bool jacobi)
     }
     clear_outer(pressure, pressure->direction);
     clear_outer(pressure, pressure->level[0].x);
-    show_x(pressure);
+    show(pressure, false, pressure->solution);
 }

@@ -220,9 +220,7 @@ struct HingeWide {
 };
 
 /* solve_joint_hinge.c: as for balls. */
-void joint_hinge_begin(const Rigid *rigid, HingeWide *row);
-void joint_hinge_lane(const Rigid *rigid, HingeWide *row, u32 lane, u32 slot, f32 h);
-void joint_hinge_prepare(const Rigid *rigid, HingeWide *row);
+void joint_hinge_prepare(const Rigid *rigid, HingeWide *row, const u32 slots[SIMD_LANES], f32 h);
 void joint_hinge_warm_start(Rigid *rigid, const HingeWide *row);
 void joint_hinge_solve(Rigid *rigid, HingeWide *row, const Softness *soft, f32 h);
 void joint_hinge_relax(Rigid *rigid, HingeWide *row, f32 h);
@@ -239,10 +237,8 @@ void joint_row_count(Rigid *rigid, JointRow *row);
 void joint_row_store(Rigid *rigid, const JointRow *row, f32 tick_s);
 
 /* solve_joint_ball.c */
-/* Initializes an empty row; then joints one lane each; then derived data. */
-void joint_ball_begin(const Rigid *rigid, BallWide *row);
-void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 h);
-void joint_ball_prepare(const Rigid *rigid, BallWide *row);
+/* A row of these joints (JOINT_NO_SLOT: an empty lane). */
+void joint_ball_prepare(const Rigid *rigid, BallWide *row, const u32 slots[SIMD_LANES], f32 h);
 void joint_ball_warm_start(Rigid *rigid, BallWide *row);
 /* over: over-relaxation factor, 0 < over < 2 (successive over-relaxation); h: in the last
  * iteration the duration of the following step, for which the rotation of arms is predicted, 0

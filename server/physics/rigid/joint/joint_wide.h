@@ -76,4 +76,44 @@ SIMD_INLINE Vec3x8 anchor_moved(const SidePose *place, Vec3x8 arm, Vec3x8 start)
     return vec3x8_add(place->shift, vec3x8_sub(arm, start));
 }
 
+/* Members of a row that every kind of joint has: two points that it holds together. */
+typedef struct PointLanes {
+    u32 *a, *b, *joint; /* [SIMD_LANES] */
+    Vec3x8 *local_a, *local_b, *start_gap;
+} PointLanes;
+
+#define POINT_LANES(row)                                                                           \
+    ((PointLanes){(row)->a, (row)->b, (row)->joint, &(row)->local_a, &(row)->local_b,              \
+                  &(row)->start_gap})
+
+/* All lanes empty. */
+static inline void point_lanes_clear(const Rigid *rigid, const PointLanes *to)
+{
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        to->a[lane] = to->b[lane] = rigid->def.body_capacity;
+        to->joint[lane] = JOINT_NO_SLOT;
+    }
+}
+
+/* Puts a joint into a lane; returns its frames, too. */
+static inline void point_lane_set(const Rigid *rigid, const PointLanes *to, u32 lane, u32 slot,
+                                  Quat frames[2])
+{
+    const JointDef *def = &rigid->joints.joints[slot].def;
+    u32 a, b;
+    joint_bodies(rigid, slot, &a, &b);
+    Vec3 anchors[2];
+    joint_frames(rigid, def, anchors, frames);
+    to->joint[lane] = slot;
+    lane_set_vec3(to->start_gap, lane, vec3_sub(anchors[1], anchors[0]));
+    if (a != JOINT_WORLD) {
+        to->a[lane] = a;
+        lane_set_vec3(to->local_a, lane, vec3_sub(def->anchor_a, rigid->bodies[a].centre));
+    }
+    if (b != JOINT_WORLD) {
+        to->b[lane] = b;
+        lane_set_vec3(to->local_b, lane, vec3_sub(def->anchor_b, rigid->bodies[b].centre));
+    }
+}
+
 #endif

@@ -216,15 +216,8 @@ static void prepare_balls(void *context, u32 first, u32 end, u32 worker)
     const Preparing *run = context;
     JointStore *store = &run->rigid->joints;
     for (u32 i = first; i < end; i++) {
-        BallWide *row = &store->balls[i];
-        joint_ball_begin(run->rigid, row);
-        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-            u32 slot = store->ball_order[i * SIMD_LANES + lane];
-            if (slot != JOINT_NO_SLOT) {
-                joint_ball_lane(run->rigid, row, lane, slot, run->h);
-            }
-        }
-        joint_ball_prepare(run->rigid, row);
+        joint_ball_prepare(run->rigid, &store->balls[i], &store->ball_order[i * SIMD_LANES],
+                           run->h);
     }
 }
 
@@ -234,15 +227,8 @@ static void prepare_hinges(void *context, u32 first, u32 end, u32 worker)
     const Preparing *run = context;
     JointStore *store = &run->rigid->joints;
     for (u32 i = first; i < end; i++) {
-        HingeWide *row = &store->hinges[i];
-        joint_hinge_begin(run->rigid, row);
-        for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-            u32 slot = store->hinge_order[i * SIMD_LANES + lane];
-            if (slot != JOINT_NO_SLOT) {
-                joint_hinge_lane(run->rigid, row, lane, slot, run->h);
-            }
-        }
-        joint_hinge_prepare(run->rigid, row);
+        joint_hinge_prepare(run->rigid, &store->hinges[i], &store->hinge_order[i * SIMD_LANES],
+                            run->h);
     }
 }
 

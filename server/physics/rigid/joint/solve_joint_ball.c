@@ -8,33 +8,18 @@
 
 /* ---- once a tick ---- */
 
-void joint_ball_begin(const Rigid *rigid, BallWide *row)
+static void fill(const Rigid *rigid, BallWide *row, const u32 slots[SIMD_LANES], f32 h)
 {
-    memset(row, 0, sizeof(*row));
+    PointLanes points = POINT_LANES(row);
+    memset(row, 0, sizeof *row);
+    point_lanes_clear(rigid, &points);
     for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-        row->a[lane] = row->b[lane] = rigid->def.body_capacity;
-        row->joint[lane] = JOINT_NO_SLOT;
-    }
-}
-
-void joint_ball_lane(const Rigid *rigid, BallWide *row, u32 lane, u32 slot, f32 h)
-{
-    const Joint *joint = &rigid->joints.joints[slot];
-    u32 a, b;
-    joint_bodies(rigid, slot, &a, &b);
-    Vec3 anchors[2];
-    Quat frames[2];
-    joint_frames(rigid, &joint->def, anchors, frames);
-    row->joint[lane] = slot;
-    lane_set_vec3(&row->start_gap, lane, vec3_sub(anchors[1], anchors[0]));
-    lane_set_vec3(&row->impulse, lane, vec3_scale(joint->load.linear, h));
-    if (a != JOINT_WORLD) {
-        row->a[lane] = a;
-        lane_set_vec3(&row->local_a, lane, vec3_sub(joint->def.anchor_a, rigid->bodies[a].centre));
-    }
-    if (b != JOINT_WORLD) {
-        row->b[lane] = b;
-        lane_set_vec3(&row->local_b, lane, vec3_sub(joint->def.anchor_b, rigid->bodies[b].centre));
+        if (slots[lane] != JOINT_NO_SLOT) {
+            const JointLoad *load = &rigid->joints.joints[slots[lane]].load;
+            Quat frames[2];
+            point_lane_set(rigid, &points, lane, slots[lane], frames);
+            lane_set_vec3(&row->impulse, lane, vec3_scale(load->linear, h));
+        }
     }
 }
 
@@ -52,8 +37,9 @@ SIMD_INLINE void follow(BallWide *row, const SidePose *a, const SidePose *b, f32
     row->mass = inverse(&k);
 }
 
-void joint_ball_prepare(const Rigid *rigid, BallWide *row)
+void joint_ball_prepare(const Rigid *rigid, BallWide *row, const u32 slots[SIMD_LANES], f32 h)
 {
+    fill(rigid, row, slots, h);
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
     SidePose place_a = place_gather(rigid, row->a), place_b = place_gather(rigid, row->b);
     follow(row, &place_a, &place_b, a.mass + b.mass);

@@ -9,17 +9,6 @@
 
 /* ---- once a tick ---- */
 
-void joint_hinge_begin(const Rigid *rigid, HingeWide *row)
-{
-    memset(row, 0, sizeof(*row));
-    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
-        row->a[lane] = row->b[lane] = rigid->def.body_capacity;
-        row->joint[lane] = JOINT_NO_SLOT;
-    }
-    /* Keeps numbers finite in empty lanes. */
-    row->local_x.x = row->local_y.y = row->local_other.x = f32x8_set(1.0f);
-}
-
 static void lane_set_mask(i32x8 *mask, u32 lane, bool set)
 {
     ((i32 *)mask)[lane] = set ? -1 : 0;
@@ -59,32 +48,31 @@ static void lane_loads(HingeWide *row, u32 lane, const Joint *joint, f32 h)
     lane_set(&row->above, lane, flags & JOINT_LIMITS ? load->upper * h : 0.0f);
 }
 
-void joint_hinge_lane(const Rigid *rigid, HingeWide *row, u32 lane, u32 slot, f32 h)
+static void fill(const Rigid *rigid, HingeWide *row, const u32 slots[SIMD_LANES], f32 h)
 {
-    const Joint *joint = &rigid->joints.joints[slot];
-    u32 a, b;
-    joint_bodies(rigid, slot, &a, &b);
-    Vec3 anchors[2];
-    Quat frames[2];
-    joint_frames(rigid, &joint->def, anchors, frames);
-    row->joint[lane] = slot;
-    lane_set_vec3(&row->start_gap, lane, vec3_sub(anchors[1], anchors[0]));
-    lane_set_vec3(&row->local_x, lane, quat_rotate(joint->def.frame_a, vec3(1.0f, 0.0f, 0.0f)));
-    lane_set_vec3(&row->local_y, lane, quat_rotate(joint->def.frame_a, vec3(0.0f, 1.0f, 0.0f)));
-    lane_set_vec3(&row->local_other, lane, quat_rotate(joint->def.frame_b, vec3(1.0f, 0.0f, 0.0f)));
-    if (joint->def.flags & (JOINT_LIMITS | JOINT_SPRUNG)) {
-        lane_set(&row->angle, lane, joint_twist(frames[0], frames[1]));
+    PointLanes points = POINT_LANES(row);
+    memset(row, 0, sizeof *row);
+    point_lanes_clear(rigid, &points);
+    /* Keeps numbers finite in empty lanes. */
+    row->local_x.x = row->local_y.y = row->local_other.x = f32x8_set(1.0f);
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        if (slots[lane] == JOINT_NO_SLOT) {
+            continue;
+        }
+        const Joint *joint = &rigid->joints.joints[slots[lane]];
+        const JointDef *def = &joint->def;
+        Vec3 x = vec3(1.0f, 0.0f, 0.0f), y = vec3(0.0f, 1.0f, 0.0f);
+        Quat frames[2];
+        point_lane_set(rigid, &points, lane, slots[lane], frames);
+        lane_set_vec3(&row->local_x, lane, quat_rotate(def->frame_a, x));
+        lane_set_vec3(&row->local_y, lane, quat_rotate(def->frame_a, y));
+        lane_set_vec3(&row->local_other, lane, quat_rotate(def->frame_b, x));
+        if (def->flags & (JOINT_LIMITS | JOINT_SPRUNG)) {
+            lane_set(&row->angle, lane, joint_twist(frames[0], frames[1]));
+        }
+        lane_free_motion(row, lane, def, h);
+        lane_loads(row, lane, joint, h);
     }
-    if (a != JOINT_WORLD) {
-        row->a[lane] = a;
-        lane_set_vec3(&row->local_a, lane, vec3_sub(joint->def.anchor_a, rigid->bodies[a].centre));
-    }
-    if (b != JOINT_WORLD) {
-        row->b[lane] = b;
-        lane_set_vec3(&row->local_b, lane, vec3_sub(joint->def.anchor_b, rigid->bodies[b].centre));
-    }
-    lane_free_motion(row, lane, &joint->def, h);
-    lane_loads(row, lane, joint, h);
 }
 
 /* ---- pose-dependent data ---- */
@@ -169,8 +157,9 @@ SIMD_INLINE void look_ahead(HingeWide *row, const Side *a, const Side *b, f32 h)
     row->drift_z = drift * vec3x8_dot(row->y.axis, a->angular_velocity);
 }
 
-void joint_hinge_prepare(const Rigid *rigid, HingeWide *row)
+void joint_hinge_prepare(const Rigid *rigid, HingeWide *row, const u32 slots[SIMD_LANES], f32 h)
 {
+    fill(rigid, row, slots, h);
     Side a = side_gather(rigid->states, row->a), b = side_gather(rigid->states, row->b);
     SidePose place_a = place_gather(rigid, row->a), place_b = place_gather(rigid, row->b);
     derive(row, &place_a, &place_b, a.mass + b.mass);

@@ -1,5 +1,6 @@
 /* recorder.c: see recorder.h. */
 #include "server/host/recorder.h"
+#include "server/host/source.h"
 
 #include "server/host/tick_queue.h"
 #include "shared/base/clock.h"
@@ -101,6 +102,18 @@ void recorder_stats(Recorder *r, RecorderStats *out)
     out->waiting = r->queue.count;
     out->ended = r->dead;
     pthread_mutex_unlock(&r->mutex);
+}
+
+void recorder_report(Recorder *recorder, SourceStatus *out)
+{
+    RecorderStats stats;
+    recorder_stats(recorder, &stats);
+    out->recording = true;
+    out->recording_lost = stats.stuck;
+    out->recording_ended = stats.ended;
+    out->ticks_recorded = stats.ticks;
+    out->ticks_unrecorded = stats.ticks_lost;
+    out->ticks_unwritten = stats.waiting;
 }
 
 const char *recorder_path(const Recorder *r)

@@ -39,6 +39,7 @@ typedef struct RecorderStats {
     bool ended;     /* nothing more is written */
 } RecorderStats;
 
+struct SourceStatus;
 typedef struct Recorder Recorder;
 /* Creates the file and starts the thread. An existing evening.plrec is kept: the recording becomes
  * evening-2.plrec, as the log says. NULL with an error. */
@@ -53,6 +54,8 @@ void recorder_image(Recorder *recorder, const RecordingImage *image, u8 *bytes);
 /* Any thread: a note, at the tick queued last if its tick is 0. */
 void recorder_note(Recorder *recorder, const RecordingNote *note);
 void recorder_stats(Recorder *recorder, RecorderStats *out);
+/* The same in what a source says of itself. */
+void recorder_report(Recorder *recorder, struct SourceStatus *out);
 /* The file that is written. */
 const char *recorder_path(const Recorder *recorder);
 /* Writes queued ticks, closes the file and logs what is missing. NULL is fine. */

@@ -11,6 +11,7 @@
 #include "protocol/stream/bulk.h"
 #include "protocol/stream/entity_list.h"
 #include "protocol/stream/snapshot.h"
+#include "server/host/acknowledge.h"
 #include "server/host/audit.h"
 #include "server/host/authorize.h"
 #include "server/host/budget.h"
@@ -46,12 +47,6 @@ enum {
 };
 
 /* A client's report of the state packets that it received. */
-typedef struct Acknowledgement {
-    SnapshotAck ack;
-    u16 send_ms, echo_ms; /* of the packet that told it */
-    u64 at_ms;            /* when that arrived */
-} Acknowledgement;
-
 typedef enum SessionState {
     SESSION_FREE,
     SESSION_HELLO,   /* connected, no HELLO yet */

@@ -157,21 +157,5 @@ void session_acknowledge(Host *host, Session *session, const Acknowledgement *a)
         session->held = *a;
         return;
     }
-    u32 lost = 0;
-    SnapshotSenderStats before, after;
-    snapshot_sender_stats(session->sender, &before);
-    u32 acked = snapshot_sender_ack(session->sender, a->ack, &lost);
-    snapshot_sender_stats(session->sender, &after);
-    u16 sample_ms = (u16)((u16)a->at_ms - a->echo_ms);
-    f64 rtt_ms = sample_ms < 5000 ? (f64)u32_max(sample_ms, 1) : 0.0;
-    if (rtt_ms > 0.0) {
-        session->rtt_ms += (session->rtt_ms > 0.0 ? 0.1 : 1.0) * (rtt_ms - session->rtt_ms);
-    }
-    BudgetReport report = {.acked = acked,
-                           .lost = lost,
-                           .acked_bytes = (u32)(after.acked_bytes - before.acked_bytes),
-                           .send_ms = a->send_ms,
-                           .echo_ms = a->echo_ms,
-                           .rtt_ms = rtt_ms};
-    budget_feedback(&session->budget, &report, host->now_ms);
+    acknowledge(session->sender, &session->budget, a, &session->rtt_ms, host->now_ms);
 }

@@ -521,14 +521,7 @@ static void source_status(Source *source, SourceStatus *out)
     out->status.paused = s->paused || clock_now_ns() - s->frame_ns > (u64)QUIET_MS * NS_PER_MS;
     out->status.speed = (f32)s->speed;
     if (s->recorder != NULL) {
-        RecorderStats recorded;
-        recorder_stats(s->recorder, &recorded);
-        out->recording = true;
-        out->recording_lost = recorded.stuck;
-        out->recording_ended = recorded.ended;
-        out->ticks_recorded = recorded.ticks;
-        out->ticks_unrecorded = recorded.ticks_lost;
-        out->ticks_unwritten = recorded.waiting;
+        recorder_report(s->recorder, out);
     }
     pthread_mutex_unlock(&s->mutex);
 }

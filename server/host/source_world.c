@@ -720,14 +720,7 @@ static void source_status(Source *source, SourceStatus *out)
     pthread_mutex_lock(&s->mutex);
     *out = s->status;
     if (s->recorder != NULL) {
-        RecorderStats recorded;
-        recorder_stats(s->recorder, &recorded);
-        out->recording = true;
-        out->recording_lost = recorded.stuck;
-        out->recording_ended = recorded.ended;
-        out->ticks_recorded = recorded.ticks;
-        out->ticks_unrecorded = recorded.ticks_lost;
-        out->ticks_unwritten = recorded.waiting;
+        recorder_report(s->recorder, out);
     }
     if (s->publisher != NULL) {
         PublisherStats published;

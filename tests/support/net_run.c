@@ -6,7 +6,7 @@
 
 #include "client/link/timeline.h"
 #include "protocol/session/input.h"
-#include "server/host/budget.h"
+#include "server/host/acknowledge.h"
 #include "shared/base/stats.h"
 
 #include <stdlib.h>
@@ -115,23 +115,8 @@ static void server_input(Run *run, const InputPacket *packet)
     if (packet->ack.valid == 0) {
         return;
     }
-    u32 lost = 0;
-    SnapshotSenderStats before, after;
-    snapshot_sender_stats(run->sender, &before);
-    u32 acked = snapshot_sender_ack(run->sender, packet->ack, &lost);
-    snapshot_sender_stats(run->sender, &after);
-    u16 sample_ms = (u16)((u16)run->now_ms - packet->echo_ms);
-    f64 rtt_ms = sample_ms < 5000 ? (f64)u32_max(sample_ms, 1) : 0.0;
-    if (rtt_ms > 0.0) {
-        run->rtt_ms += (run->rtt_ms > 0.0 ? 0.1 : 1.0) * (rtt_ms - run->rtt_ms);
-    }
-    BudgetReport report = {.acked = acked,
-                           .lost = lost,
-                           .acked_bytes = (u32)(after.acked_bytes - before.acked_bytes),
-                           .send_ms = packet->send_ms,
-                           .echo_ms = packet->echo_ms,
-                           .rtt_ms = rtt_ms};
-    budget_feedback(&run->budget, &report, run->now_ms);
+    Acknowledgement a = {packet->ack, packet->send_ms, packet->echo_ms, run->now_ms};
+    acknowledge(run->sender, &run->budget, &a, &run->rtt_ms, run->now_ms);
 }
 
 static void server_step(Run *run, u64 *tick, u64 *snapshot_at_ms)

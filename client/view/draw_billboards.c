@@ -134,10 +134,7 @@ DrawBillboards *draw_billboards_create(u32 chunks, ErrorText *error)
     glUniform1i(glGetUniformLocation(draw->program, "sheet"), UNIT_SHEET);
     glUniform1i(glGetUniformLocation(draw->program, "scene_depths"), UNIT_SCENE_DEPTH);
     glUseProgram(0);
-    glGenVertexArrays(1, &draw->vao);
-    glBindVertexArray(draw->vao);
-    glGenBuffers(1, &draw->stream.name);
-    glBindBuffer(GL_ARRAY_BUFFER, draw->stream.name);
+    stream_buffer_begin(&draw->stream, &draw->vao);
     attribute(0, 4, GL_FLOAT, 0);
     attribute(1, 3, GL_FLOAT, offsetof(BillboardInstance, trail));
     attribute(2, 4, GL_UNSIGNED_BYTE, offsetof(BillboardInstance, color));

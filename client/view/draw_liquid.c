@@ -128,11 +128,8 @@ static void liquid_fit(DrawLiquid *draw, u32 width, u32 height)
 
 static void splats_init(DrawLiquid *draw)
 {
-    glGenVertexArrays(1, &draw->splats);
     glGenVertexArrays(1, &draw->screen);
-    glBindVertexArray(draw->splats);
-    glGenBuffers(1, &draw->stream.name);
-    glBindBuffer(GL_ARRAY_BUFFER, draw->stream.name);
+    stream_buffer_begin(&draw->stream, &draw->splats);
     for (u32 i = 0; i < 3; i++) {
         glEnableVertexAttribArray(i);
         glVertexAttribDivisor(i, 1);

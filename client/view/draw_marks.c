@@ -60,10 +60,7 @@ DrawMarks *draw_marks_create(ErrorText *error)
         draw_marks_destroy(draw);
         return NULL;
     }
-    glGenVertexArrays(1, &draw->vao);
-    glBindVertexArray(draw->vao);
-    glGenBuffers(1, &draw->stream.name);
-    glBindBuffer(GL_ARRAY_BUFFER, draw->stream.name);
+    stream_buffer_begin(&draw->stream, &draw->vao);
     for (u32 i = 0; i < 3; i++) {
         glEnableVertexAttribArray(i);
         glVertexAttribPointer(i, 4, GL_FLOAT, GL_FALSE, sizeof(MarkVertex),

@@ -113,10 +113,7 @@ DrawPoints *draw_points_create(u32 chunks, ErrorText *error)
         draw_points_destroy(draw);
         return NULL;
     }
-    glGenVertexArrays(1, &draw->vao);
-    glBindVertexArray(draw->vao);
-    glGenBuffers(1, &draw->stream.name);
-    glBindBuffer(GL_ARRAY_BUFFER, draw->stream.name);
+    stream_buffer_begin(&draw->stream, &draw->vao);
     for (u32 i = 0; i < 2; i++) {
         glEnableVertexAttribArray(i);
         glVertexAttribDivisor(i, 1);

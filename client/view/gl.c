@@ -219,6 +219,14 @@ void gl_check(const char *place)
 #endif
 }
 
+void stream_buffer_begin(StreamBuffer *buffer, GLuint *vertex_array)
+{
+    glGenVertexArrays(1, vertex_array);
+    glBindVertexArray(*vertex_array);
+    glGenBuffers(1, &buffer->name);
+    glBindBuffer(GL_ARRAY_BUFFER, buffer->name);
+}
+
 void stream_buffer_write(StreamBuffer *buffer, const void *data, size_t bytes)
 {
     if (!buffer->name) {

@@ -49,6 +49,8 @@ typedef struct StreamBuffer {
     GLuint name;
     size_t bytes;
 } StreamBuffer;
+/* Makes and binds a vertex array and the buffer, for attributes to follow. */
+void stream_buffer_begin(StreamBuffer *buffer, GLuint *vertex_array);
 void stream_buffer_write(StreamBuffer *buffer, const void *data, size_t bytes);
 
 #endif

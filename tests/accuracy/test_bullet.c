@@ -20,30 +20,6 @@ enum {
 
 static Any any;
 
-static Rigid *world(u32 bodies, Vec3 gravity)
-{
-    RigidDef def = {
-        .body_capacity = bodies, .tick_s = 1.0f / 60.0f, .substeps = 4, .gravity = gravity};
-    Rigid *rigid = rigid_create(&def);
-    assert_non_null(rigid);
-    return rigid;
-}
-
-static void tick_with(Rigid *rigid, Jobs *jobs)
-{
-    rigid_collide(rigid, jobs);
-    rigid_prepare(rigid);
-    for (u32 i = 0; i < rigid_substeps(rigid); i++) {
-        rigid_substep(rigid);
-    }
-    rigid_finish(rigid);
-}
-
-static void tick(Rigid *rigid)
-{
-    tick_with(rigid, NULL);
-}
-
 static u32 add_box(Rigid *rigid, Vec3 position, Vec3 half, BodyMotion motion, f32 mass)
 {
     BodyDef def = body_def_default();
@@ -93,7 +69,7 @@ static u32 count_through(void (*build)(Rigid *rigid))
 {
     u32 through = 0, hits = 0;
     for (u32 i = 0; i < BULLETS; i++) {
-        Rigid *rigid = world(64, vec3_zero());
+        Rigid *rigid = kit_sleeping_world(64, 4, vec3_zero());
         build(rigid);
         u32 plates = rigid_slots(rigid);
         BodyDef def = bullet(i);
@@ -104,7 +80,7 @@ static u32 count_through(void (*build)(Rigid *rigid))
             for (u32 w = 0; w < plates; w++) {
                 before[w] = seen_from(rigid, w, id.slot);
             }
-            tick(rigid);
+            kit_tick(rigid);
             for (u32 w = 0; w < plates; w++) {
                 Vec3 now = seen_from(rigid, w, id.slot), half = rigid_shape(rigid, w)->half;
                 f32 share = before[w].z / (before[w].z - now.z);
@@ -177,7 +153,7 @@ static void none_passes_a_sheet(bool as_mesh, u64 seed)
     any = (Any){seed, 0};
     u32 through = 0, hits = 0;
     for (u32 i = 0; i < BULLETS; i++) {
-        Rigid *rigid = world(4, vec3_zero());
+        Rigid *rigid = kit_sleeping_world(4, 4, vec3_zero());
         BodyDef sheet = body_def_default();
         sheet.motion = BODY_STATIC;
         sheet.shape = (Shape){.kind = as_mesh ? SHAPE_MESH : SHAPE_TERRAIN,
@@ -190,7 +166,7 @@ static void none_passes_a_sheet(bool as_mesh, u64 seed)
         BodyId id = rigid_add(rigid, &def);
         bool passed = false;
         for (u32 t = 0; t < 40; t++) {
-            tick(rigid);
+            kit_tick(rigid);
             Vec3 p = rigid_position(rigid, id.slot);
             f32 height;
             passed =
@@ -228,12 +204,12 @@ static void a_bullet_gives_its_momentum_to_the_plate(void **state)
     PL_UNUSED(state);
     any = (Any){3, 0};
     for (u32 i = 0; i < BULLETS; i += 7) {
-        Rigid *rigid = world(8, vec3_zero());
+        Rigid *rigid = kit_sleeping_world(8, 4, vec3_zero());
         u32 plate = add_box(rigid, vec3_zero(), vec3(2.5f, 2.5f, 0.025f), BODY_DYNAMIC, 5.0f);
         BodyDef def = bullet(i);
         BodyId id = rigid_add(rigid, &def);
         for (u32 t = 0; t < 40; t++) {
-            tick(rigid);
+            kit_tick(rigid);
         }
         Vec3 p = vec3_scale(rigid_velocity(rigid, id.slot), def.mass_kg);
         p = vec3_add_scaled(p, 5.0f, rigid_velocity(rigid, plate));
@@ -250,7 +226,7 @@ static void bullets_meet_bullets(void **state)
     PL_UNUSED(state);
     any = (Any){4, 0};
     for (u32 i = 0; i < 30; i++) {
-        Rigid *rigid = world(8, vec3_zero());
+        Rigid *rigid = kit_sleeping_world(8, 4, vec3_zero());
         f32 far = any_between(&any, 3.0f, 12.0f);
         BodyDef def = body_def_default();
         def.shape.kind = SHAPE_SPHERE;
@@ -263,7 +239,7 @@ static void bullets_meet_bullets(void **state)
         BodyId other = rigid_add(rigid, &def);
         f32 total = 400.0f + def.velocity.z;
         for (u32 t = 0; t < 30; t++) {
-            tick(rigid);
+            kit_tick(rigid);
             assert_true(rigid_position(rigid, one.slot).z < rigid_position(rigid, other.slot).z);
         }
         f32 after = rigid_velocity(rigid, one.slot).z + rigid_velocity(rigid, other.slot).z;
@@ -279,7 +255,7 @@ static void bodies_that_pass_by_are_not_deflected(void **state)
     PL_UNUSED(state);
     any = (Any){5, 0};
     for (u32 i = 0; i < 200; i++) {
-        Rigid *rigid = world(8, vec3_zero());
+        Rigid *rigid = kit_sleeping_world(8, 4, vec3_zero());
         add_box(rigid, vec3(0.0f, -1.0f, 0.0f), vec3(1.0f, 1.0f, 1.0f),
                 i % 2 ? BODY_STATIC : BODY_DYNAMIC, 10.0f);
         BodyDef def = body_def_default();
@@ -294,7 +270,7 @@ static void bodies_that_pass_by_are_not_deflected(void **state)
         def.gravity_scale = 0.0f;
         BodyId id = rigid_add(rigid, &def);
         for (u32 t = 0; t < 10; t++) {
-            tick(rigid);
+            kit_tick(rigid);
         }
         assert_true(vec3_distance(rigid_velocity(rigid, id.slot), def.velocity) == 0.0f);
         f32 x = def.position.x + 400.0f * 10.0f / 60.0f;
@@ -310,7 +286,7 @@ static void swept_balls_bounce_as_high_as_they_should(void **state)
     PL_UNUSED(state);
     any = (Any){9, 0};
     for (u32 i = 0; i < 60; i++) {
-        Rigid *rigid = world(4, vec3(0.0f, -9.81f, 0.0f));
+        Rigid *rigid = kit_sleeping_world(4, 4, vec3(0.0f, -9.81f, 0.0f));
         add_box(rigid, vec3(0.0f, -1.0f, 0.0f), vec3(5.0f, 1.0f, 5.0f), BODY_STATIC, 0.0f);
         BodyDef def = body_def_default();
         def.shape.kind = SHAPE_SPHERE;
@@ -321,7 +297,7 @@ static void swept_balls_bounce_as_high_as_they_should(void **state)
         u32 slot = rigid_add(rigid, &def).slot;
         bool risen = false;
         for (u32 t = 0; t < 400 && !(risen && rigid_velocity(rigid, slot).y < 0.0f); t++) {
-            tick(rigid);
+            kit_tick(rigid);
             risen = risen || rigid_velocity(rigid, slot).y > 0.0f;
             top = risen ? f32_max(top, rigid_position(rigid, slot).y - def.shape.radius) : 0.0f;
         }
@@ -337,7 +313,7 @@ static void a_spinning_rod_does_not_reach_through(void **state)
     PL_UNUSED(state);
     any = (Any){6, 0};
     for (u32 i = 0; i < 20; i++) {
-        Rigid *rigid = world(8, vec3_zero());
+        Rigid *rigid = kit_sleeping_world(8, 4, vec3_zero());
         add_box(rigid, vec3_zero(), vec3(12.0f, 12.0f, 0.025f), BODY_STATIC, 0.0f);
         BodyDef def = body_def_default();
         def.shape.kind = SHAPE_CAPSULE;
@@ -348,7 +324,7 @@ static void a_spinning_rod_does_not_reach_through(void **state)
         BodyId id = rigid_add(rigid, &def);
         f32 deepest = -INFINITY;
         for (u32 t = 0; t < 120; t++) {
-            tick(rigid);
+            kit_tick(rigid);
             Vec3 tip = quat_rotate(rigid_orientation(rigid, id.slot), vec3(0.0f, 1.0f, 0.0f));
             f32 z = rigid_position(rigid, id.slot).z + fabsf(tip.z);
             deepest = f32_max(deepest, z + 0.025f);
@@ -369,14 +345,14 @@ static void threads_do_not_matter(void **state)
         Jobs *jobs = jobs_create(threads);
         assert_non_null(jobs);
         any = (Any){10, 0};
-        Rigid *rigid = world(128, vec3(0.0f, -9.81f, 0.0f));
+        Rigid *rigid = kit_sleeping_world(128, 4, vec3(0.0f, -9.81f, 0.0f));
         wall_of_boxes(rigid);
         for (u32 i = 0; i < 64; i++) {
             BodyDef def = bullet(i);
             assert_int_not_equal(rigid_add(rigid, &def).generation, 0);
         }
         for (u32 t = 0; t < 20; t++) {
-            tick_with(rigid, jobs);
+            kit_tick_jobs(rigid, jobs);
         }
         for (u32 i = 0; i < 64; i++) {
             Vec3 p = rigid_position(rigid, 36 + i);
@@ -424,7 +400,7 @@ static void sensors_see_what_flies_through(void **state)
     (void)state;
     for (u32 i = 0; i < 20; i++) {
         f32 start = -20.0f - 0.31f * (f32)i;
-        Rigid *rigid = world(8, vec3_zero());
+        Rigid *rigid = kit_sleeping_world(8, 4, vec3_zero());
         u32 thin = add_sensor(rigid, vec3(0, 0, -10), vec3(1, 1, 0.025f), BODY_STATIC, vec3_zero());
         u32 deep = add_sensor(rigid, vec3(0, 0, 10), vec3(1, 1, 15), BODY_STATIC, vec3_zero());
         add_box(rigid, vec3(0, 0, 30), vec3(1, 1, 0.025f), BODY_STATIC, 0.0f);
@@ -440,7 +416,7 @@ static void sensors_see_what_flies_through(void **state)
         assert_int_not_equal(rigid_add(rigid, &def).generation, 0);
         Seen of_thin = {0}, of_deep = {0}, of_behind = {0}, of_beside = {0};
         for (u32 t = 0; t < 10; t++) {
-            tick(rigid);
+            kit_tick(rigid);
             count_events(rigid, thin, &of_thin);
             count_events(rigid, deep, &of_deep);
             count_events(rigid, behind, &of_behind);
@@ -461,7 +437,7 @@ static void fast_sensors_see_what_they_pass(void **state)
 {
     (void)state;
     for (u32 i = 0; i < 20; i++) {
-        Rigid *rigid = world(8, vec3_zero());
+        Rigid *rigid = kit_sleeping_world(8, 4, vec3_zero());
         u32 gate = add_sensor(rigid, vec3(0, 0, -20.0f - 0.31f * (f32)i), vec3(1, 1, 0.025f),
                               BODY_KINEMATIC, vec3(0, 0, 300));
         BodyDef def = body_def_default();
@@ -474,7 +450,7 @@ static void fast_sensors_see_what_they_pass(void **state)
         assert_int_not_equal(rigid_add(rigid, &def).generation, 0);
         Seen seen = {0};
         for (u32 t = 0; t < 10; t++) {
-            tick(rigid);
+            kit_tick(rigid);
             count_events(rigid, gate, &seen);
         }
         assert_int_equal(seen.began, 2);
@@ -492,7 +468,7 @@ static void paddles_push_what_they_meet(void **state)
     for (u32 i = 0; i < PL_COUNT(speeds); i++) {
         /* Rotating by two radians a tick its position is arbitrary. */
         for (u32 rotated = 0; rotated < (speeds[i] > 60.0f ? 1 : 2); rotated++) {
-            Rigid *rigid = world(4, vec3_zero());
+            Rigid *rigid = kit_sleeping_world(4, 4, vec3_zero());
             f32 speed = speeds[i];
             u32 paddle = add_box(rigid, vec3(0, 0, rotated ? 0.0f : -0.7f), vec3(1.5f, 1, 0.02f),
                                  BODY_KINEMATIC, 0.0f);
@@ -509,7 +485,7 @@ static void paddles_push_what_they_meet(void **state)
             }
             u32 ticks = (u32)(0.9f * 60.0f / speed) + 2; /* a rotation of 0.9 rad, or as many m */
             for (u32 t = 0; t < ticks; t++) {
-                tick(rigid);
+                kit_tick(rigid);
             }
             Vec3 p = rigid_position(rigid, ball);
             f32 fast = vec3_length(rigid_velocity(rigid, ball));
@@ -590,8 +566,8 @@ static void moving_walls_hold_with_any_threads(void **state)
     Jobs *jobs = jobs_create(3);
     assert_non_null(jobs);
     for (u32 t = 0; t < 180; t++) {
-        tick(one);
-        tick_with(other, jobs);
+        kit_tick(one);
+        kit_tick_jobs(other, jobs);
         assert_true(kit_hash(one) == kit_hash(other));
         if (t % 20 == 3) {
             size_t bytes;

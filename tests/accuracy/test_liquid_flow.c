@@ -96,28 +96,10 @@ static void jet_follows_torricelli(void **state)
     rigid_remove(kit.rigid, id);
     liquid_wake(kit.liquid);
     liquid_kit_run(&kit, 0.25f); /* until the jet is steady */
-    f64 ratio = 0.0;
     u32 samples = 0;
-    for (u32 k = 0; k < 12; k++) {
-        liquid_kit_tick(&kit);
-        f64 level = liquid_kit_level(&kit, vec3_zero(), vec3(0.5f * side, 9.0f, wide), 0.0f);
-        const Vec3 *at = liquid_positions(kit.liquid), *v = liquid_velocities(kit.liquid);
-        f64 speed = 0.0, height = 0.0;
-        u32 count = 0;
-        for (u32 s = 0; s < liquid_slots(kit.liquid); s++) { /* in the narrowest part of the jet */
-            if (at[s].x > side + 0.05f + d && at[s].x < side + 0.05f + 3.0f * d) {
-                speed += (f64)vec3_length(v[s]);
-                height += (f64)at[s].y;
-                count++;
-            }
-        }
-        if (count > 20) {
-            ratio += speed / count / sqrt(2.0 * (f64)g * (level - height / count));
-            samples++;
-        }
-    }
-    print_message("speed over sqrt(2 g H): %.3f of %u samples\n", ratio / samples, samples);
-    assert_true(samples > 6 && fabs(ratio / samples - 1.0) < 0.10);
+    f64 ratio = liquid_kit_jet(&kit, &(KitJet){side, wide, side + 0.05f, d}, 12, 20, &samples);
+    print_message("speed over sqrt(2 g H): %.3f of %u samples\n", ratio, samples);
+    assert_true(samples > 6 && fabs(ratio - 1.0) < 0.10);
     liquid_kit_free(&kit);
 }
 

@@ -1,6 +1,7 @@
 /* test_rigid.c: rigid bodies against results derived by hand. */
 #include "server/physics/rigid/rigid.h"
 #include "shared/math/random.h"
+#include "tests/support/rigid_kit.h"
 
 #include <malloc.h>
 #include <setjmp.h>
@@ -9,25 +10,6 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
-
-static Rigid *world(u32 bodies, u32 substeps, Vec3 gravity)
-{
-    RigidDef def = {
-        .body_capacity = bodies, .tick_s = 1.0f / 60.0f, .substeps = substeps, .gravity = gravity};
-    Rigid *rigid = rigid_create(&def);
-    assert_non_null(rigid);
-    return rigid;
-}
-
-static void tick(Rigid *rigid, Jobs *jobs)
-{
-    rigid_collide(rigid, jobs);
-    rigid_prepare(rigid);
-    for (u32 i = 0; i < rigid_substeps(rigid); i++) {
-        rigid_substep(rigid);
-    }
-    rigid_finish(rigid);
-}
 
 static const Vec3 earth = {0.0f, -9.81f, 0.0f};
 
@@ -70,14 +52,14 @@ static u64 state_hash(Rigid *rigid)
 static void projectile_flies_a_parabola(void **unused)
 {
     PL_UNUSED(unused);
-    Rigid *rigid = world(4, 8, earth);
+    Rigid *rigid = kit_sleeping_world(4, 8, earth);
     BodyDef def = body_def_default();
     def.shape.kind = SHAPE_SPHERE;
     def.shape.radius = 0.1f;
     def.velocity = vec3(3.0f, 10.0f, 0.0f);
     BodyId ball = rigid_add(rigid, &def);
     for (u32 i = 0; i < 60; i++) {
-        tick(rigid, NULL);
+        kit_tick(rigid);
     }
     Vec3 p = rigid_position(rigid, ball.slot);
     assert_float_equal(p.x, 3.0f, 1e-5f);
@@ -90,13 +72,13 @@ static void ball_bounces_to_e_squared(void **unused)
     PL_UNUSED(unused);
     for (u32 n = 3; n <= 9; n += 3) {
         f32 e = (f32)n / 10.0f;
-        Rigid *rigid = world(4, 8, earth);
+        Rigid *rigid = kit_sleeping_world(4, 8, earth);
         add_plane(rigid, quat_identity());
         BodyId ball = add_ball(rigid, vec3(0.0f, 1.2f, 0.0f), 0.2f, e);
         bool hit = false;
         f32 top = 0.0f;
         for (u32 i = 0; i < 90; i++) {
-            tick(rigid, NULL);
+            kit_tick(rigid);
             hit = hit || rigid_velocity(rigid, ball.slot).y > 0.0f;
             if (hit) {
                 top = f32_max(top, rigid_position(rigid, ball.slot).y - 0.2f);
@@ -114,7 +96,7 @@ static void ball_bounces_to_e_squared(void **unused)
 /* tan of the slope; the friction coefficient is 0.6 (angle of friction 30.96 degrees). */
 static f32 slide(f32 sine, f32 cosine, f32 seconds, f32 *speed)
 {
-    Rigid *rigid = world(4, 8, earth);
+    Rigid *rigid = kit_sleeping_world(4, 8, earth);
     /* Half-angle formulas: a rotation about z by the angle. */
     Quat q = {sqrtf(0.5f * (1.0f + cosine)), 0.0f, 0.0f, sqrtf(0.5f * (1.0f - cosine))};
     add_plane(rigid, q);
@@ -125,7 +107,7 @@ static f32 slide(f32 sine, f32 cosine, f32 seconds, f32 *speed)
     def.position = vec3(-sine * 0.25f, cosine * 0.25f, 0.0f);
     BodyId box = rigid_add(rigid, &def);
     for (u32 i = 0; i < (u32)(seconds * 60.0f); i++) {
-        tick(rigid, NULL);
+        kit_tick(rigid);
     }
     *speed = vec3_length(rigid_velocity(rigid, box.slot));
     f32 moved = vec3_distance(rigid_position(rigid, box.slot), def.position);
@@ -148,7 +130,7 @@ static void incline_holds_below_and_slides_above(void **unused)
 static void t_handle_keeps_its_energy(void **unused)
 {
     PL_UNUSED(unused);
-    Rigid *rigid = world(4, 8, vec3_zero());
+    Rigid *rigid = kit_sleeping_world(4, 8, vec3_zero());
     BodyId box = add_box(rigid, vec3_zero(), vec3(0.1f, 0.5f, 0.25f), 2.0f);
     rigid_set_velocity(rigid, box.slot, vec3_zero(), vec3(0.01f, 0.01f, 8.0f));
     Symmetric3 tensor = rigid_inertia(rigid, box.slot);
@@ -162,7 +144,7 @@ static void t_handle_keeps_its_energy(void **unused)
         least = f32_min(least, energy / first);
         most = f32_max(most, energy / first);
         flipped = f32_min(flipped, w.z / 8.0f);
-        tick(rigid, NULL);
+        kit_tick(rigid);
     }
     printf("T-handle: energy %.5f to %.5f, z spin down to %.2f\n", (double)least, (double)most,
            (double)flipped);
@@ -174,7 +156,7 @@ static void t_handle_keeps_its_energy(void **unused)
 static void collisions_keep_momentum(void **unused)
 {
     PL_UNUSED(unused);
-    Rigid *rigid = world(64, 8, vec3_zero());
+    Rigid *rigid = kit_sleeping_world(64, 8, vec3_zero());
     for (u32 i = 0; i < 60; i++) {
         Vec3 p = vec3((f32)(i % 4), (f32)(i / 4 % 4), (f32)(i / 16));
         BodyId b = i & 1 ? add_ball(rigid, p, 0.4f, 0.5f)
@@ -194,7 +176,7 @@ static void collisions_keep_momentum(void **unused)
         }
         before = t == 0 ? sum : before;
         after = sum;
-        tick(rigid, NULL);
+        kit_tick(rigid);
         RigidStats stats;
         rigid_stats(rigid, &stats);
         most = u32_max(most, stats.touching);
@@ -209,7 +191,7 @@ static void collisions_keep_momentum(void **unused)
 static void grab_is_a_damped_spring(void **unused)
 {
     PL_UNUSED(unused);
-    Rigid *rigid = world(4, 16, vec3_zero());
+    Rigid *rigid = kit_sleeping_world(4, 16, vec3_zero());
     BodyId box = add_box(rigid, vec3_zero(), vec3(0.2f, 0.2f, 0.2f), 5.0f);
     RigidGrab grab = {.body = box,
                       .target = {1.0f, 0.0f, 0.0f},
@@ -218,7 +200,7 @@ static void grab_is_a_damped_spring(void **unused)
                       .force_max = 1e6f};
     assert_true(rigid_grab_add(rigid, &grab) >= 0);
     for (u32 i = 0; i < 30; i++) {
-        tick(rigid, NULL);
+        kit_tick(rigid);
     }
     /* Critical damping: 1 − (1 + ω t) e^(−ω t) with ω t = π: 0.82102. */
     f32 x = rigid_position(rigid, box.slot).x;
@@ -242,12 +224,12 @@ static void build_wall(Rigid *rigid)
 static void wall_stands_and_sleeps(void **unused)
 {
     PL_UNUSED(unused);
-    Rigid *rigid = world(128, 8, earth);
+    Rigid *rigid = kit_sleeping_world(128, 8, earth);
     build_wall(rigid);
     f32 drift = 0.0f, deepest = 0.0f;
     RigidStats stats;
     for (u32 i = 0; i < 600; i++) {
-        tick(rigid, NULL);
+        kit_tick(rigid);
         rigid_stats(rigid, &stats);
         deepest = f32_max(deepest, stats.penetration_max);
     }
@@ -288,10 +270,10 @@ static void threads_do_not_change_bits(void **unused)
     u64 hashes[3];
     for (u32 n = 0; n < 3; n++) {
         Jobs *jobs = jobs_create(1u << n);
-        Rigid *rigid = world(160, 4, earth);
+        Rigid *rigid = kit_sleeping_world(160, 4, earth);
         build_pile(rigid, 150);
         for (u32 i = 0; i < 180; i++) {
-            tick(rigid, jobs);
+            kit_tick_jobs(rigid, jobs);
         }
         hashes[n] = state_hash(rigid);
         rigid_destroy(rigid);
@@ -304,10 +286,10 @@ static void threads_do_not_change_bits(void **unused)
 static void save_and_load_continue_alike(void **unused)
 {
     PL_UNUSED(unused);
-    Rigid *rigid = world(160, 4, earth), *copy = world(160, 4, earth);
+    Rigid *rigid = kit_sleeping_world(160, 4, earth), *copy = kit_sleeping_world(160, 4, earth);
     build_pile(rigid, 150);
     for (u32 i = 0; i < 70; i++) {
-        tick(rigid, NULL);
+        kit_tick(rigid);
     }
     State state = {.mode = STATE_COUNT};
     rigid_serialize(rigid, &state);
@@ -323,8 +305,8 @@ static void save_and_load_continue_alike(void **unused)
     free(image);
     for (u32 i = 0; i < 120; i++) {
         assert_true(state_hash(rigid) == state_hash(copy));
-        tick(rigid, NULL);
-        tick(copy, NULL);
+        kit_tick(rigid);
+        kit_tick(copy);
     }
     assert_true(state_hash(rigid) == state_hash(copy));
     rigid_destroy(rigid);
@@ -334,7 +316,7 @@ static void save_and_load_continue_alike(void **unused)
 static void absurd_inputs_stay_bounded(void **unused)
 {
     PL_UNUSED(unused);
-    Rigid *rigid = world(140, 8, earth);
+    Rigid *rigid = kit_sleeping_world(140, 8, earth);
     add_plane(rigid, quat_identity());
     for (u32 i = 0; i < 120; i++) {
         add_box(rigid, vec3(0.0f, 1.0f, 0.0f), vec3(0.3f, 0.3f, 0.3f), 10.0f);
@@ -342,7 +324,7 @@ static void absurd_inputs_stay_bounded(void **unused)
     rigid_impulse(rigid, 1, vec3(0.3f, 0.0f, 0.1f), vec3(1e9f, -1e9f, 1e9f));
     rigid_impulse(rigid, 2, vec3(0.3f, 0.0f, 0.1f), vec3(NAN, 0.0f, 0.0f));
     for (u32 i = 0; i < 120; i++) {
-        tick(rigid, NULL);
+        kit_tick(rigid);
     }
     for (u32 i = 1; i <= 120; i++) {
         assert_true(vec3_is_finite(rigid_position(rigid, i)));
@@ -356,16 +338,16 @@ static void absurd_inputs_stay_bounded(void **unused)
 static void heap_is_level_over_1000_ticks(void **unused)
 {
     PL_UNUSED(unused);
-    Rigid *rigid = world(160, 4, earth);
+    Rigid *rigid = kit_sleeping_world(160, 4, earth);
     build_pile(rigid, 150);
     for (u32 i = 0; i < 120; i++) {
-        tick(rigid, NULL);
+        kit_tick(rigid);
     }
     size_t before = mallinfo2().uordblks;
     for (u32 i = 0; i < 1000; i++) {
         rigid_impulse(rigid, 1 + i % 150, vec3_zero(), vec3(0.0f, 2.0f, 0.5f));
         rigid_wake(rigid, 1 + i % 150);
-        tick(rigid, NULL);
+        kit_tick(rigid);
     }
     assert_int_equal(mallinfo2().uordblks, before);
     rigid_destroy(rigid);

@@ -47,11 +47,7 @@ static void run(Bench *bench, const Dam *size, Jobs *jobs)
         liquid_kit_tick(&kit);
         bench_sample(bench, (f64)(clock_now_ns() - began_ns) * 1e-6);
     }
-    const char *wrong = liquid_validate(kit.liquid);
-    if (wrong != NULL) {
-        fprintf(stderr, "plenum-bench: liquid: %s\n", wrong);
-        exit(EXIT_CHECK_FAILED);
-    }
+    liquid_kit_check(&kit);
     liquid_kit_free(&kit);
 }
 

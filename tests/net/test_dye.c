@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/in_sync.h"
+
 /* White smoke that fades within a second, so that soon there is only what a hand adds. */
 static const char text[] =
     "{\"name\":\"t\",\"smokes\":[{\"name\":\"s\",\"corner\":[-0.4,0,-0.4],\"cells\":[16,16,16],"
@@ -79,10 +81,7 @@ static void a_hand_dyes_what_it_holds(void **state)
     assert_true(hand_grab_ray(&hand, ray));
     steps(&rig, client, 3500);
     expect_color(client, entity, hand.element, 0xF0A008);
-    ConnectionStats stats;
-    connection_stats(client, &stats);
-    assert_int_equal(stats.desyncs, 0);
-    assert_int_equal(stats.refused, 0);
+    assert_served(client);
     connection_destroy(client);
     join_rig_stop(&rig);
     scene_destroy(scene);

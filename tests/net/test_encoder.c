@@ -23,6 +23,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/in_sync.h"
+
 enum {
     CLIENTS = 4,
     JOIN_MS = 4000,
@@ -266,9 +268,7 @@ static void attacked(Attack what, Moment moment)
             stage_run(&s, 50);
         }
         for (u32 i = 0; i < CLIENTS && what != ATTACK_ALL_GO; i++) {
-            ConnectionStats stats;
-            connection_stats(s.clients[i], &stats);
-            assert_int_equal(stats.desyncs + stats.malformed, 0);
+            assert_in_sync(s.clients[i]);
         }
         assert_true(all_whole(&s, what));
         join_rig_stop(&s.rig);
@@ -354,9 +354,7 @@ static void test_paused(void **state)
     }
     stage_run(&s, AFTER_MS);
     for (u32 i = 0; i < CLIENTS; i++) {
-        ConnectionStats stats;
-        connection_stats(s.clients[i], &stats);
-        assert_int_equal(stats.desyncs + stats.malformed, 0);
+        assert_in_sync(s.clients[i]);
         assert_true(i < 2 || join_picture_whole(s.clients[i]));
     }
     join_rig_stop(&s.rig);

@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/in_sync.h"
+
 /* Sanitizers read a scene of 10 MB slowly: a smaller one, over a line slower by the same factor. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum {
@@ -141,10 +143,8 @@ static void test_packed_in_parts(void **state)
     host_stats(rig.host, &stats);
     assert_int_equal(stats.worlds_packed, 2);
     for (u32 i = 0; i < 3; i++) {
-        ConnectionStats seen;
-        connection_stats(clients[i], &seen);
         assert_true(join_picture_whole(clients[i]));
-        assert_int_equal(seen.desyncs + seen.malformed, 0);
+        assert_in_sync(clients[i]);
         (void)connection_entities(clients[i], &counts[i], NULL);
         assert_int_equal(counts[i], counts[0]);
         connection_destroy(clients[i]);
@@ -315,10 +315,8 @@ static void slow_start(Slow *slow, f64 loss)
 
 static void slow_stop(Slow *slow)
 {
-    ConnectionStats stats;
-    connection_stats(slow->client, &stats);
     assert_int_equal(connection_state(slow->client), CONNECTION_LIVE);
-    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    assert_in_sync(slow->client);
     connection_destroy(slow->client);
     join_rig_stop(&slow->rig);
     scene_destroy(slow->scene);
@@ -447,9 +445,7 @@ static void test_sockets(void **state)
                   (f64)(clock_now_ns() - begun_ns) * 1e-9);
     assert_int_equal(connection_scene(client)->byte_count, bytes);
     assert_memory_equal(connection_scene(client)->bytes, large, bytes);
-    ConnectionStats stats;
-    connection_stats(client, &stats);
-    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    assert_in_sync(client);
     connection_destroy(client);
     rig_stop(&rig);
     udp_proxy_stop(&proxy);

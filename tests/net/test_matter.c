@@ -22,6 +22,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/in_sync.h"
+
 enum {
     HELD = 555 /* a point in the middle of the lattice */
 };
@@ -366,10 +368,7 @@ static void is_seen_and_dragged_by_a_client(void **state)
     hand_release(&hand);
     steps(&rig, client, 300);
     assert_true(vec3_distance(shown(client, entity, CLOUD_POINTS - 1), held) > 0.1f);
-    ConnectionStats stats;
-    connection_stats(client, &stats);
-    assert_int_equal(stats.desyncs, 0);
-    assert_int_equal(stats.refused, 0);
+    assert_served(client);
     connection_destroy(client);
     join_rig_stop(&rig);
     scene_destroy(scene);

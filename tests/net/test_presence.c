@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/in_sync.h"
+
 enum {
     USERS = 64,
     NARROW_KBIT = 128,
@@ -79,9 +81,7 @@ static void crowd_start(Crowd *crowd)
 static void crowd_stop(Crowd *crowd)
 {
     for (u32 i = 0; i < crowd->count; i++) {
-        ConnectionStats stats;
-        connection_stats(crowd->clients[i], &stats);
-        assert_int_equal(stats.desyncs + stats.malformed, 0);
+        assert_in_sync(crowd->clients[i]);
         connection_destroy(crowd->clients[i]);
     }
     join_rig_stop(&crowd->rig);

@@ -23,6 +23,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/in_sync.h"
+
 #define MS 1000000ull
 
 enum {
@@ -289,9 +291,7 @@ static void test_chain(void **state)
     assert_true(most <= 1000.0 / 30.0);
     assert_true(sum / ticks <= 5.0);
     assert_true(waited < 300);
-    ConnectionStats stats;
-    connection_stats(late, &stats);
-    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    assert_in_sync(late);
     tree_stop(&tree);
 }
 
@@ -433,9 +433,7 @@ static void test_outage(void **state)
     assert_int_equal(connection_user(client), user);
     assert_int_equal(connection_epoch(client), epoch);
     assert_int_equal(differing(root, tap), 0);
-    ConnectionStats stats;
-    connection_stats(client, &stats);
-    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    assert_in_sync(client);
     tree_stop(&tree);
 }
 
@@ -471,9 +469,7 @@ static void test_restart(void **state)
     assert_true(tap->frames > 30);
     assert_int_equal(differing(root, tap), 0);
     assert_true(join_picture_whole(client));
-    ConnectionStats stats;
-    connection_stats(client, &stats);
-    assert_int_equal(stats.desyncs + stats.malformed, 0);
+    assert_in_sync(client);
     tree_stop(&tree);
 }
 

@@ -197,6 +197,14 @@ bool drawn_take(Drawn *drawn, const char *keep)
     return drawn->rgb != NULL;
 }
 
+bool drawn_take_named(Drawn *drawn, const char *name, const char *way)
+{
+    char path[256];
+    const char *folder = getenv("PLENUM_PICTURES");
+    snprintf(path, sizeof path, "%s/%s_%s.png", folder ? folder : "", name, way);
+    return drawn_take(drawn, folder ? path : NULL);
+}
+
 const u8 *drawn_pixel(const Drawn *drawn, Vec3 point)
 {
     f32 x, y;

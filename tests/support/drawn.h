@@ -55,6 +55,8 @@ u32 drawn_fill(Drawn *drawn, Vec3 low, Vec3 high, f32 jitter, f32 wave_m);
 Entity *drawn_grid(Drawn *drawn, const u32 dims[3], Vec3 low, Vec3 spacing, f32 **values);
 /* Draws; `keep`: a file to keep the picture in, or NULL. False if it could not be read back. */
 bool drawn_take(Drawn *drawn, const char *keep);
+/* Draws, and keeps it as NAME_WAY.png in the folder PLENUM_PICTURES of the environment, if any. */
+bool drawn_take_named(Drawn *drawn, const char *name, const char *way);
 /* The pixel where a point of the world is drawn; NULL: outside. */
 const u8 *drawn_pixel(const Drawn *drawn, Vec3 point);
 /* What a pixel shows, linear, before the view's tone mapping. */

@@ -6,15 +6,12 @@
 #include "protocol/scene/scene.h"
 #include "shared/base/check.h"
 #include "tests/support/process.h"
+#include "tests/support/quiet_source.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    INPUTS_MAX = 256
-};
 
 typedef struct FieldSource {
     Source base;
@@ -23,8 +20,7 @@ typedef struct FieldSource {
     FieldSet *fields;
     Entity entities[FIELD_SOURCE_FIELDS];
     u64 ticks; /* frames delivered */
-    Input inputs[INPUTS_MAX];
-    u32 input_count;
+    QuietInputs inputs;
 } FieldSource;
 
 f32 field_wave(f32 x, f32 z, f64 time_s)
@@ -141,15 +137,6 @@ Frame *field_source_frame(FieldSet *fields, u64 tick)
     return frame;
 }
 
-static int field_start(Source *source, void (*wake)(void *), void *context, ErrorText *error)
-{
-    PL_UNUSED(source);
-    PL_UNUSED(wake);
-    PL_UNUSED(context);
-    PL_UNUSED(error);
-    return 0;
-}
-
 static Frame *field_take(Source *source)
 {
     FieldSource *s = (FieldSource *)source;
@@ -173,19 +160,7 @@ static void field_describe(Source *source, MessageWorld *out)
 static u32 field_input(Source *source, const Input *inputs, u32 count)
 {
     FieldSource *s = (FieldSource *)source;
-    count = u32_min(count, INPUTS_MAX - s->input_count);
-    memcpy(&s->inputs[s->input_count], inputs, count * sizeof *inputs);
-    s->input_count += count;
-    return count;
-}
-
-static int field_control(Source *source, u32 user, u32 kind, f64 value)
-{
-    PL_UNUSED(source);
-    PL_UNUSED(user);
-    PL_UNUSED(kind);
-    PL_UNUSED(value);
-    return ERROR_UNSUPPORTED;
+    return quiet_inputs_add(&s->inputs, inputs, count);
 }
 
 static void field_status(Source *source, SourceStatus *out)
@@ -207,11 +182,11 @@ static void field_destroy(Source *source)
 Source *field_source_create(const u64 *start_ns, const u64 *now_ns)
 {
     static const SourceOps ops = {.destroy = field_destroy,
-                                  .start = field_start,
+                                  .start = quiet_start,
                                   .take = field_take,
                                   .describe = field_describe,
                                   .input = field_input,
-                                  .control = field_control,
+                                  .control = quiet_control,
                                   .status = field_status};
     FieldSource *s = calloc(1, sizeof *s);
     ErrorText error = {0};
@@ -229,7 +204,7 @@ Source *field_source_create(const u64 *start_ns, const u64 *now_ns)
 u32 field_source_inputs(const Source *source, Input *inputs, u32 max)
 {
     const FieldSource *s = (const FieldSource *)source;
-    u32 count = u32_min(s->input_count, max);
-    memcpy(inputs, s->inputs, count * sizeof *inputs);
+    u32 count = u32_min(s->inputs.count, max);
+    memcpy(inputs, s->inputs.items, count * sizeof *inputs);
     return count;
 }

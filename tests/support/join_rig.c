@@ -10,6 +10,7 @@
 #include "shared/math/random.h"
 #include "tests/support/link_memory.h"
 #include "tests/support/process.h"
+#include "tests/support/quiet_source.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +19,6 @@
 
 enum {
     TICK_RATE = 60,
-    INPUTS_MAX = 256,
     CLIENTS = 64,
 };
 
@@ -31,18 +31,8 @@ typedef struct JoinSource {
     u32 scene_byte_count;
     JoinRig *rig; /* its clock; what the ticks cost is counted there */
     u64 ticks;    /* frames delivered */
-    Input inputs[INPUTS_MAX];
-    u32 input_count;
+    QuietInputs inputs;
 } JoinSource;
-
-static int join_start(Source *source, void (*wake)(void *), void *context, ErrorText *error)
-{
-    PL_UNUSED(source);
-    PL_UNUSED(wake);
-    PL_UNUSED(context);
-    PL_UNUSED(error);
-    return 0;
-}
 
 static Frame *join_take(Source *source)
 {
@@ -53,8 +43,8 @@ static Frame *join_take(Source *source)
     }
     u64 began_ns = clock_thread_ns();
     if (s->ticks++ > 0) {
-        world_tick(s->world, s->inputs, s->input_count);
-        s->input_count = 0;
+        world_tick(s->world, s->inputs.items, s->inputs.count);
+        s->inputs.count = 0;
     }
     Frame *frame = world_frame(s->world);
     s->rig->world_ns += clock_thread_ns() - began_ns;
@@ -74,19 +64,7 @@ static void join_describe(Source *source, MessageWorld *out)
 static u32 join_input(Source *source, const Input *inputs, u32 count)
 {
     JoinSource *s = (JoinSource *)source;
-    count = u32_min(count, INPUTS_MAX - s->input_count);
-    memcpy(&s->inputs[s->input_count], inputs, count * sizeof *inputs);
-    s->input_count += count;
-    return count;
-}
-
-static int join_control(Source *source, u32 user, u32 kind, f64 value)
-{
-    PL_UNUSED(source);
-    PL_UNUSED(user);
-    PL_UNUSED(kind);
-    PL_UNUSED(value);
-    return ERROR_UNSUPPORTED;
+    return quiet_inputs_add(&s->inputs, inputs, count);
 }
 
 static void join_status(Source *source, SourceStatus *out)
@@ -107,11 +85,11 @@ static void join_destroy(Source *source)
 static JoinSource *join_source(JoinRig *rig, const Scene *scene, const MatterList *kinds)
 {
     static const SourceOps ops = {.destroy = join_destroy,
-                                  .start = join_start,
+                                  .start = quiet_start,
                                   .take = join_take,
                                   .describe = join_describe,
                                   .input = join_input,
-                                  .control = join_control,
+                                  .control = quiet_control,
                                   .status = join_status};
     ErrorText error = {0};
     JoinSource *s = calloc(1, sizeof *s);

@@ -1,6 +1,7 @@
 /* liquid_kit.c: see liquid_kit.h. */
 #include "tests/support/liquid_kit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -112,6 +113,42 @@ f64 liquid_kit_level(const LiquidKit *kit, Vec3 low, Vec3 high, f32 floor)
         }
     }
     return count != 0 ? 2.0 * sum / (f64)count : 0.0;
+}
+
+f64 liquid_kit_jet(LiquidKit *kit, const KitJet *jet, u32 ticks, u32 least, u32 *samples)
+{
+    f64 ratio = 0.0, g = -(f64)kit->gravity.y;
+    *samples = 0;
+    for (u32 k = 0; k < ticks; k++) {
+        liquid_kit_tick(kit);
+        Vec3 high = vec3(0.5f * jet->side, 99.0f, jet->wide);
+        f64 level = liquid_kit_level(kit, vec3_zero(), high, 0.0f);
+        const Vec3 *at = liquid_positions(kit->liquid), *v = liquid_velocities(kit->liquid);
+        f64 speed = 0.0, height = 0.0;
+        u32 count = 0;
+        for (u32 s = 0; s < liquid_slots(kit->liquid); s++) { /* in the narrowest part of the jet */
+            f32 behind = at[s].x - jet->out;
+            if (behind > jet->d && behind < 3.0f * jet->d && at[s].y > 0.0f) {
+                speed += (f64)vec3_length(v[s]);
+                height += (f64)at[s].y;
+                count++;
+            }
+        }
+        if (count > least) {
+            ratio += speed / count / sqrt(2.0 * g * (level - height / count));
+            ++*samples;
+        }
+    }
+    return *samples > 0 ? ratio / *samples : NAN;
+}
+
+void liquid_kit_check(const LiquidKit *kit)
+{
+    const char *wrong = liquid_validate(kit->liquid);
+    if (wrong != NULL) {
+        fprintf(stderr, "liquid: %s\n", wrong);
+        exit(1);
+    }
 }
 
 u64 liquid_kit_hash(LiquidKit *kit)

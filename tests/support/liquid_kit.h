@@ -35,6 +35,15 @@ void liquid_kit_tick(LiquidKit *kit);
 void liquid_kit_run(LiquidKit *kit, f32 seconds);
 /* Height of the free surface over `floor` in a region, m: twice that of its particles' centre. */
 f64 liquid_kit_level(const LiquidKit *kit, Vec3 low, Vec3 high, f32 floor);
+/* A tank [0, side] long and [0, wide] deep; its liquid leaves by a slot that ends at x = out. */
+typedef struct KitJet {
+    f32 side, wide, out, d;
+} KitJet;
+/* Mean over some ticks of the speed of particles 1 to 3 d behind the slot over sqrt(2 g H), H their
+ * depth below the surface far from it. *samples: ticks with more than `least` of them there. */
+f64 liquid_kit_jet(LiquidKit *kit, const KitJet *jet, u32 ticks, u32 least, u32 *samples);
+/* Ends the program where the liquid is not valid. */
+void liquid_kit_check(const LiquidKit *kit);
 /* Hash of the liquid's state. */
 u64 liquid_kit_hash(LiquidKit *kit);
 

@@ -37,9 +37,20 @@ Rigid *kit_joint_world(Vec3 gravity, u32 substeps, u32 capacity)
                                 .no_sleep = true});
 }
 
+Rigid *kit_sleeping_world(u32 bodies, u32 substeps, Vec3 gravity)
+{
+    return world_of(&(RigidDef){
+        .body_capacity = bodies, .tick_s = KIT_TICK_S, .substeps = substeps, .gravity = gravity});
+}
+
 void kit_tick(Rigid *rigid)
 {
-    rigid_collide(rigid, NULL);
+    kit_tick_jobs(rigid, NULL);
+}
+
+void kit_tick_jobs(Rigid *rigid, Jobs *jobs)
+{
+    rigid_collide(rigid, jobs);
     rigid_prepare(rigid);
     for (u32 i = 0; i < rigid_substeps(rigid); i++) {
         rigid_substep(rigid);

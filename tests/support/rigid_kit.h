@@ -13,7 +13,11 @@
 
 /* A world of 60 Hz without sleep; gravity points down. Ends the test if out of memory. */
 Rigid *kit_world(u32 bodies, u32 substeps, f32 gravity_m_s2);
+/* The same with sleep. */
+Rigid *kit_sleeping_world(u32 bodies, u32 substeps, Vec3 gravity);
 void kit_tick(Rigid *rigid);
+/* The same with the help of jobs (may be NULL). */
+void kit_tick_jobs(Rigid *rigid, Jobs *jobs);
 void kit_run(Rigid *rigid, f32 seconds);
 /* The same with capacity for as many joints as bodies, and a given gravity. */
 Rigid *kit_joint_world(Vec3 gravity, u32 substeps, u32 capacity);

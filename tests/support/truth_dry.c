@@ -1,8 +1,7 @@
 /* truth_dry.c: laws of dry friction in joints; see truth.h. Its torque T has one size and opposes
  * the motion: it takes T from each radian, stops what turns at a known time, and holds what pulls
  * with less. */
-#include "tests/support/rigid_kit.h"
-#include "tests/support/truth.h"
+#include "tests/support/truth_world.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,13 +10,7 @@
 #define PI      3.14159265358979
 #define DEGREE  (PI / 180.0)
 
-typedef struct World {
-    Rigid *rigid;
-    f64 rate;
-    u32 substeps;
-} World;
-
-static World draw_world(TruthCase *c, f64 gravity_m_s2)
+static TruthWorld draw_world(TruthCase *c, f64 gravity_m_s2)
 {
     static const f32 rates[] = {30.0f, 60.0f, 120.0f, 240.0f};
     f32 rate = rates[truth_pick(c, PL_COUNT(rates))];
@@ -25,25 +18,10 @@ static World draw_world(TruthCase *c, f64 gravity_m_s2)
     while (rate * (f32)steps < 239.0f) {
         steps++;
     }
-    truth_say(c, "%g Hz x %u, ", (f64)rate, steps);
-    Rigid *rigid = rigid_create(&(RigidDef){.body_capacity = 4,
-                                            .tick_s = 1.0f / rate,
-                                            .substeps = steps,
-                                            .gravity = {0.0f, -(f32)gravity_m_s2, 0.0f},
-                                            .joint_capacity = 4,
-                                            .no_sleep = true});
-    if (rigid == NULL) {
-        abort();
-    }
-    return (World){rigid, (f64)rate, steps};
+    return truth_world_make(c, 4, gravity_m_s2, rate, steps);
 }
 
-static u32 ticks_of(const World *world, f64 seconds)
-{
-    return (u32)(seconds * world->rate + 0.5);
-}
-
-static u32 part(World *world, TruthCase *c, Vec3 at)
+static u32 part(TruthWorld *world, TruthCase *c, Vec3 at)
 {
     f32 x = truth_log_range(c, 0.02f, 0.5f), y = x * truth_log_range(c, 0.2f, 1.0f);
     f32 z = x * truth_log_range(c, 0.2f, 1.0f);
@@ -71,9 +49,9 @@ static f32 least_inertia(const Rigid *rigid, u32 slot)
 }
 
 /* Two bodies on a joint, thrown with random rotations. The joint first removes what it forbids. */
-static World thrown(TruthCase *c)
+static TruthWorld thrown(TruthCase *c)
 {
-    World world = draw_world(c, 0.0);
+    TruthWorld world = draw_world(c, 0.0);
     Rigid *rigid = world.rigid;
     u32 a = part(&world, c, vec3_zero());
     u32 b = part(&world, c, vec3_scale(truth_direction(c), truth_log_range(c, 0.02f, 0.5f)));
@@ -103,9 +81,9 @@ static World thrown(TruthCase *c)
 /* The largest rise of the energy above the least that it had, percent of that at first. */
 static f64 energy_rises(TruthCase *c)
 {
-    World world = thrown(c);
+    TruthWorld world = thrown(c);
     f64 first = kit_motion(world.rigid).energy, least = first, rise = 0.0;
-    for (u32 i = 0; i < ticks_of(&world, 5.0); i++) {
+    for (u32 i = 0; i < truth_world_ticks(&world, 5.0); i++) {
         kit_tick(world.rigid);
         f64 energy = kit_motion(world.rigid).energy;
         rise = fmax(rise, energy - least);
@@ -117,15 +95,15 @@ static f64 energy_rises(TruthCase *c)
 
 static f64 momentum_turns(TruthCase *c)
 {
-    World world = thrown(c);
-    KitFlight flight = kit_fly(world.rigid, ticks_of(&world, 5.0));
+    TruthWorld world = thrown(c);
+    KitFlight flight = kit_fly(world.rigid, truth_world_ticks(&world, 5.0));
     rigid_destroy(world.rigid);
     return flight.turning;
 }
 
 /* A rod on a point at the origin, tilted about z, with friction as a share of m g l. */
 typedef struct Rod {
-    World world;
+    TruthWorld world;
     u32 slot;
     f64 friction, weight, inertia; /* N m: and m g l; kg m^2 about the point */
 } Rod;
@@ -196,7 +174,8 @@ static f64 swing_loss(TruthCase *c)
     f64 share = (f64)truth_log_range(c, 0.1f, 1.0f), high = 1.0 - cos(start);
     Rod rod = rod_make(c, start, share * high / (8.0 * start), GRAVITY);
     f64 first = rod_energy(&rod), speed = 0.0, travelled = 0.0;
-    for (u32 i = 0; i < ticks_of(&rod.world, 4.0 * PI * sqrt(rod.inertia / rod.weight)); i++) {
+    for (u32 i = 0; i < truth_world_ticks(&rod.world, 4.0 * PI * sqrt(rod.inertia / rod.weight));
+         i++) {
         kit_tick(rod.world.rigid);
         f64 now = (f64)rigid_angular_velocity(rod.world.rigid, rod.slot).z;
         travelled += angle_travelled(speed, now, 1.0 / rod.world.rate);
@@ -237,7 +216,7 @@ static f64 stop_angle(TruthCase *c)
     Rod rod = rod_make(c, start, share, GRAVITY);
     truth_say(c, ", %u swings to %.2f deg", swings, side * angle / DEGREE);
     f64 period = 2.0 * PI * sqrt(rod.inertia / rod.weight);
-    for (u32 i = 0; i < ticks_of(&rod.world, ((f64)swings + 1.0) * 0.7 * period); i++) {
+    for (u32 i = 0; i < truth_world_ticks(&rod.world, ((f64)swings + 1.0) * 0.7 * period); i++) {
         kit_tick(rod.world.rigid);
     }
     f64 off = fabs(rod_angle(&rod) - side * angle) / DEGREE;
@@ -255,7 +234,7 @@ static f64 slowing(TruthCase *c)
                        vec3_cross(turning, rigid_centre(rod.world.rigid, rod.slot)), turning);
     f64 stop_s = rod.inertia * speed / rod.friction, error = 0.0;
     truth_say(c, ", %.1f rad/s, stops in %.2f s", speed, stop_s);
-    u32 ticks = ticks_of(&rod.world, 1.2 * stop_s);
+    u32 ticks = truth_world_ticks(&rod.world, 1.2 * stop_s);
     for (u32 i = 1; i <= ticks; i++) {
         kit_tick(rod.world.rigid);
         f64 left = fmax(0.0, 1.0 - (f64)i / (rod.world.rate * stop_s));
@@ -270,7 +249,7 @@ static f64 slowing(TruthCase *c)
  * where it stops, against v^2 / 2a; percent. */
 static f64 sliding(TruthCase *c)
 {
-    World world = draw_world(c, GRAVITY);
+    TruthWorld world = draw_world(c, GRAVITY);
     f64 angle = DEGREE * (f64)truth_range(c, 0.0f, 90.0f), speed = (f64)truth_range(c, 1.0f, 10.0f);
     f64 share = (f64)truth_log_range(c, 0.05f, 5.0f);
     f32 half = truth_log_range(c, 0.05f, 1.0f), mass = truth_log_range(c, 0.1f, 100.0f);
@@ -290,7 +269,7 @@ static f64 sliding(TruthCase *c)
     rigid_set_velocity(world.rigid, slot, vec3_scale(along, (f32)speed), vec3_zero());
     truth_say(c, ", %.0f deg, friction %.2f m g, %.1f m/s", angle / DEGREE, share, speed);
     f64 slows = GRAVITY * (share + sin(angle)), way = 0.5 * speed * speed / slows, most = 0.0;
-    for (u32 i = 0; i < ticks_of(&world, 1.2 * speed / slows) + 1; i++) {
+    for (u32 i = 0; i < truth_world_ticks(&world, 1.2 * speed / slows) + 1; i++) {
         kit_tick(world.rigid);
         most = fmax(most, (f64)vec3_dot(rigid_centre(world.rigid, slot), along));
     }
@@ -305,7 +284,7 @@ static f64 creep(TruthCase *c)
 {
     f64 start = DEGREE * (f64)truth_range(c, 5.0f, 90.0f);
     Rod rod = rod_make(c, start, sin(start) / (f64)truth_range(c, 0.2f, 0.95f), GRAVITY);
-    for (u32 i = 0; i < ticks_of(&rod.world, 10.0); i++) {
+    for (u32 i = 0; i < truth_world_ticks(&rod.world, 10.0); i++) {
         kit_tick(rod.world.rigid);
     }
     f64 sunk = fabs(rod_angle(&rod) - start) / DEGREE;

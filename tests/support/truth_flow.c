@@ -116,30 +116,11 @@ static f64 torricelli(TruthCase *c)
     liquid_wake(kit.liquid);
     f32 head = (f32)deep * d - 0.5f * (low + high);
     liquid_kit_run(&kit, 1.3f * sqrtf(2.0f * head / g) * 0.7f); /* until it is steady */
-    f64 ratio = 0.0;
     u32 samples = 0;
-    for (u32 k = 0; k < 10; k++) {
-        liquid_kit_tick(&kit);
-        f64 level = liquid_kit_level(&kit, vec3_zero(), vec3(0.5f * side, 99.0f, wide), 0.0f);
-        const Vec3 *at = liquid_positions(kit.liquid), *v = liquid_velocities(kit.liquid);
-        f64 speed = 0.0, height = 0.0;
-        u32 count = 0;
-        for (u32 s = 0; s < liquid_slots(kit.liquid); s++) { /* in the narrowest part of the jet */
-            if (at[s].x > side + lip + d && at[s].x < side + lip + 3.0f * d && at[s].y > 0.0f) {
-                speed += (f64)vec3_length(v[s]);
-                height += (f64)at[s].y;
-                count++;
-            }
-        }
-        if (count > 12) {
-            ratio += speed / count / sqrt(2.0 * (f64)g * (level - height / count));
-            samples++;
-        }
-    }
-    truth_say(c, " %u x %u slot at %.0f d: %.3f of %u", n, deep, (f64)(low / d), ratio / samples,
-              samples);
+    f64 ratio = liquid_kit_jet(&kit, &(KitJet){side, wide, side + lip, d}, 10, 12, &samples);
+    truth_say(c, " %u x %u slot at %.0f d: %.3f of %u", n, deep, (f64)(low / d), ratio, samples);
     liquid_kit_free(&kit);
-    return samples > 4 ? fabs(ratio / samples - 1.0) : NAN;
+    return samples > 4 ? fabs(ratio - 1.0) : NAN;
 }
 
 /* ---- viscosity ---- */

@@ -1,6 +1,5 @@
 /* truth_motion.c: laws of free flight and joints; see truth.h. */
-#include "tests/support/rigid_kit.h"
-#include "tests/support/truth.h"
+#include "tests/support/truth_world.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,55 +13,21 @@ enum {
 
 /* ---- worlds ---- */
 
-typedef struct World {
-    Rigid *rigid;
-    f64 rate;
-    u32 substeps;
-} World;
-
-/* A world of 30 to 240 Hz and 1 to 16 substeps, or more so that they are at most `step_s`. */
-static World draw_steps(TruthCase *c, u32 bodies, f64 gravity_m_s2, f64 step_s)
+static TruthWorld draw_world(TruthCase *c, u32 bodies, f64 gravity_m_s2)
 {
-    static const f32 rates[] = {30.0f, 60.0f, 90.0f, 120.0f, 240.0f};
-    static const u32 substeps[] = {1, 2, 4, 8, 16};
-    f32 rate = rates[truth_pick(c, PL_COUNT(rates))];
-    u32 steps = substeps[truth_pick(c, PL_COUNT(substeps))];
-    while ((f64)rate * (f64)steps * step_s < 0.999) {
-        steps *= 2;
-    }
-    truth_say(c, "%g Hz x %u, ", (f64)rate, steps);
-    Rigid *rigid = rigid_create(&(RigidDef){.body_capacity = bodies,
-                                            .tick_s = 1.0f / rate,
-                                            .substeps = steps,
-                                            .gravity = {0.0f, -(f32)gravity_m_s2, 0.0f},
-                                            .joint_capacity = bodies + 1,
-                                            .no_sleep = true});
-    if (rigid == NULL) {
-        abort();
-    }
-    return (World){rigid, (f64)rate, steps};
-}
-
-static World draw_world(TruthCase *c, u32 bodies, f64 gravity_m_s2)
-{
-    return draw_steps(c, bodies, gravity_m_s2, 1.0);
+    return truth_world_draw(c, bodies, gravity_m_s2, 1.0, 1);
 }
 
 /* Substeps as at 60 Hz with 4 substeps, or shorter. */
-static World draw_fine(TruthCase *c, u32 bodies, f64 gravity_m_s2)
+static TruthWorld draw_fine(TruthCase *c, u32 bodies, f64 gravity_m_s2)
 {
-    return draw_steps(c, bodies, gravity_m_s2, 1.0 / 240.0);
-}
-
-static u32 ticks_of(const World *world, f64 seconds)
-{
-    return (u32)(seconds * world->rate + 0.5);
+    return truth_world_draw(c, bodies, gravity_m_s2, 1.0 / 240.0, 1);
 }
 
 /* Kinetic and potential energy, J. A constrained body falls for a whole step at its start, so
  * its velocities lag its positions by half a step: positions are moved back by that. Otherwise
  * the measured energy oscillates by m g h v / 2. */
-static f64 energy_of(const World *world, f64 gravity_m_s2)
+static f64 energy_of(const TruthWorld *world, f64 gravity_m_s2)
 {
     f64 sum = kit_motion(world->rigid).energy;
     f64 half_h = 0.5 / (world->rate * (f64)world->substeps);
@@ -89,7 +54,7 @@ static Shape box_of(f32 x, f32 y, f32 z)
 }
 
 /* Joins the points at the anchors of a and b (slots; −1, like JOINT_WORLD: the world). */
-static u32 join(World *world, JointKind kind, i32 a, Vec3 anchor_a, u32 b, Vec3 anchor_b)
+static u32 join(TruthWorld *world, JointKind kind, i32 a, Vec3 anchor_a, u32 b, Vec3 anchor_b)
 {
     JointDef def = joint_def_default(kind);
     if (a >= 0) {
@@ -106,16 +71,16 @@ static u32 join(World *world, JointKind kind, i32 a, Vec3 anchor_a, u32 b, Vec3 
 /* ---- free rotation ---- */
 
 /* The larger of the errors of energy and of the angular momentum vector. */
-static f64 angular_velocity_change(World *world, f64 seconds)
+static f64 angular_velocity_change(TruthWorld *world, f64 seconds)
 {
-    KitFlight flight = kit_fly(world->rigid, ticks_of(world, seconds));
+    KitFlight flight = kit_fly(world->rigid, truth_world_ticks(world, seconds));
     rigid_destroy(world->rigid);
     return fmax(flight.turning, fmax(flight.gain, fabs(flight.loss)));
 }
 
 static f64 free_spin(TruthCase *c)
 {
-    World world = draw_world(c, 1, 0.0);
+    TruthWorld world = draw_world(c, 1, 0.0);
     f32 x = truth_log_range(c, 0.02f, 1.0f);
     f32 y = x * truth_log_range(c, 0.2f, 1.0f), z = x * truth_log_range(c, 0.1f, 1.0f);
     BodyDef def = body_of(box_of(x, y, z), 8000.0f * x * y * z);
@@ -131,7 +96,7 @@ static f64 free_spin(TruthCase *c)
 /* Rotation about the middle axis, starting at a small angle from it: it flips repeatedly. */
 static f64 t_handle(TruthCase *c)
 {
-    World world = draw_world(c, 1, 0.0);
+    TruthWorld world = draw_world(c, 1, 0.0);
     BodyDef def = body_of(box_of(0.3f, 0.1f, 0.02f), 2.0f);
     f32 angular_velocity = truth_range(c, 2.0f, 20.0f);
     def.angular_velocity =
@@ -145,14 +110,14 @@ static f64 t_handle(TruthCase *c)
 
 static f64 parabola(TruthCase *c)
 {
-    World world = draw_world(c, 1, GRAVITY);
+    TruthWorld world = draw_world(c, 1, GRAVITY);
     BodyDef def = body_of(box_of(0.1f, 0.2f, 0.3f), 3.0f);
     f32 place = truth_log_range(c, 0.1f, 20.0f), speed = truth_range(c, 0.0f, 20.0f);
     def.position = vec3_scale(truth_direction(c), place);
     def.velocity = vec3_scale(truth_direction(c), speed);
     def.angular_velocity = vec3_scale(truth_direction(c), 5.0f);
     u32 slot = kit_add(world.rigid, &def);
-    u32 ticks = ticks_of(&world, 2.0);
+    u32 ticks = truth_world_ticks(&world, 2.0);
     f64 worst = 0.0;
     truth_say(c, "from %.1f m at %.1f m/s", (f64)place, (f64)speed);
     for (u32 i = 1; i <= ticks; i++) {
@@ -171,7 +136,7 @@ static f64 parabola(TruthCase *c)
 /* ---- tops ---- */
 
 typedef struct Top {
-    World world;
+    TruthWorld world;
     u32 slot;
     f64 arm;           /* m, from the pivot to the centre */
     f64 tilt, turning; /* rad, rad/s: must be constant */
@@ -224,7 +189,7 @@ static TopWorst top_run(Top *top, f64 seconds)
 {
     TopWorst worst = {0};
     f64 angle = 0.0, before = 0.0;
-    u32 ticks = ticks_of(&top->world, seconds);
+    u32 ticks = truth_world_ticks(&top->world, seconds);
     for (u32 i = 1; i <= ticks; i++) {
         kit_tick(top->world.rigid);
         Vec3 p = rigid_centre(top->world.rigid, top->slot);
@@ -320,9 +285,9 @@ typedef struct Drift {
     f64 loss, gain;
 } Drift;
 
-static Drift swing(World *world, f64 seconds, f64 unit)
+static Drift swing(TruthWorld *world, f64 seconds, f64 unit)
 {
-    u32 ticks = ticks_of(world, seconds), window = ticks / 10;
+    u32 ticks = truth_world_ticks(world, seconds), window = ticks / 10;
     f64 sum[2] = {0.0, 0.0}, most = -1e30, first = -1e30;
     for (u32 i = 0; i < ticks; i++) {
         kit_tick(world->rigid);
@@ -342,7 +307,7 @@ static Drift swing(World *world, f64 seconds, f64 unit)
 /* One to three bars, hung from each other, released at 90 degrees. */
 static Drift bars(TruthCase *c, u32 count, f64 seconds)
 {
-    World world = draw_fine(c, 3, GRAVITY);
+    TruthWorld world = draw_fine(c, 3, GRAVITY);
     JointKind kind = truth_pick(c, 2) == 0 ? JOINT_BALL : JOINT_HINGE;
     f64 end = 0.0, unit = 0.0;
     f32 half_before = 0.0f;
@@ -381,7 +346,7 @@ static f64 double_gain(TruthCase *c)
 
 /* ---- mechanisms ---- */
 
-static u32 free_part(World *world, TruthCase *c, Vec3 at)
+static u32 free_part(TruthWorld *world, TruthCase *c, Vec3 at)
 {
     f32 x = truth_log_range(c, 0.05f, 0.5f), y = x * truth_log_range(c, 0.2f, 1.0f);
     f32 z = x * truth_log_range(c, 0.2f, 1.0f);
@@ -391,7 +356,7 @@ static u32 free_part(World *world, TruthCase *c, Vec3 at)
     return kit_add(world->rigid, &def);
 }
 
-static void join_across(World *world, TruthCase *c, u32 a, u32 b)
+static void join_across(TruthWorld *world, TruthCase *c, u32 a, u32 b)
 {
     static const JointKind kinds[] = {JOINT_BALL,      JOINT_HINGE,  JOINT_FIXED,
                                       JOINT_UNIVERSAL, JOINT_SLIDER, JOINT_DISTANCE,
@@ -425,7 +390,7 @@ static void join_across(World *world, TruthCase *c, u32 a, u32 b)
  * first remove incompatible motion; then energy and momenta are conserved. */
 static KitFlight thrown(TruthCase *c)
 {
-    World world = draw_fine(c, 4, 0.0);
+    TruthWorld world = draw_fine(c, 4, 0.0);
     u32 count = 2 + truth_pick(c, 3);
     Vec3 at = vec3_zero();
     truth_say(c, "%u:", count);
@@ -436,18 +401,7 @@ static KitFlight thrown(TruthCase *c)
         }
         at = vec3_add_scaled(at, 0.5f, truth_direction(c));
     }
-    f32 angular_velocity = truth_range(c, 1.0f, 10.0f);
-    truth_say(c, ", %.1f rad/s", (f64)angular_velocity);
-    for (u32 i = 0; i < count; i++) {
-        rigid_set_velocity(world.rigid, i, truth_direction(c),
-                           vec3_scale(truth_direction(c), angular_velocity));
-    }
-    for (u32 i = 0; i < ticks_of(&world, 0.5); i++) {
-        kit_tick(world.rigid);
-    }
-    KitFlight flight = kit_fly(world.rigid, ticks_of(&world, 20.0));
-    rigid_destroy(world.rigid);
-    return flight;
+    return truth_world_throw(&world, c, count, 20.0);
 }
 
 static f64 thrown_energy(TruthCase *c)
@@ -472,7 +426,7 @@ typedef enum LimbKind {
 } LimbKind;
 
 typedef struct Limb {
-    World world;
+    TruthWorld world;
     f64 weight;  /* J: m g times distance from its start */
     f64 gravity; /* m/s^2 */
 } Limb;
@@ -542,7 +496,7 @@ static f64 limb_rise(Limb *limb, f64 seconds)
     }
     f64 least = energy_of(&limb->world, limb->gravity), rise = 0.0;
     f64 scale = kit_motion(limb->world.rigid).energy + limb->weight;
-    for (u32 i = 0; i < ticks_of(&limb->world, seconds); i++) {
+    for (u32 i = 0; i < truth_world_ticks(&limb->world, seconds); i++) {
         kit_tick(limb->world.rigid);
         f64 energy = energy_of(&limb->world, limb->gravity);
         rise = fmax(rise, energy - least);
@@ -592,7 +546,7 @@ static f64 arm_beyond(const Rigid *rigid, u32 count, f64 bend)
  * their limits. How far these give way at the end of 6 s, percent of its length. */
 static f64 arm_sag(TruthCase *c)
 {
-    World world = draw_fine(c, LINKS_MAX, GRAVITY);
+    TruthWorld world = draw_fine(c, LINKS_MAX, GRAVITY);
     Rigid *rigid = world.rigid;
     u32 count = 2 + truth_pick(c, 39);
     f32 half = truth_log_range(c, 0.03f, 0.3f), thick = half * truth_range(c, 0.1f, 0.6f);
@@ -622,11 +576,11 @@ static f64 arm_sag(TruthCase *c)
         joint.anchor_b = vec3(-half, 0.0f, 0.0f);
         kit_join(rigid, &joint);
     }
-    u32 ticks = ticks_of(&world, 6.0);
+    u32 ticks = truth_world_ticks(&world, 6.0);
     f64 worst = 0.0;
     for (u32 i = 0; i < ticks; i++) {
         kit_tick(rigid);
-        if (i + ticks_of(&world, 0.5) >= ticks) {
+        if (i + truth_world_ticks(&world, 0.5) >= ticks) {
             worst = fmax(worst, arm_beyond(rigid, count, bend));
         }
     }
@@ -639,7 +593,7 @@ static f64 arm_sag(TruthCase *c)
 /* Elongation of a hanging chain after 4 s, percent. */
 static f64 chain_of(TruthCase *c, JointKind kind, const char *name, bool mixed)
 {
-    World world = draw_fine(c, LINKS_MAX, GRAVITY);
+    TruthWorld world = draw_fine(c, LINKS_MAX, GRAVITY);
     static const JointKind kinds[] = {JOINT_BALL, JOINT_HINGE, JOINT_FIXED};
     u32 count = 10 + truth_pick(c, LINKS_MAX - 9);
     f32 half = truth_log_range(c, 0.03f, 0.2f), thick = half * truth_range(c, 0.1f, 0.4f);
@@ -652,7 +606,7 @@ static f64 chain_of(TruthCase *c, JointKind kind, const char *name, bool mixed)
         join(&world, mixed ? kinds[truth_pick(c, PL_COUNT(kinds))] : kind, (i32)i - 1,
              i == 0 ? vec3_zero() : vec3(0.0f, -half, 0.0f), slot, vec3(0.0f, half, 0.0f));
     }
-    for (u32 i = 0; i < ticks_of(&world, 4.0); i++) {
+    for (u32 i = 0; i < truth_world_ticks(&world, 4.0); i++) {
         kit_tick(world.rigid);
     }
     f64 full = 2.0 * (f64)half * (f64)count;
@@ -681,7 +635,7 @@ static f64 mixed_chain(TruthCase *c)
 /* Deflection of the tip of a beam of welded bodies, percent of its length. */
 static f64 cantilever(TruthCase *c)
 {
-    World world = draw_fine(c, 16, GRAVITY);
+    TruthWorld world = draw_fine(c, 16, GRAVITY);
     u32 count = 2 + truth_pick(c, 15);
     f32 half = truth_log_range(c, 0.05f, 0.2f), thick = half * truth_range(c, 0.3f, 1.0f);
     truth_say(c, "%u of %.2f m, %.2f m thick", count, 2.0 * (f64)half, 2.0 * (f64)thick);
@@ -693,7 +647,7 @@ static f64 cantilever(TruthCase *c)
              vec3(-half, 0.0f, 0.0f));
     }
     f64 worst = 0.0;
-    for (u32 i = 0; i < ticks_of(&world, 4.0); i++) {
+    for (u32 i = 0; i < truth_world_ticks(&world, 4.0); i++) {
         kit_tick(world.rigid);
         worst = fmax(worst, fabs((f64)rigid_centre(world.rigid, count - 1).y));
     }
@@ -711,7 +665,7 @@ static f64 spring_drift(TruthCase *c)
 {
     static const JointKind kinds[] = {JOINT_SPRING, JOINT_SLIDER, JOINT_HINGE};
     static const char *const names[] = {"line", "slider", "hinge"};
-    World world = draw_world(c, 1, 0.0);
+    TruthWorld world = draw_world(c, 1, 0.0);
     u32 kind = truth_pick(c, PL_COUNT(kinds));
     f64 h = 1.0 / (world.rate * (f64)world.substeps);
     /* Limited by accuracy: ω h < 0.5. */
@@ -734,7 +688,7 @@ static f64 spring_drift(TruthCase *c)
     }
     u32 spring = kit_join(world.rigid, &joint);
     truth_say(c, "%s of %.2f Hz", names[kind], (f64)frequency);
-    u32 window = ticks_of(&world, 6.0), ticks = 10 * window;
+    u32 window = truth_world_ticks(&world, 6.0), ticks = 10 * window;
     f64 first = 0.0, last = 0.0, omega = 360.0 * DEGREE * (f64)frequency;
     f64 mass = (f64)def.mass_kg;
     if (kinds[kind] == JOINT_HINGE) {
@@ -757,7 +711,7 @@ static f64 spring_drift(TruthCase *c)
 static f64 spring_wave(TruthCase *c)
 {
     static const JointKind kinds[] = {JOINT_SPRING, JOINT_SLIDER};
-    World world = draw_world(c, 2, 0.0);
+    TruthWorld world = draw_world(c, 2, 0.0);
     u32 kind = truth_pick(c, PL_COUNT(kinds));
     f64 h = 1.0 / (world.rate * (f64)world.substeps);
     /* Ten samples per period are needed to measure it. */
@@ -779,7 +733,7 @@ static f64 spring_wave(TruthCase *c)
               (f64)damping);
     /* Three samples of a decaying sinusoid: x₂ − 2 e cos φ x₁ + e² x₀ = 0. Least squares. */
     f64 x[3] = {0.0, 0.0, 0.0}, m[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
-    u32 ticks = ticks_of(&world, 4.0 / (f64)frequency);
+    u32 ticks = truth_world_ticks(&world, 4.0 / (f64)frequency);
     for (u32 i = 0; i < ticks; i++) {
         kit_tick(world.rigid);
         x[0] = x[1];

@@ -1,7 +1,6 @@
 /* truth_ring.c: laws of joint loops: bridges of planks, boxes of joined walls, free-flying
  * rings; see truth.h. */
-#include "tests/support/rigid_kit.h"
-#include "tests/support/truth.h"
+#include "tests/support/truth_world.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,41 +12,7 @@ enum {
     RING_MAX = 8
 };
 
-typedef struct World {
-    Rigid *rigid;
-    f64 rate;
-    u32 substeps;
-} World;
-
-/* A world of 30 to 240 Hz and 2 to 16 substeps, or more so that they are at most `step_s`. */
-static World draw_steps(TruthCase *c, f64 gravity_m_s2, f64 step_s)
-{
-    static const f32 rates[] = {30.0f, 60.0f, 90.0f, 120.0f, 240.0f};
-    static const u32 substeps[] = {2, 4, 8, 16};
-    f32 rate = rates[truth_pick(c, PL_COUNT(rates))];
-    u32 steps = substeps[truth_pick(c, PL_COUNT(substeps))];
-    while ((f64)rate * (f64)steps * step_s < 0.999) {
-        steps *= 2;
-    }
-    truth_say(c, "%g Hz x %u, ", (f64)rate, steps);
-    Rigid *rigid = rigid_create(&(RigidDef){.body_capacity = 64,
-                                            .tick_s = 1.0f / rate,
-                                            .substeps = steps,
-                                            .gravity = {0.0f, -(f32)gravity_m_s2, 0.0f},
-                                            .joint_capacity = 64,
-                                            .no_sleep = true});
-    if (rigid == NULL) {
-        abort();
-    }
-    return (World){rigid, (f64)rate, steps};
-}
-
-static u32 ticks_of(const World *world, f64 seconds)
-{
-    return (u32)(seconds * world->rate + 0.5);
-}
-
-static void add_joint(const World *world, JointKind kind, i32 a, Vec3 anchor_a, i32 b,
+static void add_joint(const TruthWorld *world, JointKind kind, i32 a, Vec3 anchor_a, i32 b,
                       Vec3 anchor_b)
 {
     JointDef def = joint_def_default(kind);
@@ -65,7 +30,7 @@ static void add_joint(const World *world, JointKind kind, i32 a, Vec3 anchor_a, 
 /* ---- bridges ---- */
 
 typedef struct Bridge {
-    World world;
+    TruthWorld world;
     u32 count;
     f64 length, wide; /* m, of a plank */
     f64 pull;         /* horizontal pull at the ends, in weights of a plank; INFINITY: taut */
@@ -86,7 +51,7 @@ static void bridge_shape(Bridge *b)
 
 static f64 bridge_of(TruthCase *c, bool taut)
 {
-    Bridge b = {.world = draw_steps(c, GRAVITY, 1.0 / 120.0)};
+    Bridge b = {.world = truth_world_draw(c, 64, GRAVITY, 1.0 / 120.0, 2)};
     Rigid *rigid = b.world.rigid;
     b.count = 3 + truth_pick(c, PLANKS_MAX - 2);
     b.length = (f64)truth_log_range(c, 0.1f, 1.0f);
@@ -120,7 +85,7 @@ static f64 bridge_of(TruthCase *c, bool taut)
         }
     }
     f64 worst = 0.0;
-    for (u32 i = 0; i < ticks_of(&b.world, 4.0); i++) {
+    for (u32 i = 0; i < truth_world_ticks(&b.world, 4.0); i++) {
         kit_tick(rigid);
         for (u32 k = 0; k < b.count; k++) {
             worst = fmax(worst, (f64)vec3_distance(rigid_centre(rigid, k), start[k]));
@@ -150,7 +115,7 @@ static Vec3 on_axis(u32 axis, f32 x)
  * within 2 s. */
 static f64 measure_opens(TruthCase *c)
 {
-    World world = draw_steps(c, GRAVITY, 1.0 / 120.0);
+    TruthWorld world = truth_world_draw(c, 64, GRAVITY, 1.0 / 120.0, 2);
     Rigid *rigid = world.rigid;
     BodyDef ground = kit_ground();
     kit_add(rigid, &ground);
@@ -186,7 +151,7 @@ static f64 measure_opens(TruthCase *c)
         }
     }
     f64 worst = 0.0;
-    for (u32 i = 0; i < ticks_of(&world, 2.0); i++) {
+    for (u32 i = 0; i < truth_world_ticks(&world, 2.0); i++) {
         kit_tick(rigid);
         for (u32 k = 0; k < rigid_joint_slots(rigid); k++) {
             worst = fmax(worst, (f64)rigid_joint_error(rigid, k));
@@ -203,7 +168,7 @@ static KitFlight thrown_ring(TruthCase *c)
 {
     static const JointKind kinds[] = {JOINT_BALL, JOINT_BALL, JOINT_FIXED, JOINT_HINGE};
     static const char *const names[] = {"b", "b", "f", "h"};
-    World world = draw_steps(c, 0.0, 1.0 / 240.0);
+    TruthWorld world = truth_world_draw(c, 64, 0.0, 1.0 / 240.0, 2);
     u32 count = 3 + truth_pick(c, RING_MAX - 2);
     Vec3 at[RING_MAX];
     Quat turns[RING_MAX];
@@ -233,18 +198,7 @@ static KitFlight thrown_ring(TruthCase *c)
         kit_join(world.rigid, &def);
         truth_say(c, "%s", names[kind]);
     }
-    f32 angular_velocity = truth_range(c, 1.0f, 10.0f);
-    truth_say(c, ", %.1f rad/s", (f64)angular_velocity);
-    for (u32 i = 0; i < count; i++) {
-        rigid_set_velocity(world.rigid, i, truth_direction(c),
-                           vec3_scale(truth_direction(c), angular_velocity));
-    }
-    for (u32 i = 0; i < ticks_of(&world, 0.5); i++) {
-        kit_tick(world.rigid);
-    }
-    KitFlight flight = kit_fly(world.rigid, ticks_of(&world, 10.0));
-    rigid_destroy(world.rigid);
-    return flight;
+    return truth_world_throw(&world, c, count, 10.0);
 }
 
 static f64 measure_energy(TruthCase *c)

@@ -392,6 +392,13 @@ static void user_types(SDL_Keycode key, u16 modifiers)
     SDL_PushEvent(&event);
 }
 
+static void user_writes(const char *text)
+{
+    SDL_Event event = {.text = {.type = SDL_TEXTINPUT}};
+    snprintf(event.text.text, sizeof event.text.text, "%s", text);
+    SDL_PushEvent(&event);
+}
+
 /* Drags the box in the middle of the picture upwards, pushes it, spawns, removes, and presses
  * keys. */
 static void play_all(u32 step)
@@ -435,13 +442,9 @@ static void play_all(u32 step)
         user_types(SDLK_r, KMOD_LCTRL);
         user_types(SDLK_RETURN, 0);
         break;
-    case 11: {
-        SDL_Event event = {0};
-        event.type = SDL_TEXTINPUT;
-        snprintf(event.text.text, sizeof event.text.text, "hi n");
-        SDL_PushEvent(&event);
+    case 11:
+        user_writes("hi n");
         break;
-    }
     case 13:
         user_types(SDLK_RETURN, 0);
         break;
@@ -487,13 +490,9 @@ static void play_replay(u32 step)
     case 9:
         user_types(SDLK_b, 0);
         break;
-    case 12: {
-        SDL_Event event = {0};
-        event.type = SDL_TEXTINPUT;
-        snprintf(event.text.text, sizeof event.text.text, "crash");
-        SDL_PushEvent(&event);
+    case 12:
+        user_writes("crash");
         break;
-    }
     case 14:
         user_types(SDLK_RETURN, 0);
         break;

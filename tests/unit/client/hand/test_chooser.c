@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/udp_socket.h"
+
 /* The GL driver holds memory until the process ends: not our leak. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -43,18 +45,6 @@ typedef struct Player {
     u32 key_count;
     _Atomic bool stop;
 } Player;
-
-static int socket_open(u16 *port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t length = sizeof address;
-    int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-    *port = ntohs(address.sin_port);
-    return fd;
-}
 
 static WorldNotice notice_of(const Player *player, u32 world)
 {
@@ -129,9 +119,9 @@ static int run(Player *player, char *where, size_t bytes)
     setenv("SDL_VIDEODRIVER", "offscreen", 1);
     /* The player's thread may press before the window is there: the queue must be. */
     assert_int_equal(SDL_InitSubSystem(SDL_INIT_EVENTS), 0);
-    player->lan = socket_open(&player->lan_port);
+    player->lan = udp_socket_open(0, &player->lan_port);
     for (u32 i = 0; i < WORLDS; i++) {
-        player->games[i] = socket_open(&player->ports[i]);
+        player->games[i] = udp_socket_open(0, &player->ports[i]);
     }
     ChooserOptions options = {.finder = {.lan = true, .lan_port = player->lan_port},
                               .width = WIDTH,

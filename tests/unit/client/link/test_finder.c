@@ -16,19 +16,9 @@
 
 #include <cmocka.h>
 
-#define MS 1000000ull
+#include "tests/support/udp_socket.h"
 
-static int socket_open(u16 *port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t length = sizeof address;
-    int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-    *port = ntohs(address.sin_port);
-    return fd;
-}
+#define MS 1000000ull
 
 /* Answers each question that waits, `times` times; returns their number. */
 static u32 answer_all(int fd, const WorldNotice *notice, u32 times)
@@ -53,7 +43,7 @@ static void test_lan(void **state)
 {
     PL_UNUSED(state);
     u16 lan_port, port;
-    int lan = socket_open(&lan_port), game = socket_open(&port);
+    int lan = udp_socket_open(0, &lan_port), game = udp_socket_open(0, &port);
     WorldNotice notice = {.port = port, .users = 1, .places = 8, .name = "near", .version = "1"};
     memset(notice.key, 3, sizeof notice.key);
     ErrorText error = {0};
@@ -103,7 +93,7 @@ static void test_strangers(void **state)
 {
     PL_UNUSED(state);
     u16 lan_port, port;
-    int lan = socket_open(&lan_port), other = socket_open(&port);
+    int lan = udp_socket_open(0, &lan_port), other = udp_socket_open(0, &port);
     u8 data[INQUIRY_BYTES], out[INQUIRY_ANSWER_BYTES];
     struct sockaddr_in from;
     socklen_t length = sizeof from;

@@ -60,11 +60,7 @@ static int view_close(void **state)
 
 static void take(Drawn *d, const char *name)
 {
-    char path[256];
-    const char *folder = getenv("PLENUM_PICTURES");
-    snprintf(path, sizeof path, "%s/%s_%s.png", folder ? folder : "", name,
-             coarse ? "coarse" : "fine");
-    assert_true(drawn_take(d, folder ? path : NULL));
+    assert_true(drawn_take_named(d, name, coarse ? "coarse" : "fine"));
 }
 
 static Drawn *begin(void)

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/support/file_bytes.h"
+#include "tests/unit/protocol/record/recording_expect.h"
 
 enum {
     TICKS = 640, /* 11 s: three key frames */
@@ -131,9 +132,7 @@ static void assert_tick(FieldSet *fields, const Frame *got, u64 tick, const Inpu
     Frame *want = make_frame(fields, tick);
     Input wanted[2];
     assert_int_equal(got->tick, tick);
-    assert_int_equal(got->world_hash, want->world_hash);
-    assert_memory_equal(got->data, want->data, fields->frame_bytes);
-    assert_int_equal(got->event_count, want->event_count);
+    assert_frame_equal(got, want);
     for (u32 i = 0; i < want->event_count; i++) {
         assert_int_equal(got->events[i].kind, want->events[i].kind);
         assert_int_equal(got->events[i].entity.id, want->events[i].entity.id);
@@ -184,11 +183,7 @@ static void test_reads_back_bit_for_bit(void **state)
     FieldSet *fields = *state;
     for (int clean = 0; clean < 2; clean++) {
         write_recording(fields, clean != 0);
-        ErrorText error = {0};
-        RecordingReader *reader = recording_reader_create(path, &error);
-        if (reader == NULL) {
-            fail_msg("%s", error.text);
-        }
+        RecordingReader *reader = recording_expect(path);
         const RecordingInfo *info = recording_reader_info(reader);
         assert_int_equal(info->clean, clean);
         assert_int_equal(info->ticks, TICKS);
@@ -213,8 +208,7 @@ static void test_seek_equals_sequential(void **state)
     FieldSet *fields = *state;
     for (int clean = 0; clean < 2; clean++) {
         write_recording(fields, clean != 0);
-        RecordingReader *reader = recording_reader_create(path, NULL);
-        assert_non_null(reader);
+        RecordingReader *reader = recording_expect(path);
         Dice dice = {17, 0};
         for (u32 round = 0; round < 60; round++) {
             u64 tick = FIRST_TICK + dice_below(&dice, TICKS);
@@ -263,8 +257,7 @@ static void test_torn_at_every_byte_of_its_tail(void **state)
     u64 seen_short = 0;
     for (size_t cut = bytes; cut > bytes - 1500; cut--) {
         file_store(path, data, cut);
-        RecordingReader *reader = recording_reader_create(path, NULL);
-        assert_non_null(reader);
+        RecordingReader *reader = recording_expect(path);
         u64 expected = whole_ticks(data, bytes, cut);
         const RecordingInfo *info = recording_reader_info(reader);
         assert_int_equal(info->clean, cut == bytes);
@@ -342,8 +335,7 @@ static void test_lying_index(void **state)
     u64 end = offset + recording_block_put(&block, data + offset);
     memcpy(data + end, content, sizeof content);
     file_store(path, data, end + sizeof content);
-    RecordingReader *reader = recording_reader_create(path, NULL);
-    assert_non_null(reader);
+    RecordingReader *reader = recording_expect(path);
     assert_false(recording_reader_info(reader)->clean);
     assert_int_equal(recording_reader_seek(reader, FIRST_TICK + 200), 0);
     recording_reader_destroy(reader);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/support/file_bytes.h"
+#include "tests/unit/protocol/record/recording_expect.h"
 
 enum {
     FIRST = 100,
@@ -95,9 +96,7 @@ static void test_read_back(void **state)
 {
     PL_UNUSED(state);
     write_recording();
-    ErrorText error = {0};
-    RecordingReader *reader = recording_reader_create(path, &error);
-    assert_non_null(reader);
+    RecordingReader *reader = recording_expect(path);
     const RecordingParent *parent = &recording_reader_head(reader)->parent;
     assert_string_equal(parent->name, "evening.plrec");
     assert_int_equal(parent->tick, 4321);
@@ -198,8 +197,7 @@ static void count_damage(void *context, const RecordingDamage *damage)
 /* The first image of the file, where it can still be named, cannot be unpacked. */
 static void expect_refused(u32 lie)
 {
-    RecordingReader *reader = recording_reader_create(path, NULL);
-    assert_non_null(reader);
+    RecordingReader *reader = recording_expect(path);
     Found found = {0};
     const RecordingVisitor visitor = {.context = &found, .image = find};
     int result = recording_reader_visit(reader, &visitor);

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "tests/support/file_bytes.h"
+#include "tests/unit/protocol/record/recording_expect.h"
 
 enum {
     RATE = 60,
@@ -167,16 +168,6 @@ static u64 write_recording(FieldSet *fields, u32 picture_ticks)
     return made->bytes;
 }
 
-static RecordingReader *reader_open(void)
-{
-    ErrorText error = {0};
-    RecordingReader *reader = recording_reader_create(path, &error);
-    if (reader == NULL) {
-        fail_msg("%s", error.text);
-    }
-    return reader;
-}
-
 static bool same_field(const Frame *a, const Frame *b, u32 f)
 {
     const FieldDesc *field = &a->fields->fields[f];
@@ -227,7 +218,7 @@ static void test_every_tick(void **state)
     for (u32 r = 0; r < PL_COUNT(rates); r++) {
         u32 k = rates[r], betweens = 0;
         (void)write_recording(*state, k);
-        RecordingReader *reader = reader_open();
+        RecordingReader *reader = recording_expect(path);
         u64 last = last_picture_of(reader);
         assert_int_equal(recording_reader_seek(reader, 0), 0);
         f64 worst = 0.0;
@@ -284,7 +275,7 @@ static void test_coarse(void **state)
     u64 bytes = write_recording(*state, 2);
     for (coarse_shift = 1; coarse_shift <= RECORDING_COARSE_SHIFT_MAX; coarse_shift++) {
         u64 fewer = write_recording(*state, 2);
-        RecordingReader *reader = reader_open();
+        RecordingReader *reader = recording_expect(path);
         assert_int_equal(recording_reader_head(reader)->coarse_shift, coarse_shift);
         i32 most = 0;
         for (u64 tick = 1; tick <= TICKS; tick++) {
@@ -316,7 +307,7 @@ static void test_seeks(void **state)
 {
     coarse_shift = COARSE_SHIFT;
     (void)write_recording(*state, 4);
-    RecordingReader *reader = reader_open(), *seeker = reader_open();
+    RecordingReader *reader = recording_expect(path), *seeker = recording_expect(path);
     for (u64 tick = 1; tick <= TICKS; tick++) {
         Frame *frame, *sought;
         u64 other = 1 + random_u64(8, tick) % TICKS;
@@ -339,7 +330,7 @@ static void test_seeks(void **state)
 static void test_cuts_and_spawns(void **state)
 {
     (void)write_recording(*state, 16);
-    RecordingReader *reader = reader_open();
+    RecordingReader *reader = recording_expect(path);
     Frame *frame;
     assert_int_equal(recording_reader_seek(reader, 1), 0);
     for (u64 tick = 1; tick <= TICKS; tick++) {
@@ -364,7 +355,7 @@ static void test_torn(void **state)
     u8 *whole = file_load(path, &bytes);
     for (size_t cut = bytes - 8000; cut < bytes; cut += 37) {
         file_store(path, whole, cut);
-        RecordingReader *reader = reader_open();
+        RecordingReader *reader = recording_expect(path);
         u64 ticks = recording_reader_info(reader)->ticks, from = 1, read = 0;
         if (number++ % 20 != 0) {
             from = ticks - RATE;
@@ -465,8 +456,7 @@ static void test_lies(void **state)
         coarse_shift = i < 4 ? 0 : COARSE_SHIFT;
         (void)write_recording(*state, 4);
         forge(changes[i]);
-        RecordingReader *reader = recording_reader_create(path, NULL);
-        assert_non_null(reader);
+        RecordingReader *reader = recording_expect(path);
         Frame *frame;
         u64 read = 0;
         int result;

@@ -161,13 +161,12 @@ static void keep_shown(RecordingReader *reader, Frame *frame, u32 flags, bool ke
 /* The same frame with the events read before it. Takes over the reference; NULL: out of memory. */
 static Frame *with_events(RecordingReader *reader, Frame *frame)
 {
-    const MessageEvents *events = &reader->events.events;
-    bool own = reader->events.kind == MESSAGE_EVENTS && events->tick == frame->tick;
-    Frame *whole = frame_create(reader->fields, frame->tick, own ? events->count : 0);
+    bool own = reader->events_tick == frame->tick;
+    Frame *whole = frame_create(reader->fields, frame->tick, own ? reader->event_count : 0);
     if (whole != NULL) {
         memcpy(whole->data, frame->data, frame->fields->frame_bytes);
         if (whole->event_count != 0) {
-            memcpy(whole->events, events->events, events->count * sizeof *whole->events);
+            memcpy(whole->events, reader->events, whole->event_count * sizeof *whole->events);
         }
         whole->world_hash = frame->world_hash;
         whole->world_time_s = frame->world_time_s;
@@ -204,7 +203,7 @@ int recording_ahead_take(RecordingReader *reader, const RecordingBlock *block, F
     if (!is_between(flags)) {
         keep_shown(reader, frame, flags, block->type == BLOCK_KEYF);
     }
-    if (made || reader->events.events.count != 0) {
+    if (made || reader->event_count != 0) {
         frame = with_events(reader, frame);
     }
     if (frame == NULL) {

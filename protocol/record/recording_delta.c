@@ -14,7 +14,8 @@
 enum {
     SPAN_SIZE_BITS = 24,
     TICKS_APART_MAX = 1 << 24, /* limit of the span codes */
-    FAST_STEPS = 1,            /* coarse steps, of a chunk's mean motion between pictures */
+    STEPS_PER_MOTION = 2,      /* coarse steps are at most this times a chunk's mean motion between
+                                  pictures */
     LEVEL_BITS = 2,
 };
 
@@ -150,9 +151,9 @@ static Detail detail_of(const RecordingTrail *trail, u32 level)
 }
 
 /* The level of a chunk of points: omitted bits are not visible if the points moved further, on
- * average, since the previous picture. The correction of their rounding, at most half a step,
- * counts as motion that leads to a lower level: at rest they are exact after at most three
- * pictures. */
+ * average, since the previous picture than rounding moves them, half a step. Its correction, at
+ * most that, counts as motion that leads to a lower level: at rest they are exact after at most
+ * three pictures. */
 static u32 level_of(const RecordingTrail *trail, const FieldDesc *field, u32 chunk,
                     const Frame *frame)
 {
@@ -172,7 +173,7 @@ static u32 level_of(const RecordingTrail *trail, const FieldDesc *field, u32 chu
         }
     }
     while (level < RECORDING_COARSE_LEVELS &&
-           sum > going * ((u64)FAST_STEPS << (trail->coarse_shift + level))) {
+           STEPS_PER_MOTION * sum > going << (trail->coarse_shift + level)) {
         level++;
     }
     return level;

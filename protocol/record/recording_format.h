@@ -9,8 +9,10 @@
  * [type u32][length u32][tick u64][check u64], n of its check is its type. All numbers are
  * little-endian.
  *   HEAD  RecordingFileHead, then MESSAGE_WORLD
- *   INPT  bits: count and then per input user, both unsigned, and input_encode
- *   EVNT  MESSAGE_EVENTS of the tick
+ *   INPT  bits: count unsigned, a bit: anew, then inputs (recording_acts.c); unless anew, they are
+ *         relative to those of their users before; the first one from a KEYF's tick on is anew
+ *   EVNT  bits: count unsigned, then events; if there are SPAWNs, from the next multiple of 8 bytes
+ *         on a MESSAGE_EVENTS with their entities
  *   KEYF  world_hash u64, flags u8, spans of all chunks of all fields without baselines
  *   DLTA  world_hash u64, flags u8, one bit per chunk (changed since the previous frame), whole
  *         bytes; if coarse (flags), two bits per changed chunk of points (its level), whole bytes;
@@ -42,7 +44,7 @@
 #define BLOCK_TYPE(a, b, c, d) ((u32)(a) | (u32)(b) << 8 | (u32)(c) << 16 | (u32)(d) << 24)
 
 enum {
-    RECORDING_VERSION = 8,
+    RECORDING_VERSION = 9,
     RECORDING_BLOCK_HEADER_MAX = 24,
     /* Interval of key frames: a seek decodes at most this much. New followers of a stream wait for
      * the next key. */
@@ -204,6 +206,26 @@ int recording_systems_decode(const RecordingBlock *block, const u8 *content, Rec
 u32 recording_note_encode(const RecordingNote *note, u8 *out);
 /* Reads it: 0 or ERROR_FORMAT. */
 int recording_note_decode(const RecordingBlock *block, const u8 *content, RecordingNote *out);
+/* The last input of each of the last users to have one, by which their next ones are coded. */
+enum {
+    RECORDING_HANDS = 64
+};
+typedef struct RecordingHand {
+    u32 user, sequence;
+    Vec3 target;
+} RecordingHand;
+typedef struct RecordingHands {
+    RecordingHand hands[RECORDING_HANDS];
+    u32 count, next; /* next: its place is taken by the next new user */
+    bool known;      /* false: the next INPT is anew */
+} RecordingHands;
+/* Maximal bytes written by recording_inputs_encode. */
+size_t recording_inputs_bytes_max(u32 count);
+/* Writes the content of an INPT; returns its bytes. */
+u32 recording_inputs_encode(RecordingHands *hands, const Input *inputs, u32 count, u8 *out);
+/* The content of the EVNT of a frame; the caller frees it. NULL: out of memory, or beyond the
+ * limits. */
+u8 *recording_events_encode(const Frame *frame, u32 *bytes);
 /* True if an event changes the list of entities. */
 bool recording_event_is_entity(const Event *event);
 

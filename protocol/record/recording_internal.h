@@ -52,10 +52,12 @@ struct RecordingReader {
     bool pending;  /* current was decoded by a seek and has not been returned yet */
     Input *inputs; /* of current */
     u32 input_count, input_capacity;
+    RecordingHands hands; /* after the last INPT read */
     RecordingImage image; /* of current, if image_here */
     bool image_here;
-    Message events; /* of the tick being read; storage below */
-    u8 *events_storage;
+    Event *events; /* of the tick being read */
+    u32 event_count, event_capacity;
+    u64 events_tick;
     EntityList entities; /* after the events of current */
     u64 entities_tick;
 };
@@ -70,7 +72,8 @@ int recording_read_header(const RecordingReader *reader, u64 offset, RecordingBl
 /* Reads the block at `offset` with its content into reader->content. 0 or a negative Error:
  * ERROR_TRUNCATED if the file ends within it, ERROR_FORMAT for a wrong checksum. */
 int recording_read_block(RecordingReader *reader, u64 offset, RecordingBlock *block);
-/* Decode the content just read: INPT into inputs, EVNT into events. 0 or a negative Error. */
+/* Decode the content just read: INPT into inputs, EVNT into events. 0 or a negative Error:
+ * ERROR_STATE for inputs that are relative to others, which were not read. */
 int recording_take_inputs(RecordingReader *reader, const RecordingBlock *block);
 int recording_take_events(RecordingReader *reader, const RecordingBlock *block);
 /* Decodes the IMAG just read, whose header at `offset` is `block`: 0 or ERROR_FORMAT. */

@@ -14,54 +14,6 @@
 
 /* ---- content ---- */
 
-int recording_take_inputs(RecordingReader *reader, const RecordingBlock *block)
-{
-    BitReader bits;
-    bit_reader_init(&bits, reader->content, block->length);
-    u64 count = bits_get_unsigned(&bits);
-    if (bits.failed || count > INPUTS_PER_TICK_MAX) {
-        return ERROR_FORMAT;
-    }
-    if (count > reader->input_capacity) {
-        Input *larger = realloc(reader->inputs, (size_t)count * sizeof *larger);
-        if (larger == NULL) {
-            return ERROR_MEMORY;
-        }
-        reader->inputs = larger;
-        reader->input_capacity = (u32)count;
-    }
-    for (u32 i = 0; i < (u32)count; i++) {
-        u64 user = bits_get_unsigned(&bits);
-        int result = user > UINT32_MAX ? ERROR_FORMAT : input_decode(&bits, &reader->inputs[i]);
-        if (result < 0) {
-            return result;
-        }
-        reader->inputs[i].user = (u32)user;
-    }
-    reader->input_count = (u32)count;
-    return 0;
-}
-
-void recording_drop_events(RecordingReader *reader)
-{
-    message_free(reader->events_storage);
-    reader->events_storage = NULL;
-    reader->events.kind = MESSAGE_NONE;
-    reader->events.events.count = 0;
-}
-
-int recording_take_events(RecordingReader *reader, const RecordingBlock *block)
-{
-    recording_drop_events(reader);
-    int result = message_decode(reader->content, block->length, &reader->events,
-                                &reader->events_storage, NULL);
-    if (result == 0 && reader->events.kind != MESSAGE_EVENTS) {
-        recording_drop_events(reader);
-        result = ERROR_FORMAT;
-    }
-    return result;
-}
-
 static int take_frame(RecordingReader *reader, const RecordingBlock *block)
 {
     Frame *frame;
@@ -202,9 +154,9 @@ static int scan_block(RecordingReader *reader, const RecordingBlock *block, u64 
         if (result != 0) {
             return result;
         }
-        tick->events += reader->events.events.count;
-        for (u32 i = 0; i < reader->events.events.count; i++) {
-            if (recording_event_is_entity(&reader->events.events.events[i])) {
+        tick->events += reader->event_count;
+        for (u32 i = 0; i < reader->event_count; i++) {
+            if (recording_event_is_entity(&reader->events[i])) {
                 tick->entity_mark = offset;
             }
         }
@@ -411,7 +363,6 @@ void recording_reader_destroy(RecordingReader *reader)
     if (reader->fd >= 0) {
         close(reader->fd);
     }
-    recording_drop_events(reader);
     frame_release(reader->current);
     recording_ahead_drop(reader);
     recording_trail_finish(&reader->trail);
@@ -423,6 +374,7 @@ void recording_reader_destroy(RecordingReader *reader)
     free(reader->entity_events.items);
     free(reader->content);
     free(reader->inputs);
+    free(reader->events);
     free(reader);
 }
 
@@ -471,8 +423,8 @@ static int entities_before(RecordingReader *reader, u64 tick)
         if (result != 0) {
             return result;
         }
-        for (u32 i = 0; i < reader->events.events.count; i++) {
-            entity_list_event(&reader->entities, reader->fields, &reader->events.events.events[i]);
+        for (u32 i = 0; i < reader->event_count; i++) {
+            entity_list_event(&reader->entities, reader->fields, &reader->events[i]);
         }
         reader->entities_tick = mark.tick;
     }
@@ -497,6 +449,7 @@ int recording_reader_seek(RecordingReader *reader, u64 tick)
     reader->current = NULL;
     recording_ahead_drop(reader);
     reader->show_from = tick;
+    reader->hands.known = false;
     reader->offset = mark.offset;
     do {
         result = advance(reader);

@@ -14,8 +14,7 @@ static int visit_block(RecordingReader *reader, const RecordingVisitor *visitor,
     if (block->type == BLOCK_EVNT && visitor->events != NULL) {
         result = recording_take_events(reader, block);
         if (result == 0) {
-            const MessageEvents *events = &reader->events.events;
-            visitor->events(visitor->context, block->tick, events->events, events->count);
+            visitor->events(visitor->context, block->tick, reader->events, reader->event_count);
         }
         recording_drop_events(reader);
     } else if (block->type == BLOCK_NOTE && visitor->note != NULL) {
@@ -118,6 +117,7 @@ static void report(Walk *walk, u64 offset, u64 end, const char *what, u32 type)
     }
     walk->out->damaged++;
     walk->whole = false;
+    walk->reader->hands.known = false;
     walk->damage(walk->context, &damage);
 }
 
@@ -210,14 +210,22 @@ static const char *walk_index(Walk *walk, const RecordingBlock *block)
     return NULL;
 }
 
+/* Behind damage inputs may be relative to lost ones. */
+static const char *walk_inputs(const Walk *walk, const RecordingBlock *block)
+{
+    int result = recording_take_inputs(walk->reader, block);
+    bool lost = result == ERROR_STATE && walk->out->damaged > 0;
+    return result == 0 || lost ? NULL : "inputs that cannot be decoded";
+}
+
 static const char *walk_events(Walk *walk, const RecordingBlock *block, u64 offset)
 {
     RecordingReader *reader = walk->reader;
     if (recording_take_events(reader, block) != 0) {
         return "events that cannot be decoded";
     }
-    for (u32 i = 0; i < reader->events.events.count; i++) {
-        if (recording_event_is_entity(&reader->events.events.events[i])) {
+    for (u32 i = 0; i < reader->event_count; i++) {
+        if (recording_event_is_entity(&reader->events[i])) {
             walk->event_mark = offset;
         }
     }
@@ -274,7 +282,7 @@ static const char *walk_block(Walk *walk, const RecordingBlock *block, u64 offse
     case BLOCK_DLTA:
         return walk_frame(walk, block);
     case BLOCK_INPT:
-        return recording_take_inputs(reader, block) == 0 ? NULL : "inputs that cannot be decoded";
+        return walk_inputs(walk, block);
     case BLOCK_EVNT:
         return walk_events(walk, block, offset);
     case BLOCK_NOTE:
@@ -352,6 +360,7 @@ int recording_reader_check(RecordingReader *reader,
     frame_release(reader->current);
     reader->current = NULL;
     recording_ahead_drop(reader);
+    reader->hands.known = false;
     u64 offset = reader->start;
     while (offset < reader->file_bytes) {
         offset = walk_on(&walk, offset);

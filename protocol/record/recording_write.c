@@ -29,6 +29,7 @@ struct RecordingWriter {
     u8 *scratch; /* content of the current block */
     size_t scratch_capacity;
     RecordingTrail trail;
+    RecordingHands hands;
     u64 key_ticks; /* ticks between key frames */
     u64 key_due;
     u64 picture_ticks; /* ticks between pictures at most */
@@ -232,22 +233,13 @@ static int put_inputs(RecordingWriter *writer, u64 tick, const Input *inputs, u3
     if (count == 0) {
         return 0;
     }
-    size_t most = 16 + (size_t)count * 128; /* an input takes far less than 128 bytes */
+    size_t most = recording_inputs_bytes_max(count);
     if (!reserve(&writer->scratch, &writer->scratch_capacity, most)) {
         return writer->failed = ERROR_MEMORY;
     }
-    BitWriter bits;
-    bit_writer_init(&bits, writer->scratch, (u32)most);
-    bits_put_unsigned(&bits, count);
-    for (u32 i = 0; i < count; i++) {
-        bits_put_unsigned(&bits, inputs[i].user);
-        input_encode(&bits, &inputs[i]);
-    }
-    if (bits.failed) {
-        return writer->failed = ERROR_LIMIT;
-    }
+    u32 bytes = recording_inputs_encode(&writer->hands, inputs, count, writer->scratch);
     writer->index.inputs += count;
-    return put_block(writer, BLOCK_INPT, tick, writer->scratch, bit_writer_bytes(&bits));
+    return put_block(writer, BLOCK_INPT, tick, writer->scratch, bytes);
 }
 
 static int put_events(RecordingWriter *writer, const Frame *frame)
@@ -259,12 +251,8 @@ static int put_events(RecordingWriter *writer, const Frame *frame)
     for (u32 i = 0; i < frame->event_count; i++) {
         entities = entities || recording_event_is_entity(&frame->events[i]);
     }
-    Message message = {.kind = MESSAGE_EVENTS};
-    message.events.tick = frame->tick;
-    message.events.events = frame->events;
-    message.events.count = frame->event_count;
     u32 bytes;
-    u8 *encoded = message_encode(&message, &bytes);
+    u8 *encoded = recording_events_encode(frame, &bytes);
     if (encoded == NULL) {
         return writer->failed = ERROR_LIMIT;
     }
@@ -274,7 +262,7 @@ static int put_events(RecordingWriter *writer, const Frame *frame)
     } else {
         put_block(writer, BLOCK_EVNT, frame->tick, encoded, bytes);
     }
-    message_free(encoded);
+    free(encoded);
     writer->index.events += frame->event_count;
     return writer->failed;
 }
@@ -387,6 +375,7 @@ int recording_writer_tick(RecordingWriter *writer, const Frame *frame, const Inp
     }
     if (key) {
         writer->key_due = frame->tick + writer->key_ticks;
+        writer->hands.known = false;
         if (!is_stream(writer) &&
             !recording_marks_push(&writer->keys, frame->tick, position(writer))) {
             return writer->failed = ERROR_MEMORY;

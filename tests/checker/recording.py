@@ -80,7 +80,7 @@ def read_head(content):
     if content[:8] != bytes.fromhex("504C5245430D0A1A"):
         raise Malformed("no recording")
     version, tick_rate = struct.unpack_from("<II", content, 8)
-    if version != 8:
+    if version != 9:
         raise Malformed("version %d" % version)
     picture_ticks, coarse_shift = struct.unpack_from("<II", content, 88)
     if not 1 <= picture_ticks <= 16 or coarse_shift > 4:
@@ -117,7 +117,7 @@ class Images:
         what = (tick, kind, size, back_tick)
         if part == 0 and self.open is None:
             self.open = (what, 0, b"")
-        if self.open is None or self.open[:2] != (what, part) or kind not in (1, 2, 3) or size == 0:
+        if self.open is None or self.open[:2] != (what, part) or kind not in (1, 2, 3, 4) or size == 0:
             raise Malformed("part of an image")
         if (kind == 3 and back_tick >= tick) or (kind != 3 and back_tick != 0):
             raise Malformed("an image of a later tick")

@@ -96,7 +96,7 @@ static void test_goes_on_between_pictures(void **state)
     const char *scene = source_path("shared/scenes/playground.json");
     run(whole, "600", rated, scene, "--record-rate", "240", NULL);
     long full = bytes_of(rated);
-    expect(says(0, "plenum-tool", "info", rated, NULL, NULL), "version 8");
+    expect(says(0, "plenum-tool", "info", rated, NULL, NULL), "version 9");
     run(branch, "600", rated, scene, "--record-rate", "7", NULL);
     assert_string_equal(branch, whole);
     assert_true(bytes_of(rated) < full); /* most are images, and cloth that rests */

@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,31 @@ static Entity ball(u32 id, u32 slot)
     return e;
 }
 
+static Vec3 any_place(u64 seed)
+{
+    return vec3(random_range(7, seed * 3, -90.0f, 90.0f),
+                random_range(7, seed * 3 + 1, -1e-3f, 1.0f),
+                random_range(7, seed * 3 + 2, -16384.0f, 16384.0f));
+}
+
+/* Each member is there or not. */
+static void make_event(u64 seed, Event *event)
+{
+    static const u32 kinds[] = {EVENT_IMPACT, EVENT_GRAB,  EVENT_REFUSED,
+                                EVENT_BREAK,  EVENT_ENTER, EVENT_LEAVE};
+    u32 has = (u32)random_u64(8, seed);
+    event->kind = kinds[seed % PL_COUNT(kinds)];
+    event->user = (has & 1) != 0 ? (u32)random_u64(9, seed) : 0;
+    event->sequence = (has & 2) != 0 ? UINT32_MAX : 0;
+    event->code = (has & 4) != 0 ? -(i32)(1 + seed % 9) : 0;
+    event->a = (has & 8) != 0 ? (u32)seed + 1 : 0;
+    event->b = (has & 16) != 0 ? 2 : 0;
+    event->element = (has & 32) != 0 ? FIELD_ELEMENTS_MAX : 0;
+    event->position = (has & 64) != 0 ? any_place(seed) : vec3(0.0f, -0.0f, 0.0f);
+    event->impulse = (has & 128) != 0 ? (f32)seed * 0.3f : 0.0f;
+    event->speed = (has & 256) != 0 ? 3e38f : 0.0f;
+}
+
 /* Frames, inputs and events are a pure function of the tick, so that any can be recomputed. */
 static Frame *make_frame(FieldSet *fields, u64 tick)
 {
@@ -44,10 +70,7 @@ static Frame *make_frame(FieldSet *fields, u64 tick)
     frame->world_hash = random_u64(99, tick);
     frame->world_time_s = (f64)tick / 60.0;
     for (u32 i = 0; i < frame->event_count; i++) {
-        Event *event = &frame->events[i];
-        event->kind = EVENT_IMPACT;
-        event->a = 1;
-        event->impulse = (f32)tick;
+        make_event(tick * 2 + i, &frame->events[i]);
     }
     if (spawn) {
         frame->events[1].kind = EVENT_SPAWN;
@@ -76,8 +99,16 @@ static u32 make_inputs(u64 tick, Input inputs[2])
 {
     u32 count = (u32)(tick % 3);
     for (u32 i = 0; i < count; i++) {
-        inputs[i] = (Input){.kind = INPUT_REMOVE, .user = 3 + i, .sequence = (u32)tick};
-        inputs[i].entity = (u32)tick + i;
+        /* More users than a recording has in mind at once. */
+        u32 user = tick % 4 == 0 ? (u32)tick : 3 + i;
+        bool moves = random_u64(6, tick * 2 + i) % 4 != 0;
+        inputs[i] = (Input){.kind = moves ? INPUT_MOVE : INPUT_REMOVE, .user = user};
+        inputs[i].sequence = tick == 400 ? UINT32_MAX : (u32)tick;
+        if (moves) {
+            inputs[i].target = tick % 9 == 0 ? vec3(0.0f, 1.0f, -0.0f) : any_place(tick + i);
+        } else {
+            inputs[i].entity = (u32)tick + i;
+        }
     }
     return count;
 }
@@ -134,7 +165,7 @@ static void assert_tick(FieldSet *fields, const Frame *got, u64 tick, const Inpu
     assert_int_equal(got->tick, tick);
     assert_frame_equal(got, want);
     for (u32 i = 0; i < want->event_count; i++) {
-        assert_int_equal(got->events[i].kind, want->events[i].kind);
+        assert_memory_equal(&got->events[i], &want->events[i], offsetof(Event, entity));
         assert_int_equal(got->events[i].entity.id, want->events[i].entity.id);
         assert_string_equal(got->events[i].entity.name, want->events[i].entity.name);
     }
@@ -142,7 +173,9 @@ static void assert_tick(FieldSet *fields, const Frame *got, u64 tick, const Inpu
     for (u32 i = 0; i < count; i++) {
         assert_int_equal(inputs[i].user, wanted[i].user);
         assert_int_equal(inputs[i].sequence, wanted[i].sequence);
+        assert_int_equal(inputs[i].kind, wanted[i].kind);
         assert_int_equal(inputs[i].entity, wanted[i].entity);
+        assert_memory_equal(&inputs[i].target, &wanted[i].target, sizeof(Vec3));
     }
     frame_release(want);
 }

@@ -430,8 +430,7 @@ bool tree_refit(Tree *tree, const Bounds *bounds, size_t stride, const u32 *data
 
 void tree_query(const Tree *tree, Bounds bounds, TreeVisit *visit, void *context)
 {
-    QueryBox box = {{across(bounds.min.x, bounds.max.x), across(bounds.min.y, bounds.max.y),
-                     across(bounds.min.z, bounds.max.z)}};
+    QueryBox box = query_box(&bounds);
     u32 stack[TREE_STACK];
     u32 depth = 0;
     if (tree->root != TREE_NONE && bounds_overlap(&tree->nodes[tree->root].bounds, &bounds)) {
@@ -532,6 +531,7 @@ void tree_nearest(const Tree *tree, Bounds box, f32 max, TreeCastVisit *visit, v
     TreePath stack[TREE_STACK];
     u32 depth = 0;
     box = bounds_grow(box, 1e-3f);
+    QueryBox wide = query_box(&box);
     if (tree->root != TREE_NONE) {
         stack[depth++] = (TreePath){reference_of(tree, tree->root),
                                     bounds_gap(&tree->nodes[tree->root].bounds, &box)};
@@ -541,14 +541,11 @@ void tree_nearest(const Tree *tree, Bounds box, f32 max, TreeCastVisit *visit, v
         while (path.enter <= max && !(path.at & LEAF_BIT)) {
             const TreePair *pair = &tree->pairs[path.at];
             f32 gaps[2];
-            for (u32 i = 0; i < 2; i++) {
-                Bounds child = {{pair->axis[0][i], pair->axis[1][i], pair->axis[2][i]},
-                                {pair->axis[0][i + 2], pair->axis[1][i + 2], pair->axis[2][i + 2]}};
-                gaps[i] = bounds_gap(&child, &box);
-            }
+            pair_gaps(pair, &wide, gaps);
             u32 near = gaps[1] < gaps[0] ? 1 : 0;
             CHECK(depth < TREE_STACK);
-            stack[depth++] = (TreePath){pair->child[1 - near], gaps[1 - near]};
+            stack[depth] = (TreePath){pair->child[1 - near], gaps[1 - near]};
+            depth += gaps[1 - near] <= max ? 1 : 0;
             path = (TreePath){pair->child[near], gaps[near]};
         }
         if (path.enter <= max) {

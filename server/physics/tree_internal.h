@@ -58,13 +58,38 @@ static inline f32x4 across(f32 min, f32 max)
     return (f32x4){max, max, min, min};
 }
 
+static inline QueryBox query_box(const Bounds *bounds)
+{
+    return (QueryBox){{across(bounds->min.x, bounds->max.x), across(bounds->min.y, bounds->max.y),
+                       across(bounds->min.z, bounds->max.z)}};
+}
+
+/* m, how far the sides of both children lie outside the box along an axis; negative: inside. */
+static inline f32x4 pair_outside(const TreePair *pair, const QueryBox *box, u32 axis)
+{
+    const f32x4 sign = {1.0f, 1.0f, -1.0f, -1.0f};
+    return (pair_axis(pair, axis) - box->side[axis]) * sign;
+}
+
+/* bounds_gap of the box and each child, with the same bits. */
+static inline void pair_gaps(const TreePair *pair, const QueryBox *box, f32 gaps[2])
+{
+    const f32x4 zero = {0.0f, 0.0f, 0.0f, 0.0f};
+    f32x4 x = pair_outside(pair, box, 0), y = pair_outside(pair, box, 1);
+    f32x4 z = pair_outside(pair, box, 2);
+    x = f32x4_max(f32x4_max(x, swapped(x)), zero);
+    y = f32x4_max(f32x4_max(y, swapped(y)), zero);
+    z = f32x4_max(f32x4_max(z, swapped(z)), zero);
+    f32x4 sum = x * x + y * y + z * z;
+    gaps[0] = sqrtf(sum[0]);
+    gaps[1] = sqrtf(sum[1]);
+}
+
 /* Bit i: child i overlaps the box. */
 static inline u32 pair_overlaps(const TreePair *pair, const QueryBox *box)
 {
-    const f32x4 sign = {1.0f, 1.0f, -1.0f, -1.0f};
-    f32x4 x = (pair_axis(pair, 0) - box->side[0]) * sign;
-    f32x4 y = (pair_axis(pair, 1) - box->side[1]) * sign;
-    f32x4 z = (pair_axis(pair, 2) - box->side[2]) * sign;
+    f32x4 x = pair_outside(pair, box, 0), y = pair_outside(pair, box, 1);
+    f32x4 z = pair_outside(pair, box, 2);
     f32x4 apart = f32x4_max(f32x4_max(x, y), z);
     apart = f32x4_max(apart, swapped(apart));
     return (apart[0] <= 0.0f ? 1u : 0u) | (apart[1] <= 0.0f ? 2u : 0u);

@@ -116,6 +116,12 @@ static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32
     return place->distance < particle->radius;
 }
 
+static void refresh(const void *of, ContactPlace *place)
+{
+    PL_UNUSED(of);
+    PL_UNUSED(place);
+}
+
 static f32 inverse_mass(const void *of, const ContactPlace *place, Vec3 direction)
 {
     PL_UNUSED(of);
@@ -153,6 +159,7 @@ static const ColliderOps gauge_ops = {.name = "gauge",
                                       .friction = friction,
                                       .may_meet = may_meet,
                                       .meet = meet,
+                                      .refresh = refresh,
                                       .inverse_mass = inverse_mass,
                                       .impulse = impulse};
 

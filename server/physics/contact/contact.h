@@ -126,6 +126,9 @@ typedef struct ColliderOps {
      * place. */
     bool (*meet)(const void *of, u32 thing, const ContactParticle *particle, f32 h,
                  ContactPlace *place);
+    /* Updates `velocity` and `moving` of a place from `meet` after impulses on the thing; as long
+     * as nothing was displaced, its geometry is still that of `meet`. */
+    void (*refresh)(const void *of, ContactPlace *place);
     /* 1/kg of the place along a unit direction; 0: immovable. */
     f32 (*inverse_mass)(const void *of, const ContactPlace *place, Vec3 direction);
     /* Applies an impulse (N s) at the particle's position: equal and opposite moments about any

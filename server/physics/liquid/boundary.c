@@ -300,10 +300,11 @@ static void measure_movers(void *context, u32 first, u32 end, u32 worker)
         mover->inverse_mass = 0.0f;
         mover->drag = vec3_zero();
         pair->far = particle.radius; /* or more */
-        pair->speed = collider->ops->velocity(collider->of, pair->thing, particle.position);
         mover->meets =
             collider->ops->meet(collider->of, pair->thing, &particle, 0.0f, &mover->place);
-        if (mover->meets) {
+        if (!mover->meets) {
+            pair->speed = collider->ops->velocity(collider->of, pair->thing, particle.position);
+        } else {
             pair->far = mover->place.distance;
             pair->normal = mover->place.normal;
             pair->speed = mover->place.velocity;

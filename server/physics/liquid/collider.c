@@ -124,6 +124,12 @@ static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32
     return contact_ball_meet(&ball, thing, particle, h, place);
 }
 
+static void refresh(const void *of, ContactPlace *place)
+{
+    ContactBall ball = ball_of(of, place->thing);
+    place->velocity = place->moving = ball.velocity;
+}
+
 static f32 inverse_mass(const void *of, const ContactPlace *place, Vec3 direction)
 {
     const Liquid *liquid = ((const LiquidUser *)of)->liquid;
@@ -177,6 +183,7 @@ static const ColliderOps liquid_balls_ops = {
     .ray = ray_hits,
     .may_meet = may_meet,
     .meet = meet,
+    .refresh = refresh,
     .inverse_mass = inverse_mass,
     .impulse = impulse,
     .wake = wake,

@@ -119,6 +119,7 @@ void liquid_grains_destroy(Liquid *liquid)
         free(liquid->contacts->block);
         free(liquid->contacts->walls);
         free(liquid->contacts->movers);
+        free(liquid->contacts->places);
         free(liquid->contacts->held);
         free(liquid->contacts);
     }
@@ -205,6 +206,7 @@ void liquid_grains_step(Liquid *liquid, f32 h)
     }
     f32 scale = grains->h > 0.0f ? h / grains->h : 0.0f;
     grains_warm(liquid, scale);
+    grains_meet_movers(liquid);
     grains_warm_walls(liquid, scale);
     u32 sweeps = grains_bear_heavy(liquid) ? GRAIN_SWEEPS_HEAVY : GRAIN_SWEEPS;
     for (u32 k = 0; k < sweeps; k++) {

@@ -92,7 +92,8 @@ typedef struct Grains {
     u32 memory_count, memory_most;
     /* ---- things ---- */
     GrainWall *walls, *movers;
-    u32 wall_count, wall_capacity, mover_count, mover_capacity;
+    ContactPlace *places; /* [mover_count] of the step; thing: CONTACT_ANY if they do not meet */
+    u32 wall_count, wall_capacity, mover_count, mover_capacity, place_capacity;
     GrainHeld *held; /* [pairs of the store] */
     u32 held_count, held_capacity;
     JobsPhase phases[GRAIN_COLORS];
@@ -114,6 +115,8 @@ void grains_warm(Liquid *liquid, f32 scale);
 void grains_sweep(Liquid *liquid);
 /* grain_wall.c */
 bool grains_find_walls(Liquid *liquid);
+/* Finds the places of the movers where their grains are now. */
+void grains_meet_movers(Liquid *liquid);
 void grains_warm_walls(Liquid *liquid, f32 scale);
 void grains_sweep_walls(Liquid *liquid);
 void grains_sweep_movers(Liquid *liquid);

@@ -5,7 +5,8 @@
 #include "shared/base/memory.h"
 
 enum {
-    ITERATIONS = 2 /* iterations of friction and rolling in a sweep */
+    ITERATIONS = 2, /* iterations of friction and rolling in a sweep */
+    MOVERS = 32     /* of a job */
 };
 
 /* Contacts are solved up to this gap, in diameters, and those reached within the step. */
@@ -69,7 +70,8 @@ bool grains_find_walls(Liquid *liquid)
             }
         }
     }
-    return true;
+    return memory_grow((void **)&grains->places, &grains->place_capacity, grains->mover_count,
+                       sizeof *grains->places);
 }
 
 /* Changes of the impulses of a contact by a sweep, N s. */
@@ -153,19 +155,32 @@ void grains_sweep_walls(Liquid *liquid)
 /* ---- movable things ---- */
 
 /* At the point of contact, so that both impulses have the same moment about any point. */
-static bool meet(const Liquid *liquid, const GrainWall *wall, ContactPlace *place)
+static void meet_range(void *context, u32 first, u32 end, u32 worker)
 {
-    const LiquidPair *pair = &liquid->pairs[wall->pair];
-    const Collider *collider = &liquid->colliders[pair->collider];
-    const Four *x = &liquid->place[wall->item], *v = &liquid->motion[wall->item];
+    Liquid *liquid = context;
     f32 d = liquid->def.spacing;
-    ContactParticle particle = {
-        .position = vec3_add_scaled(vec3_of(x), -0.5f * d, wall->normal),
-        .velocity = vec3_of(v),
-        .inverse_mass = wall->light,
-        .radius = KERNEL_REACH * d,
-    };
-    return collider->ops->meet(collider->of, pair->thing, &particle, 0.0f, place);
+    PL_UNUSED(worker);
+    for (u32 k = first; k < end; k++) {
+        const GrainWall *wall = &liquid->contacts->movers[k];
+        ContactPlace *place = &liquid->contacts->places[k];
+        const LiquidPair *pair = &liquid->pairs[wall->pair];
+        const Collider *collider = &liquid->colliders[pair->collider];
+        ContactParticle particle = {
+            .position =
+                vec3_add_scaled(vec3_of(&liquid->place[wall->item]), -0.5f * d, wall->normal),
+            .velocity = vec3_of(&liquid->motion[wall->item]),
+            .inverse_mass = wall->light,
+            .radius = KERNEL_REACH * d,
+        };
+        if (!collider->ops->meet(collider->of, pair->thing, &particle, 0.0f, place)) {
+            place->thing = CONTACT_ANY;
+        }
+    }
+}
+
+void grains_meet_movers(Liquid *liquid)
+{
+    jobs_run(liquid->jobs, liquid->contacts->mover_count, MOVERS, meet_range, liquid);
 }
 
 static void exchange(Liquid *liquid, const GrainWall *wall, const ContactPlace *place,
@@ -218,12 +233,12 @@ void grains_warm_walls(Liquid *liquid, f32 scale)
     }
     for (u32 k = 0; k < grains->mover_count; k++) {
         GrainWall *wall = &grains->movers[k];
-        ContactPlace place;
+        const ContactPlace *place = &grains->places[k];
         const GrainHeld *held = &grains->held[wall->pair];
-        if (held->push > 0.0f && meet(liquid, wall, &place)) {
+        if (held->push > 0.0f && place->thing != CONTACT_ANY) {
             const Collider *collider = &liquid->colliders[liquid->pairs[wall->pair].collider];
-            recall(wall, held, scale * warm_part(collider, &place, wall), &change);
-            exchange(liquid, wall, &place, &change);
+            recall(wall, held, scale * warm_part(collider, place, wall), &change);
+            exchange(liquid, wall, place, &change);
         }
     }
 }
@@ -256,22 +271,23 @@ void grains_hold_walls(Liquid *liquid)
     hold(grains, grains->movers, grains->mover_count);
 }
 
-/* Each impulse changes the thing's velocity, so it is queried again. */
+/* Each impulse changes the velocities of the thing, nothing its places: they are kept. */
 void grains_sweep_movers(Liquid *liquid)
 {
     Grains *grains = liquid->contacts;
     for (u32 k = 0; k < grains->mover_count; k++) {
         GrainWall *wall = &grains->movers[k];
         const Collider *collider = &liquid->colliders[liquid->pairs[wall->pair].collider];
-        ContactPlace place;
-        if (!meet(liquid, wall, &place)) {
+        ContactPlace *place = &grains->places[k];
+        if (place->thing == CONTACT_ANY) {
             continue;
         }
-        f32 light = wall->light + collider->ops->inverse_mass(collider->of, &place, wall->normal);
-        Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), place.velocity);
+        collider->ops->refresh(collider->of, place);
+        f32 light = wall->light + collider->ops->inverse_mass(collider->of, place, wall->normal);
+        Vec3 against = vec3_sub(vec3_of(&liquid->motion[wall->item]), place->velocity);
         Vec3 surface_speed = vec3_of(&grains->surface_speed[wall->item]);
-        f32 across = wall->light + response_across(collider, &place, wall->normal);
+        f32 across = wall->light + response_across(collider, place, wall->normal);
         Change change = lacking(wall, against, surface_speed, light, across);
-        exchange(liquid, wall, &place, &change);
+        exchange(liquid, wall, place, &change);
     }
 }

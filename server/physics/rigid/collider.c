@@ -131,6 +131,13 @@ static bool may_meet(const void *of, u32 thing, const ContactParticle *particle,
     return distance(of, thing, particle->position, reach, &normal) < reach;
 }
 
+static void refresh(const void *of, ContactPlace *place)
+{
+    const RigidCollider *bodies = of;
+    place->velocity = rigid_velocity_at(bodies->rigid, place->thing, place->arm);
+    place->moving = moving_at(bodies, place->mover, place->arm, place->velocity);
+}
+
 static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32 h,
                  ContactPlace *place)
 {
@@ -142,8 +149,7 @@ static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32
     /* The impulse on the body acts at the particle, so that both impulses have the same moment
      * about any point. */
     place->arm = vec3_sub(from, rigid_centre(rigid, thing));
-    place->velocity = rigid_velocity_at(rigid, thing, place->arm);
-    place->moving = moving_at(bodies, place->mover, place->arm, place->velocity);
+    refresh(of, place);
     place->free = vec3_zero();
     place->keeps = false;
     Vec3 point = vec3_add_scaled(from, h, vec3_sub(particle->velocity, place->moving));
@@ -356,6 +362,7 @@ const ColliderOps rigid_collider_ops = {
     .ray = ray_hits,
     .may_meet = may_meet,
     .meet = meet,
+    .refresh = refresh,
     .inverse_mass = inverse_mass,
     .impulse = impulse,
     .push = push,

@@ -13,6 +13,8 @@
 #include "shared/geometry/grid.h"
 #include "shared/geometry/triangle.h"
 
+#include <stdatomic.h>
+
 static const f32 tiny = 1e-12f;
 static const f32 far_m = 1e6f; /* beyond the world */
 
@@ -118,6 +120,12 @@ static f32 weights_of(const SoftFeature *feature, const Vec3 c[4], Vec3 p, f32 w
     return vec3_length_squared(vec3_sub(p, foot));
 }
 
+/* Ties go to the first of the list, independent of the order of the tree. */
+static bool is_nearer(f32 far, u32 number, f32 best, u32 best_number)
+{
+    return far < best || (far == best && number < best_number);
+}
+
 static void look_at(void *context, u32 number)
 {
     Search *search = context;
@@ -145,23 +153,74 @@ static void look_at(void *context, u32 number)
     f32 crossing = feature->corners == 3
                        ? contact_crossing(later, vec3_add(search->from, moved), search->to)
                        : 2.0f;
-    /* Ties go to the first of the list, independent of the order of the tree. */
-    if (distance2 < search->distance2 ||
-        (distance2 == search->distance2 && number < search->nearest)) {
+    if (is_nearer(distance2, number, search->distance2, search->nearest)) {
         search->distance2 = distance2;
         search->nearest = number;
     }
     if (feature->corners == 3 &&
-        (inside2 < search->inside_distance2 ||
-         (inside2 == search->inside_distance2 && number < search->nearest_inside))) {
+        is_nearer(inside2, number, search->inside_distance2, search->nearest_inside)) {
         search->inside_distance2 = inside2;
         search->nearest_inside = number;
     }
-    if (crossing <= 1.0f && (crossing < search->crossing ||
-                             (crossing == search->crossing && number < search->crossed))) {
+    if (crossing <= 1.0f && is_nearer(crossing, number, search->crossing, search->crossed)) {
         search->crossing = crossing;
         search->crossed = number;
     }
+}
+
+/* m to the box of a feature at this distance, at most: boxes include the thickness. */
+static f32 beyond_thickness(const SoftCollider *bodies, u32 body, f32 distance)
+{
+    return f32_max(distance - bodies->soft->bodies[body].def.thickness, 0.0f);
+}
+
+/* m², of a point to the bounds of corners. */
+static inline f32 corners_gap2(const Vec3 c[4], u32 corners, Vec3 p)
+{
+    Bounds box = {vec3_min(c[0], c[1]), vec3_max(c[0], c[1])};
+    if (corners == 3) {
+        box = (Bounds){vec3_min(box.min, c[2]), vec3_max(box.max, c[2])};
+    }
+    Vec3 gap = vec3_max(vec3_sub(box.min, p), vec3_sub(p, box.max));
+    return vec3_length_squared(vec3_max(gap, vec3_zero()));
+}
+
+/* A particle that does not move in the search: the nearest feature, without the swept queries.
+ * Returns how far away (m) features still matter: from inside, only triangles count. */
+static f32 look_still(void *context, u32 number, f32 max)
+{
+    Search *search = context;
+    const SoftCollider *bodies = search->bodies;
+    const SoftFeature *feature = &bodies->surface->features[number];
+    if (feature->body != search->body) {
+        return max;
+    }
+    Vec3 c[4] = {0};
+    f32 weight[4] = {0};
+    for (u32 k = 0; k < feature->corners; k++) {
+        c[k] = place_of(bodies, feature->point[k]);
+    }
+    if (feature->corners == 4) {
+        search->inside = search->inside || is_inside(c, search->from);
+        return max;
+    }
+    bool triangles = bodies->soft->bodies[search->body].triangle_count != 0;
+    const f32 *far2 = triangles ? &search->inside_distance2 : &search->distance2;
+    /* Boxes include the motion of the tick: dozens of them overlap here, few features are near. */
+    if (corners_gap2(c, feature->corners, search->from) * (1.0f - 1e-5f) > *far2) {
+        return max;
+    }
+    f32 distance2 = weights_of(feature, c, search->from, weight);
+    if (is_nearer(distance2, number, search->distance2, search->nearest)) {
+        search->distance2 = distance2;
+        search->nearest = number;
+    }
+    if (feature->corners == 3 &&
+        is_nearer(distance2, number, search->inside_distance2, search->nearest_inside)) {
+        search->inside_distance2 = distance2;
+        search->nearest_inside = number;
+    }
+    return f32_min(max, beyond_thickness(bodies, search->body, sqrtf(*far2)));
 }
 
 static Search search_of(const SoftCollider *bodies, u32 body, Vec3 from, Vec3 to, f32 h)
@@ -179,18 +238,34 @@ static Search search_of(const SoftCollider *bodies, u32 body, Vec3 from, Vec3 to
                     .crossing = 2.0f};
 }
 
+static void count_query(const SoftCollider *bodies)
+{
+    atomic_fetch_add_explicit(&bodies->soft->surface->queries, 1, memory_order_relaxed);
+}
+
+static void look(Search *search, Bounds way, f32 reach)
+{
+    const Tree *tree = &search->bodies->surface->tree;
+    count_query(search->bodies);
+    if (search->h > 0.0f) {
+        tree_query(tree, bounds_grow(way, reach), look_at, search);
+    } else {
+        reach = beyond_thickness(search->bodies, search->body, reach);
+        tree_nearest(tree, way, reach, look_still, search);
+    }
+}
+
 /* Searches within `reach` m; from inside, as far as the surface is. */
 static void run(Search *search, f32 reach)
 {
     Bounds way = {vec3_min(search->from, search->to), vec3_max(search->from, search->to)};
-    const SoftCollider *bodies = search->bodies;
-    if (!has_features(bodies)) {
+    if (!has_features(search->bodies)) {
         return;
     }
-    tree_query(&bodies->surface->tree, bounds_grow(way, reach), look_at, search);
+    look(search, way, reach);
     for (u32 i = 0; i < GROWTHS_MAX && search->inside && search->nearest_inside == SOFT_NONE; i++) {
         reach = 2.0f * reach + 1e-3f;
-        tree_query(&bodies->surface->tree, bounds_grow(way, reach), look_at, search);
+        look(search, way, reach);
     }
 }
 
@@ -327,13 +402,16 @@ static f32 look_nearest(void *context, u32 number, f32 max)
     for (u32 k = 0; k < feature->corners; k++) {
         c[k] = place_of(of->bodies, feature->point[k]);
     }
+    if (corners_gap2(c, feature->corners, of->point) * (1.0f - 1e-5f) > of->distance2) {
+        return max;
+    }
     f32 distance2 = weights_of(feature, c, of->point, weight);
-    if (distance2 < of->distance2 || (distance2 == of->distance2 && number < of->number)) {
+    if (is_nearer(distance2, number, of->distance2, of->number)) {
         of->distance2 = distance2;
         of->number = number;
         memcpy(of->weight, weight, sizeof weight);
     }
-    return f32_min(max, sqrtf(of->distance2));
+    return f32_min(max, beyond_thickness(of->bodies, of->body, sqrtf(of->distance2)));
 }
 
 static Vec3 velocity(const void *of, u32 thing, Vec3 point)
@@ -343,6 +421,7 @@ static Vec3 velocity(const void *of, u32 thing, Vec3 point)
     Vec3 v = vec3_zero();
     if (has_features(bodies)) {
         Bounds at = {point, point};
+        count_query(bodies);
         tree_nearest(&bodies->surface->tree, at, far_m, look_nearest, &nearest);
     }
     if (nearest.number != SOFT_NONE) {
@@ -469,11 +548,17 @@ static bool may_meet(const void *of, u32 thing, const ContactParticle *particle,
     f32 speed = vec3_length(particle->velocity);
     Bounds box = {particle->position, particle->position};
     box = bounds_grow(box, particle->radius + (speed + CONTACT_MARGIN_M_S) * h);
+    count_query(nearby.bodies);
     tree_nearest(&nearby.bodies->surface->tree, box, 0.0f, find_nearby, &nearby);
     return nearby.found;
 }
 
 /* ---- contact ---- */
+
+static void refresh(const void *of, ContactPlace *place)
+{
+    place->velocity = place->moving = velocity_of(of, place);
+}
 
 /* The geometry is that of the start of the step, where impulses act; the end of the step decides
  * which feature is in contact, and whether there is contact. */
@@ -515,7 +600,7 @@ static bool meet(const void *of, u32 thing, const ContactParticle *particle, f32
         gap = search.inside ? -gap : gap;
     }
     place->keeps = !triangle;
-    place->velocity = place->moving = velocity_of(bodies, place);
+    refresh(of, place);
     Vec3 against = vec3_sub(particle->velocity, place->velocity);
     place->distance = gap + h * vec3_dot(against, place->normal) - thickness;
     return place->distance < particle->radius;
@@ -665,6 +750,7 @@ const ColliderOps soft_collider_ops = {
     .ray = ray_hits,
     .may_meet = may_meet,
     .meet = meet,
+    .refresh = refresh,
     .inverse_mass = inverse_mass,
     .impulse = impulse,
     .push = push,

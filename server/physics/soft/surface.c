@@ -4,7 +4,13 @@
 #include "server/physics/contact/contact.h"
 #include "shared/base/memory.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+
+enum {
+    /* New boxes of so many features cost what they save a query, about. */
+    FEATURES_PER_QUERY = 50
+};
 
 void surface_destroy(SoftSurface *surface)
 {
@@ -119,7 +125,11 @@ static void find_boxes(SoftSurface *surface, const Soft *soft, f32 tick_s)
 
 void surface_step(SoftSurface *surface, const Soft *soft, f32 left, f32 h)
 {
-    if (!surface->taken || !surface->loose) {
+    /* The number of queries does not depend on threads. */
+    bool asked = atomic_load_explicit(&surface->queries, memory_order_relaxed) >
+                 surface->feature_count / FEATURES_PER_QUERY;
+    atomic_store_explicit(&surface->queries, 0, memory_order_relaxed);
+    if (!surface->taken || !(surface->loose || asked)) {
         return;
     }
     for (u32 i = 0; i < surface->feature_count; i++) {
@@ -156,6 +166,7 @@ const SoftSurface *surface_of_tick(Soft *soft, Jobs *jobs, f32 tick_s)
     }
     soft->surface_stale = false;
     surface->feature_count = 0;
+    atomic_store_explicit(&surface->queries, 0, memory_order_relaxed);
     surface->taken = false;
     if (soft->body_count == 0 || !reserve(surface, soft)) {
         return surface;

@@ -24,13 +24,16 @@ struct SoftSurface {
     u32 feature_count, feature_capacity, body_capacity;
     bool taken; /* something may be touched in this tick */
     bool loose; /* the boxes of a tick are much larger than their features */
+    /* Queries since the boxes were made, by any thread: many are worth boxes of a step. */
+    _Atomic u32 queries;
 };
 
 /* The surface in the coming tick of tick_s, built by the first caller since soft_stir, soft_begin
  * or soft_substep. NULL: out of memory. */
 const SoftSurface *surface_of_tick(Soft *soft, Jobs *jobs, f32 tick_s);
 /* Before a step of h s of what meets the surface, `left` s before the points are where they are:
- * boxes of this step, where those of the tick are loose and would all be near everything. */
+ * boxes of this step, where those of the tick are loose and would all be near everything, or where
+ * so much asks for features that tighter boxes pay. */
 void surface_step(SoftSurface *surface, const Soft *soft, f32 left, f32 h);
 void surface_destroy(SoftSurface *surface); /* NULL is allowed */
 

@@ -1,7 +1,7 @@
 # Plenum: make [CONFIG=release|debug|asan|tsan] [CC=gcc|clang]
 #   make         build the four programs into build/$(CONFIG)/
 #   make demo    install what is missing, build, run a server and a client on the playground
-#   make test    install what is missing, build and run all tests; TESTS=x: those whose path holds x
+#   make test    install what is missing, build and run all tests; TESTS="x y": those whose path holds x or y
 #   make check   what to run before a commit: format, tree rules, unit tests
 #   make check-asan, check-tsan    the same tests under the sanitizers
 #   make bench   plenum-bench        make fuzz   60 s of each fuzz target
@@ -190,9 +190,9 @@ $(REPLAYS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/%.c.o $(B)/obj/tests/fuzz/rep
 	@mkdir -p $(@D)
 	@echo "  LD  $@"
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
-# TESTS=x: the programs that tests/run.sh would run, and those of `all` where they are started by tests.
+# TESTS="x y": the programs that tests/run.sh would run (paths that contain a word), and those of `all` where they are started by tests.
 TESTS ?=
-CHOSEN := $(foreach p,$(TEST_PROGRAMS) $(REPLAYS),$(if $(findstring $(TESTS),$(p:$(B)/%=%)),$(p)))
+CHOSEN := $(foreach p,$(TEST_PROGRAMS) $(REPLAYS),$(if $(strip $(foreach w,$(TESTS),$(findstring $(w),$(p:$(B)/%=%)))),$(p)))
 STARTERS := $(shell grep -l 'tests/support/process.h' $(TEST_SOURCES))
 tests: $(if $(filter $(STARTERS:%.c=$(B)/%),$(if $(TESTS),$(CHOSEN),$(TEST_PROGRAMS))),all) $(if $(TESTS),$(CHOSEN),$(TEST_PROGRAMS) $(REPLAYS))
 deps:
@@ -202,7 +202,7 @@ test-deps: deps
 # Dependencies are installed before make looks at the sources again (flatc output, headers).
 JOBS ?= $(shell nproc)
 test: test-deps
-	@$(MAKE) --no-print-directory -j$(JOBS) CONFIG=$(CONFIG) TESTS=$(TESTS) tests
+	@$(MAKE) --no-print-directory -j$(JOBS) CONFIG=$(CONFIG) TESTS='$(TESTS)' tests
 	@tests/run.sh $(B) $(TESTS)
 check: test-deps
 	$(call install_packages,$(LINT_PACKAGES))

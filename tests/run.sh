@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the built test programs below BUILD/tests, and fuzz targets over their corpora, and adds up
 # their results.
-# usage: tests/run.sh BUILD [NAME]     NAME: only programs whose path contains it
+# usage: tests/run.sh BUILD [NAME...]     NAME: only programs whose path contains one of them
 # Programs without a source file (left from a former build) are not run. Tests of worlds,
 # determinism, accuracy and units run side by side, one on each core. As many net and end-to-end
 # tests, which mostly wait, run beside them, and twice as many once those are done. The longest
@@ -9,11 +9,15 @@
 # TEST_TIMEOUT: seconds a program may take (600).
 # The last line is "N passed, N failed", counted in test cases; exit 1 if any failed.
 set -u
-[ $# -ge 1 ] || { echo "usage: tests/run.sh BUILD [NAME]" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: tests/run.sh BUILD [NAME...]" >&2; exit 2; }
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 2
 build=${1%/}
-filter=${2:-}
+filters=()
+for name in "${@:2}"; do
+    filters+=(-e "$name")
+done
+[ ${#filters[@]} -gt 0 ] || filters=(-e '')
 logs=$build/tests/logs
 mkdir -p "$logs"
 rm -f "$logs"/*.log "$logs"/*.code "$logs"/*.time
@@ -42,7 +46,7 @@ list_programs() {
         if has_threads "$source"; then
             echo "${source%.c}"
         fi
-    done | grep -F -- "$filter" || true
+    done | grep -F "${filters[@]}" || true
 }
 
 # Runs one program; its output and exit code go to files, so that parallel ones do not mix.

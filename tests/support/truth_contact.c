@@ -239,6 +239,75 @@ static f64 strangers_matter(TruthCase *c)
     return moved;
 }
 
+enum {
+    ARMS = 16,
+    ARM_LINKS = 6
+};
+
+/* Arms of one shape, some of whose joints have limits, each falls on the ground with the spins of
+ * its parts. The solver takes them together, eight at a time. */
+static void add_arms(TruthCase *c, Rigid *rigid, u32 only)
+{
+    BodyDef ground = kit_ground();
+    kit_add(rigid, &ground);
+    u32 links = 2 + truth_pick(c, ARM_LINKS - 1), hinges = truth_pick(c, 1u << ARM_LINKS);
+    f32 half = truth_log_range(c, 0.05f, 0.3f);
+    for (u32 i = 0; i < ARMS * links; i++) {
+        u32 part = i % links, arm = i / links;
+        bool added = only == ARMS || only == arm, hinge = (hinges >> part & 1u) != 0;
+        BodyDef def = kit_box(vec3((f32)(2 * part) * half, 1.0f, 0.0f),
+                              vec3(half, half * truth_range(c, 0.1f, 0.6f), 0.3f * half));
+        def.angular_velocity = vec3_scale(truth_direction(c), truth_range(c, 0.0f, 12.0f));
+        def.family = 1;
+        JointDef joint = joint_def_default(hinge ? JOINT_HINGE : JOINT_CONE_TWIST);
+        u32 limits = truth_pick(c, 4) == 0 ? 0 : JOINT_LIMITS;
+        joint.flags = (joint.flags & ~(u32)JOINT_LIMITS) | limits;
+        joint.swing = truth_log_range(c, 0.01f, 1.5f);
+        joint.lower = -truth_log_range(c, 0.01f, 1.0f);
+        joint.upper = truth_log_range(c, 0.01f, 1.0f);
+        u32 slot = added ? kit_add(rigid, &def) : 0;
+        if (added && part > 0) {
+            joint.a = rigid_at(rigid, slot - 1);
+            joint.b = rigid_at(rigid, slot);
+            joint.anchor_a = vec3(half, 0.0f, 0.0f);
+            joint.anchor_b = vec3(-half, 0.0f, 0.0f);
+            kit_join(rigid, &joint);
+        }
+    }
+}
+
+/* The number of arms of which a part ends otherwise than if the arm were alone, in any bit. */
+static f64 arms_matter(TruthCase *c)
+{
+    Vec3 gravity = {0.0f, -truth_range(c, 1.0f, 20.0f), 0.0f};
+    u32 substeps = 1 + truth_pick(c, 8), moved = 0;
+    Rigid *together = kit_joint_world(gravity, substeps, ARMS * ARM_LINKS + 1);
+    TruthCase draws = *c;
+    add_arms(&draws, together, ARMS);
+    u32 links = (rigid_slots(together) - 1) / ARMS;
+    truth_say(c, "%u substeps, arms of %u", substeps, links);
+    for (u32 tick = 0; tick < 90; tick++) {
+        kit_tick_awake(together);
+    }
+    for (u32 only = 0; only < ARMS; only++) {
+        Rigid *alone = kit_joint_world(gravity, substeps, ARM_LINKS + 1);
+        TruthCase again = *c;
+        add_arms(&again, alone, only);
+        bool differs = false;
+        for (u32 tick = 0; tick < 90; tick++) {
+            kit_tick_awake(alone);
+        }
+        for (u32 i = 1; i <= links; i++) {
+            Vec3 at = rigid_position(alone, i), there = rigid_position(together, only * links + i);
+            differs = differs || memcmp(&at, &there, sizeof at) != 0;
+        }
+        moved += differs;
+        rigid_destroy(alone);
+    }
+    rigid_destroy(together);
+    return moved;
+}
+
 /* ---- impacts ---- */
 
 /* A ball with spin strikes the ground obliquely: compares with Coulomb's law at impact. */
@@ -662,6 +731,8 @@ const TruthLaw truth_contact[] = {
      rolling_goes_on},
     {"contact/independence", "of 60 bodies without mutual contact, how many move differently alone",
      "", 0.0, 2, 40, strangers_matter},
+    {"contact/independent_arms", "of 16 arms of limited joints, how many move differently alone",
+     "", 0.0, 6, 200, arms_matter},
     {"contact/blow", "oblique impact of a ball against Coulomb's law, share of its speed", "", 0.02,
      100, 4000, slanting_blow},
     {"contact/bounce", "level box: heights of five bounces against e^2, share", "", 0.01, 40, 400,

@@ -542,9 +542,35 @@ static f64 arm_beyond(const Rigid *rigid, u32 count, f64 bend)
     return sum;
 }
 
+/* What the joints of an arm are. */
+typedef enum ArmKind {
+    ARM_CONES,
+    ARM_HINGES, /* about z */
+    ARM_MIXED   /* either, at random */
+} ArmKind;
+
+static void arm_joint(Rigid *rigid, bool cone, u32 slot, f32 half, f32 bend)
+{
+    JointDef joint = joint_def_default(cone ? JOINT_CONE_TWIST : JOINT_HINGE);
+    if (!cone) {
+        joint.frame_a = joint.frame_b = kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0);
+    }
+    joint.flags |= JOINT_LIMITS;
+    joint.swing = bend;
+    joint.lower = -bend;
+    joint.upper = bend;
+    if (slot > 0) {
+        joint.a = rigid_at(rigid, slot - 1);
+        joint.anchor_a = vec3(half, 0.0f, 0.0f);
+    }
+    joint.b = rigid_at(rigid, slot);
+    joint.anchor_b = vec3(-half, 0.0f, 0.0f);
+    kit_join(rigid, &joint);
+}
+
 /* An arm of links, each of which bends by at most a given angle, falls until all joints are at
  * their limits. How far these give way at the end of 6 s, percent of its length. */
-static f64 arm_sag(TruthCase *c)
+static f64 arm_falls(TruthCase *c, bool mixed)
 {
     TruthWorld world = draw_fine(c, LINKS_MAX, GRAVITY);
     Rigid *rigid = world.rigid;
@@ -552,29 +578,16 @@ static f64 arm_sag(TruthCase *c)
     f32 half = truth_log_range(c, 0.03f, 0.3f), thick = half * truth_range(c, 0.1f, 0.6f);
     f32 ratio = truth_log_range(c, 0.1f, 10.0f), mass = truth_log_range(c, 0.1f, 10.0f);
     f64 bend = (f64)truth_range(c, 5.0f, 80.0f) * DEGREE / (f64)count;
-    bool cone = truth_pick(c, 2) != 0;
-    truth_say(c, "%u %s of %.2f m, %.2f deg each, last mass %.2f", count, cone ? "cones" : "hinges",
+    ArmKind kind = mixed ? ARM_MIXED : (truth_pick(c, 2) != 0 ? ARM_CONES : ARM_HINGES);
+    static const char *const names[] = {"cones", "hinges", "of both"};
+    truth_say(c, "%u %s of %.2f m, %.2f deg each, last mass %.2f", count, names[kind],
               2.0 * (f64)half, bend / DEGREE, (f64)ratio);
     for (u32 i = 0; i < count; i++) {
         f32 share = count > 1 ? (f32)i / (f32)(count - 1) : 0.0f;
         BodyDef def = body_of(box_of(half, thick, thick), mass * powf(ratio, share));
         def.position = vec3((2.0f * (f32)i + 1.0f) * half, 0.0f, 0.0f);
-        u32 slot = kit_add(rigid, &def);
-        JointDef joint = joint_def_default(cone ? JOINT_CONE_TWIST : JOINT_HINGE);
-        if (!cone) {
-            joint.frame_a = joint.frame_b = kit_rotation(vec3(0.0f, 1.0f, 0.0f), -90.0);
-        }
-        joint.flags |= JOINT_LIMITS;
-        joint.swing = (f32)bend;
-        joint.lower = -(f32)bend;
-        joint.upper = (f32)bend;
-        if (i > 0) {
-            joint.a = rigid_at(rigid, slot - 1);
-            joint.anchor_a = vec3(half, 0.0f, 0.0f);
-        }
-        joint.b = rigid_at(rigid, slot);
-        joint.anchor_b = vec3(-half, 0.0f, 0.0f);
-        kit_join(rigid, &joint);
+        bool cone = kind == ARM_MIXED ? truth_pick(c, 2) != 0 : kind == ARM_CONES;
+        arm_joint(rigid, cone, kit_add(rigid, &def), half, (f32)bend);
     }
     u32 ticks = truth_world_ticks(&world, 6.0);
     f64 worst = 0.0;
@@ -586,6 +599,15 @@ static f64 arm_sag(TruthCase *c)
     }
     rigid_destroy(rigid);
     return 100.0 * worst;
+}
+
+static f64 arm_sag(TruthCase *c)
+{
+    return arm_falls(c, false);
+}
+static f64 arm_mixed(TruthCase *c)
+{
+    return arm_falls(c, true);
 }
 
 /* ---- chains ---- */
@@ -787,6 +809,8 @@ const TruthLaw truth_motion[] = {
      300, arm_energy},
     {"motion/arm_sag", "such an arm rests at the angles of its limits, of its length", "%", 1.0, 4,
      300, arm_sag},
+    {"motion/arm_mixed", "nor one of hinges and cones (28 of 60 give way)", "%", 1.0, 0, 60,
+     arm_mixed},
     {"motion/ball_chain", "elongation of a hanging chain of ball joints", "%", 0.2, 6, 200,
      ball_chain},
     {"motion/hinge_chain", "the same of hinges", "%", 0.2, 6, 200, hinge_chain},

@@ -79,6 +79,7 @@ struct TreeKeep {
     /* For the current factors: limits with a slot (negative: not yet), and slots whose response is
      * known. */
     i32x8 slots;
+    i32x8 room; /* slots of each tree, by its own limits: at most Trees.slots */
     u32 response_count;
 };
 
@@ -235,9 +236,10 @@ void trees_limits_store(const Trees *t, const TreeGroup *group, f32 tick_s);
 typedef struct LimitRun {
     const Trees *t;
     TreeSolve *solve;
-    i32x8 lanes;
-    u32 from, end;             /* limits that may act now: of a tree at which many act, not all */
-    bool full;                 /* there are others that should */
+    i32x8 open;                /* lanes in which limits may act */
+    i32x8 busy;                /* those that are being solved */
+    i32x8 from, end;           /* limits that may act now: of a tree at which many act, not all */
+    i32x8 full;                /* all ones: there are others that should */
     f32x8 amount[LIMIT_SLOTS]; /* N m s, in this round */
     u32 count;
     TreeStop *acting[LIMIT_SLOTS * SIMD_LANES]; /* [count] those that have a slot in some tree */
@@ -246,8 +248,9 @@ typedef struct LimitRun {
 /* Slower changes (rad/s) of a limit are none. */
 #define LIMIT_ENOUGH 1e-4f
 
-/* solve_joint_tree_balance.c: the impulses of what acts; run->amount: their changes, by slot. */
-void limits_balance(LimitRun *run);
+/* solve_joint_tree_balance.c: the impulses of what acts in these lanes; run->amount: their changes,
+ * by slot. */
+void limits_balance(LimitRun *run, i32x8 lanes);
 
 /* solve_joint_tree_energy.c, once per substep, before the joints act; fits: lanes with no
  * velocity in locked directions. */

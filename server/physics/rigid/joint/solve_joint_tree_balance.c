@@ -42,7 +42,7 @@ SIMD_INLINE f32x8 stop_balance(LimitRun *run, TreeStop *stop, u32 slots)
 {
     f32x8 change = -(stop_speed_now(run, stop, slots) + stop->bias), own = stop_own(stop);
     f32x8 sum = within(stop, stop->impulse + change / own);
-    f32x8 amount = f32x8_and((stop->slot >= 0) & run->lanes, sum - stop->impulse);
+    f32x8 amount = f32x8_and((stop->slot >= 0) & run->busy, sum - stop->impulse);
     stop->impulse += amount;
     for (u32 n = 0; n < slots; n++) {
         run->amount[n] += f32x8_and(stop->slot == (i32x8){0} + (i32)n, amount);
@@ -50,14 +50,14 @@ SIMD_INLINE f32x8 stop_balance(LimitRun *run, TreeStop *stop, u32 slots)
     return amount * own;
 }
 
-/* True: nothing changes any more. */
-static bool limits_sweep(LimitRun *run, u32 slots)
+/* Returns the lanes in which something still changes. */
+static i32x8 limits_sweep(LimitRun *run, u32 slots)
 {
     f32x8 most = f32x8_set(0.0f);
     for (u32 i = 0; i < run->count; i++) {
         most = f32x8_max(most, f32x8_abs(stop_balance(run, run->acting[i], slots)));
     }
-    return !i32x8_any(most > LIMIT_ENOUGH);
+    return most > LIMIT_ENOUGH;
 }
 
 /* ---- the direct solution ---- */
@@ -74,7 +74,7 @@ typedef struct Direct {
 
 SIMD_INLINE i32x8 stop_is_loose(const LimitRun *run, const TreeStop *stop)
 {
-    return (stop->slot >= 0) & run->lanes & (i32x8)(stop->impulse > stop->low) &
+    return (stop->slot >= 0) & run->busy & (i32x8)(stop->impulse > stop->low) &
            (i32x8)(stop->impulse < stop->high);
 }
 
@@ -199,26 +199,41 @@ static void limits_settle(LimitRun *run, u32 slots)
     }
 }
 
-void limits_balance(LimitRun *run)
+/* Up to SWEEPS of these lanes, each until it no longer changes. Returns those that still do. */
+static i32x8 limits_sweeps(LimitRun *run, u32 slots, i32x8 lanes)
+{
+    run->busy = lanes;
+    for (u32 sweep = 0; sweep < SWEEPS && i32x8_any(run->busy); sweep++) {
+        run->busy &= limits_sweep(run, slots);
+    }
+    return run->busy;
+}
+
+/* Trees of a group are solved together, but each as if it were alone: none gets a sweep because
+ * another one needs it. */
+void limits_balance(LimitRun *run, i32x8 lanes)
 {
     u32 slots = run->t->keep->response_count;
     for (u32 n = 0; n < slots; n++) {
         run->amount[n] = f32x8_set(0.0f);
     }
-    if (slots < 2) {
+    i32x8 one = lanes & (run->t->keep->slots > -2);
+    if (i32x8_any(one)) {
+        run->busy = one;
         limits_sweep(run, slots);
-        return;
+        lanes &= ~one;
     }
-    for (u32 pass = 0; pass < PASSES; pass++) {
-        bool still = false;
-        for (u32 sweep = 0; sweep < SWEEPS && !still; sweep++) {
-            still = limits_sweep(run, slots);
-        }
+    for (u32 pass = 0; pass < PASSES && i32x8_any(lanes); pass++) {
+        i32x8 moving = limits_sweeps(run, slots, lanes);
         /* What a sweep changes says little of how far it is from the answer. */
-        if (pass > 0 && still) {
-            return;
+        lanes &= pass > 0 ? moving : ~(i32x8){0};
+        if (i32x8_any(lanes)) {
+            run->busy = lanes;
+            limits_settle(run, slots);
         }
-        limits_settle(run, slots);
     }
-    limits_sweep(run, slots);
+    if (i32x8_any(lanes)) {
+        run->busy = lanes;
+        limits_sweep(run, slots);
+    }
 }

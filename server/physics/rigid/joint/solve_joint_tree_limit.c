@@ -143,24 +143,22 @@ static void limit_ask(TreeLimit *limit, f32 rate, f32 h)
     }
 }
 
-/* Assigns slots to those lanes of a limit that become active. False: for some there is none
+/* Assigns slots to those lanes of a limit that become active. Returns those for which there is none
  * left. */
-static bool stop_begin(const Trees *t, TreeStop *stop, i32x8 lanes)
+static i32x8 stop_begin(const Trees *t, TreeStop *stop, i32x8 lanes)
 {
     const TreeLinks *links = &t->joints[stop->place].links;
     Vec3x8 a = symmetric3x8_mul(&t->sides[links->body_a].place.inertia, stop->about);
     Vec3x8 b = symmetric3x8_mul(&t->sides[links->body_b].place.inertia, stop->about);
     f32x8 plain = vec3x8_dot(stop->about, vec3x8_add(a, b));
-    const i32 last = -(i32)t->slots;
     lanes &= plain > f32x8_set(0.0f);
-    if (i32x8_any(lanes & (t->keep->slots <= (i32x8){0} + last))) {
-        return false;
-    }
-    stop->least = plain * RESPONSE_LEAST;
+    i32x8 full = lanes & (t->keep->slots <= -t->keep->room);
+    lanes &= ~full;
+    stop->least = f32x8_select(lanes, plain * RESPONSE_LEAST, stop->least);
     stop->begins = lanes;
     stop->slot = (lanes & -t->keep->slots) | (~lanes & stop->slot);
     t->keep->slots += lanes;
-    return true;
+    return full;
 }
 
 /* Lanes whose impulse should change. */
@@ -173,32 +171,33 @@ SIMD_INLINE i32x8 stop_acts(const TreeStop *stop, f32x8 speed, u32 round)
     return acts;
 }
 
-/* Finds those that become active; false: none. */
-static bool limits_ask(LimitRun *run, u32 round)
+/* Finds those that become active. Returns the lanes that have some. */
+static i32x8 limits_ask(LimitRun *run, u32 round)
 {
     const Trees *t = run->t;
-    bool any = false;
+    i32x8 any = {0}, open = run->open;
     f32x8 speed = f32x8_set(0.0f);
     run->count = 0;
-    for (u32 i = run->from; i < run->end; i++) {
+    for (u32 i = 0; i < limits_stops(t); i++) {
         TreeStop *stop = stop_at(t, i);
         if (!stop->used) {
             continue;
         }
-        bool follows = i > run->from && i % LIMITS_OF_JOINT == LIMIT_UPPER; /* the lower one */
+        bool follows = i % LIMITS_OF_JOINT == LIMIT_UPPER; /* the lower one */
         speed = follows ? -speed : stop_speed(t, stop);
-        i32x8 acts = stop_acts(stop, speed, round) & run->lanes;
+        i32x8 here = (i32x8){0} + (i32)i;
+        i32x8 acts = stop_acts(stop, speed, round) & open & (run->from <= here) & (here < run->end);
         i32x8 known = stop->slot >= 0, lanes = acts & ~known;
         stop->begins = (i32x8){0};
-        if (i32x8_any(lanes) && !stop_begin(t, stop, lanes)) {
-            run->full = true;
-            run->end = i;
-            break;
+        if (i32x8_any(lanes)) {
+            i32x8 full = stop_begin(t, stop, lanes);
+            run->end = (full & here) | (~full & run->end);
+            run->full |= full;
         }
         if (i32x8_any(stop->slot >= 0)) {
             stop->speed = speed;
             run->acting[run->count++] = stop;
-            any = any || i32x8_any(stop->begins | (round == 0 ? acts & known : (i32x8){0}));
+            any |= stop->begins | (round == 0 ? acts & known : (i32x8){0});
         }
     }
     return any;
@@ -343,7 +342,7 @@ static void sides_restore(const Trees *t)
     }
 }
 
-/* The tree has been factored again, or other limits get the slots. */
+/* The tree has been factored again. */
 static void limits_forget(const Trees *t)
 {
     t->keep->slots = (i32x8){0};
@@ -353,22 +352,38 @@ static void limits_forget(const Trees *t)
     }
 }
 
-/* False: none of them acts. */
-static bool limits_block(LimitRun *run)
+/* Other limits of these lanes get the slots. */
+static void limits_forget_lanes(const Trees *t, i32x8 lanes)
+{
+    t->keep->slots &= ~lanes;
+    for (u32 i = 0; i < limits_stops(t); i++) {
+        stop_at(t, i)->slot |= lanes;
+    }
+    for (u32 slot = 0; slot < t->keep->response_count; slot++) {
+        Vec3x8 *response = response_at(t, slot);
+        for (u32 i = 0; i < 2 * t->side_count + t->count; i++) {
+            response[i] = vec3x8_where(~lanes, response[i]);
+        }
+    }
+}
+
+/* Returns the lanes in which some of them act. */
+static i32x8 limits_block(LimitRun *run)
 {
     const Trees *t = run->t;
-    bool any = false;
+    i32x8 any = {0};
     for (u32 round = 0; round < LIMIT_ROUNDS; round++) {
         i32x8 before = t->keep->slots;
-        if (!limits_ask(run, round)) {
+        run->open &= limits_ask(run, round);
+        if (!i32x8_any(run->open)) {
             break;
         }
-        any = true;
+        any |= run->open;
         if (i32x8_any(before != t->keep->slots)) {
             limits_respond(run, before);
             sides_restore(t);
         }
-        limits_balance(run);
+        limits_balance(run, run->open);
         limits_apply(run);
     }
     return any;
@@ -399,7 +414,7 @@ static void limit_count(TreeLimit *limit)
 /* If more are active than there are slots, they are solved in parts, repeatedly. */
 void trees_limits_solve(const Trees *t, TreeSolve *solve, i32x8 lanes, bool relax, f32 h)
 {
-    LimitRun run = {.t = t, .solve = solve, .lanes = lanes};
+    LimitRun run = {.t = t, .solve = solve};
     if (relax) {
         limits_forget(t);
     }
@@ -409,24 +424,29 @@ void trees_limits_solve(const Trees *t, TreeSolve *solve, i32x8 lanes, bool rela
         }
         limit_ask(&t->limits[i], relax ? 0.0f : LIMIT_RATE / h, h);
     }
-    bool more = true, parts = false;
-    for (u32 round = 0; round < LIMIT_ROUNDS && more; round++) {
-        more = false;
-        run.end = 0;
-        do {
-            run.from = run.end;
-            run.end = limits_stops(t);
-            run.full = false;
-            more = limits_block(&run) || more;
-            if (run.full) {
-                parts = true;
-                limits_forget(t);
+    const i32x8 all = (i32x8){0} + (i32)limits_stops(t);
+    i32x8 parts = {0}, left = lanes;
+    for (u32 round = 0; round < LIMIT_ROUNDS && i32x8_any(left); round++) {
+        i32x8 more = {0};
+        run.from = (i32x8){0};
+        while (i32x8_any(left)) {
+            run.open = left;
+            run.end = all;
+            run.full = (i32x8){0};
+            more |= limits_block(&run);
+            left = run.full;
+            /* At least one further, also if the first one asks last. */
+            i32x8 next = run.from + 1, further = run.end > next;
+            run.from = (further & run.end) | (~further & next);
+            if (i32x8_any(left)) {
+                parts |= left;
+                limits_forget_lanes(t, left);
             }
-        } while (run.full);
-        more = more && parts;
+        }
+        left = more & parts;
     }
-    if (parts) {
-        limits_forget(t);
+    if (i32x8_any(parts)) {
+        limits_forget_lanes(t, parts);
     }
     for (u32 i = 0; i < limits_stops(t); i++) {
         t->keep->struck |= stop_at(t, i)->impulse != f32x8_set(0.0f);
@@ -481,6 +501,22 @@ static void limit_start(const Trees *t, TreeLimit *limit)
     limit->rotation = limit_rotation(t, limit);
 }
 
+/* As count_limits does it for the group. */
+static void limits_room(const Trees *t, u32 count)
+{
+    i32 most = (i32)t->slots;
+    t->keep->room = (i32x8){0};
+    for (u32 i = 0; i < count; i++) {
+        const TreeLimit *limit = &t->limits[i];
+        t->keep->room -= limit->hinge ? limit->some : 2 * limit->some;
+    }
+    for (u32 lane = 0; lane < SIMD_LANES; lane++) {
+        i32 room = t->keep->room[lane];
+        room = room > LIMIT_SLOTS_MIN ? room : LIMIT_SLOTS_MIN;
+        t->keep->room[lane] = room < most ? room : most;
+    }
+}
+
 void trees_limits_prepare(const Trees *t, const TreeGroup *group, f32 h)
 {
     const JointStore *store = &t->rigid->joints;
@@ -504,6 +540,7 @@ void trees_limits_prepare(const Trees *t, const TreeGroup *group, f32 h)
         }
         count += any;
     }
+    limits_room(t, count);
     for (u32 i = 0; i < count; i++) {
         TreeLimit *limit = &t->limits[i];
         for (u32 n = 0; n < LIMITS_OF_JOINT; n++) {

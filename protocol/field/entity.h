@@ -13,22 +13,22 @@
 
 PL_BEGIN_C
 
+/* What elements of which kind are drawn as. */
 typedef enum AppearanceKind {
     APPEARANCE_NONE = 0,
-    APPEARANCE_SHAPE = 1,   /* POSES: one shape per pose; POINTS: a ball of the shape's radius
-                               each */
-    APPEARANCE_CLOTH = 2,   /* POINTS: two-sided smooth surface of its soft mesh, or of its grid */
-    APPEARANCE_SPRITES = 3, /* POINTS: balls of `radius` */
-    APPEARANCE_LIQUID = 4,  /* POINTS: one smooth transparent surface around all of them */
-    APPEARANCE_WATER = 5,   /* GRID2: a surface, transparent if clear_m > 0 (channel 1: foam); also
-                               the default for GRID2 except NONE */
-    APPEARANCE_SMOKE = 6,   /* GRID3: a fog; also the default for GRID3 except NONE */
-    APPEARANCE_ROPE = 7, /* POINTS: tubes of `radius` along the sticks of its soft mesh, or through
-                             consecutive points */
-    APPEARANCE_GRAINS = 8,     /* POINTS: sand, snow: rough balls of `radius`, each of its own tone
-                                  between `color` and `color2` */
-    APPEARANCE_BILLBOARDS = 9, /* POINTS: sparks, smoke, spray: pictures that face the viewer and
-                                  change with their age */
+    APPEARANCE_SHAPE = 1,      /* POSES: the shape; POINTS: a ball of the shape's radius each */
+    APPEARANCE_CLOTH = 2,      /* POINTS: a smooth two-sided surface: its soft mesh or its grid */
+    APPEARANCE_SPRITES = 3,    /* POINTS: balls of `radius` */
+    APPEARANCE_LIQUID = 4,     /* POINTS: one smooth transparent surface around all of them */
+    APPEARANCE_WATER = 5,      /* GRID2, its default: a surface, transparent if clear_m > 0;
+                                * channel 1 is foam */
+    APPEARANCE_SMOKE = 6,      /* GRID3, its default: a fog */
+    APPEARANCE_ROPE = 7,       /* POINTS: tubes of `radius` along the sticks of its soft mesh,
+                                * or from each point to the next */
+    APPEARANCE_GRAINS = 8,     /* POINTS: sand, snow: rough balls of `radius`, each with its own
+                                * tone between `color` and `color2` */
+    APPEARANCE_BILLBOARDS = 9, /* POINTS: sparks, smoke, spray: images that face the viewer and
+                                * change with their age */
     APPEARANCE_KIND_COUNT
 } AppearanceKind;
 
@@ -51,35 +51,37 @@ typedef enum BillboardImage {
     BILLBOARD_IMAGE_COUNT
 } BillboardImage;
 
-/* The age of a point of BILLBOARDS is its scalar: 0 at birth, 1 at the end of its life. */
+/* Colours are linear RGBA in [0, 1]. */
 typedef struct Appearance {
     AppearanceKind kind;
     Pattern pattern;
-    Shape shape;   /* APPEARANCE_SHAPE; its geometry is NULL until resolved by scene_resolve */
-    u32 geometry;  /* index in the scene's geometries + 1; 0: the shape needs none */
-    u32 soft;      /* index in the scene's soft_meshes + 1, to which the points belong; 0: none */
-    f32 color[4];  /* linear RGBA in [0, 1]; LIQUID, WATER: what `clear_m` of it lets pass of white
-                      light; BILLBOARDS: at birth, A is the opacity; SMOKE: A is the opacity of a
-                      voxel of full density, if clear_m is 0 */
-    f32 color2[4]; /* of patterns and of a cloth's back; LIQUID, WATER: of light scattered back from
-                      its depth; BILLBOARDS: at the end of life */
+    Shape shape;  /* SHAPE; its geometry is NULL until scene_resolve has set it */
+    u32 geometry; /* index in the scene's geometries + 1; 0: the shape needs none */
+    u32 soft;     /* index in the scene's soft_meshes + 1, to which the points belong; 0: none */
+    /* LIQUID, WATER: what passes through `clear_m` of it of white light. BILLBOARDS: at birth, A is
+     * the opacity. SMOKE: if clear_m is 0, A is the opacity of a voxel of full density. */
+    f32 color[4];
+    /* The second tone of patterns, the back of a cloth. LIQUID, WATER: of the light that its depth
+     * scatters back. BILLBOARDS: at the end of life. */
+    f32 color2[4];
     f32 roughness; /* [0, 1] */
-    f32 radius;  /* m, of points; LIQUID: half their spacing at rest: each is (2 radius)³ of it */
-    u32 grid[2]; /* APPEARANCE_CLOTH of a regular grid: points along u and v (row-major, u
-                      fastest), both ≥ 2; 0 if the triangles are explicit */
+    f32 radius;  /* m, of points. LIQUID: half their spacing at rest: each is (2 radius)³ of it */
+    u32 grid[2]; /* CLOTH on a regular grid: points along u and v (rows of u), both ≥ 2;
+                    * 0: its triangles are in its soft mesh */
     union {
-        f32 clear_m; /* LIQUID, WATER, SMOKE: see color; LIQUID: 0: 1 m; WATER: 0: opaque; SMOKE: m
-                      * of full density that transmit 1/e of the light */
-        f32 spread; /* SPRITES, GRAINS, BILLBOARDS: [0, 1], radii are random_point_size × radius */
+        f32 clear_m; /* LIQUID, WATER: see color; 0 is 1 m for LIQUID, opaque for WATER. SMOKE: m of
+                      * full density that let 1/e of the light pass */
+        f32 spread; /* SPRITES, GRAINS, BILLBOARDS: [0, 1]: radii are random_point_size × radius */
     };
-    /* BILLBOARDS */
+    /* BILLBOARDS. The age of a point is its scalar: 0 at birth, 1 at the end of its life. */
     BillboardImage image;
-    f32 growth;    /* ≥ -1: at the end of life the radius is (1 + growth) times that at birth */
-    f32 fade_in;   /* [0, 1] of life during which opacity rises from 0 */
-    f32 glow;      /* [0, 1] of the colour that is its own light, added to what is behind; the rest
-                      is lit and covers it; SMOKE: of the light of a black body as hot as channel 1
-                      says, 900 to 2500 K */
-    f32 stretch_s; /* ≥ 0 s: it is longer by velocity times this, along its motion */
+    f32 growth;  /* ≥ -1: at the end of life the radius is (1 + growth) times that at birth */
+    f32 fade_in; /* [0, 1] of life, during which opacity rises from 0 */
+    /* [0, 1]: the part of the colour that is its own light, added to what is behind; the rest is
+     * lit and covers it. SMOKE: the share of the light of a black body of the temperature that
+     * channel 1 gives, 900 to 2500 K. */
+    f32 glow;
+    f32 stretch_s; /* ≥ 0 s: it is longer along its motion by velocity times this */
 } Appearance;
 
 /* POD of fixed size; triangles and sticks are in the scene's soft meshes. */
@@ -92,9 +94,10 @@ typedef struct Entity {
     u32 first;      /* first element in the field; GRID2 and GRID3: 0 */
     u32 count;      /* elements: 1 for a rigid body; GRID2 and GRID3: all */
     f32 mass_kg;    /* 0 for static */
-    u32 dye;        /* GRID3: FieldDesc.id + 1 of a second field, of the same cells, with their
-                       colour: channel 1 of its own field is red, those of the second are green and
-                       blue, as square roots of linear light in [0, 1]; 0: not dyed */
+    /* GRID3: FieldDesc.id + 1 of a second field, of the same cells, that dyes this one; 0: none.
+     * Red is channel 1 of this field, green and blue are the channels of the second, each as the
+     * square root of linear light in [0, 1]. */
+    u32 dye;
     Appearance appearance;
 } Entity;
 

@@ -58,6 +58,7 @@ static inline f32x4 across(f32 min, f32 max)
     return (f32x4){max, max, min, min};
 }
 
+/* Of bounds in m. */
 static inline QueryBox query_box(const Bounds *bounds)
 {
     return (QueryBox){{across(bounds->min.x, bounds->max.x), across(bounds->min.y, bounds->max.y),

@@ -304,7 +304,7 @@ u8 *recording_events_encode(const Frame *frame, u32 *bytes)
 /* Every comparison is false for NaN. */
 static bool event_is_valid(const Event *event)
 {
-    const f32 *at = &event->position.x;
+    const f32 at[3] = {event->position.x, event->position.y, event->position.z};
     bool valid = event->kind > EVENT_NONE && event->kind < EVENT_KIND_COUNT &&
                  event->element <= FIELD_ELEMENTS_MAX && event->impulse >= 0.0f &&
                  isfinite(event->impulse) && event->speed >= 0.0f && isfinite(event->speed);

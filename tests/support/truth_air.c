@@ -187,6 +187,44 @@ static f64 conserved(TruthCase *c)
     return fmax(worst, fabs(last.heat / first.heat - 1.0));
 }
 
+/* A fire in stirred closed air that keeps its heat: what burns becomes heat and soot in the ratios
+ * asked for. Where all of it is warmer than ignition, the rate of a cell is that of the whole,
+ * however it is stirred; where all is colder, nothing burns. */
+static f64 fire(TruthCase *c)
+{
+    Box box = any_stirred(c, false);
+    SmokeOptions options = smoke_def(box.smoke)->options;
+    bool burns = truth_pick(c, 4) != 0, everywhere = truth_pick(c, 2) != 0;
+    f32 fuel = truth_range(c, 0.05f, 0.3f), part = truth_range(c, 0.002f, 0.3f);
+    options.ignition = truth_range(c, 10.0f, 400.0f);
+    options.burn_rate = part / (f32)box.tick_s;
+    options.heat = truth_log_range(c, 50.0f, 5000.0f);
+    options.soot = truth_range(c, 0.0f, 1.0f);
+    smoke_set_options(box.smoke, &options);
+    f32 warm = burns ? options.ignition + truth_range(c, 1.0f, 300.0f) : 0.5f * options.ignition;
+    u32 low = box.n / 4, high = box.n - truth_pick(c, box.n / 2);
+    for (u32 i = 0; i < box.n * box.n * (box.dims == 3 ? box.n : 1); i++) {
+        u32 x = i % box.n, y = i / box.n % box.n, z = i / (box.n * box.n);
+        bool within = x >= low && x < high && y >= low;
+        smoke_set(box.smoke, SMOKE_FUEL, x, y, z, within ? fuel : 0.0f);
+        smoke_set(box.smoke, SMOKE_TEMPERATURE, x, y, z, within || everywhere ? warm : 0.0f);
+    }
+    SmokeSums first = smoke_sums(box.smoke);
+    f64 left = first.fuel;
+    for (u32 t = 0; t < 60; t++) {
+        step(box.smoke, box.tick_s, 0.0);
+        left *= burns ? 1.0 - (f64)options.burn_rate * box.tick_s : 1.0;
+    }
+    SmokeSums last = smoke_sums(box.smoke);
+    smoke_destroy(box.smoke);
+    f64 burnt = first.fuel - last.fuel;
+    f64 heat = burnt * (f64)options.heat * (f64)options.density * 1005.0;
+    f64 off = fabs(last.heat - first.heat - heat) / (first.heat + heat);
+    off = fmax(off, fabs(last.smoke - (f64)options.soot * burnt) / first.fuel);
+    bool known = everywhere || !burns;
+    return known ? fmax(off, fabs(last.fuel - left) / first.fuel) : off;
+}
+
 static f64 sum_of(const Smoke *smoke, SmokeField field)
 {
     const u32 *n = smoke_def(smoke)->cells;
@@ -417,6 +455,13 @@ const TruthLaw truth_air[] = {
      .few = 8,
      .many = 200,
      .measure = conserved},
+    {.name = "smoke/fire",
+     .about = "heat and soot of a fire in 1 s, off from those of the fuel it burns at its rate",
+     .unit = "",
+     .bound = 1e-5,
+     .few = 8,
+     .many = 200,
+     .measure = fire},
     {.name = "smoke/dye",
      .about = "red, green and blue of puffs that mix in stirred air, off from what was put in",
      .unit = "",

@@ -154,6 +154,7 @@ static const EnergyBound energy_bounds[] = {
     {"pool", 45, 45},
     {"column_collapse", 10, 10},
     {"sand_pile", 400, 400},
+    {"sand_sheet", 250, 250},
     {"sand_water", 4, 4},
     {"sand_wheel", 18, 8},
     {"pool_toys", 2.6, 0.001},
@@ -351,6 +352,7 @@ static const SoftBound soft_bounds[] = {
     {"candle", 0.5f, 1.0, 0.3, 0.3, INFINITY},
     {"flag_in_wind", 2.0f, 67, 0.2, 0.15, INFINITY},
     {"everything", 2.0f, 3000, 0.3, 0.3, INFINITY},
+    {"sand_sheet", 5.0f, 12, 0.14, 0.13, INFINITY},
 };
 
 static f64 stretch_of(const World *world)

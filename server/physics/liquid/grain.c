@@ -86,7 +86,7 @@ u64 liquid_grains_bytes(const LiquidDef *def)
         return count * 1024;
     }
     return sizeof(Grains) + lay_out(NULL, NULL, count, slots) +
-           2 * (u64)walls_of(count) * sizeof(GrainWall);
+           walls_of(count) * (2 * sizeof(GrainWall) + sizeof(ContactPlace));
 }
 
 bool liquid_grains_create(Liquid *liquid)
@@ -110,7 +110,9 @@ bool liquid_grains_create(Liquid *liquid)
     return memory_grow((void **)&grains->walls, &grains->wall_capacity, walls_of(count),
                        sizeof *grains->walls) &&
            memory_grow((void **)&grains->movers, &grains->mover_capacity, walls_of(count),
-                       sizeof *grains->movers);
+                       sizeof *grains->movers) &&
+           memory_grow((void **)&grains->places, &grains->place_capacity, walls_of(count),
+                       sizeof *grains->places);
 }
 
 void liquid_grains_destroy(Liquid *liquid)

@@ -255,7 +255,7 @@ static void look(Search *search, Bounds way, f32 reach)
     }
 }
 
-/* Searches within `reach` m; from inside, as far as the surface is. */
+/* Searches features within `reach` m, thickness included; from inside, as far as the surface is. */
 static void run(Search *search, f32 reach)
 {
     Bounds way = {vec3_min(search->from, search->to), vec3_max(search->from, search->to)};
@@ -362,7 +362,7 @@ static f32 distance(const void *of, u32 thing, Vec3 point, f32 reach, Vec3 *norm
     const SoftCollider *bodies = of;
     f32 thickness = bodies->soft->bodies[thing].def.thickness, weight[4] = {0};
     Search search = search_of(bodies, thing, point, point, 0.0f);
-    run(&search, reach);
+    run(&search, reach + thickness);
     u32 number = search.inside ? search.nearest_inside : search.nearest;
     *normal = vec3(0.0f, 1.0f, 0.0f);
     if (number == SOFT_NONE) {

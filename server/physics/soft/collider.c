@@ -174,7 +174,7 @@ static f32 beyond_thickness(const SoftCollider *bodies, u32 body, f32 distance)
     return f32_max(distance - bodies->soft->bodies[body].def.thickness, 0.0f);
 }
 
-/* m², of a point to the bounds of corners. */
+/* m², of a point to the bounds of corners: at most its distance to them, however both round. */
 static inline f32 corners_gap2(const Vec3 c[4], u32 corners, Vec3 p)
 {
     Bounds box = {vec3_min(c[0], c[1]), vec3_max(c[0], c[1])};
@@ -182,7 +182,7 @@ static inline f32 corners_gap2(const Vec3 c[4], u32 corners, Vec3 p)
         box = (Bounds){vec3_min(box.min, c[2]), vec3_max(box.max, c[2])};
     }
     Vec3 gap = vec3_max(vec3_sub(box.min, p), vec3_sub(p, box.max));
-    return vec3_length_squared(vec3_max(gap, vec3_zero()));
+    return vec3_length_squared(vec3_max(gap, vec3_zero())) * (1.0f - 1e-5f);
 }
 
 /* A particle that does not move in the search: the nearest feature, without the swept queries.
@@ -207,7 +207,7 @@ static f32 look_still(void *context, u32 number, f32 max)
     bool triangles = bodies->soft->bodies[search->body].triangle_count != 0;
     const f32 *far2 = triangles ? &search->inside_distance2 : &search->distance2;
     /* Boxes include the motion of the tick: dozens of them overlap here, few features are near. */
-    if (corners_gap2(c, feature->corners, search->from) * (1.0f - 1e-5f) > *far2) {
+    if (corners_gap2(c, feature->corners, search->from) > *far2) {
         return max;
     }
     f32 distance2 = weights_of(feature, c, search->from, weight);
@@ -402,7 +402,7 @@ static f32 look_nearest(void *context, u32 number, f32 max)
     for (u32 k = 0; k < feature->corners; k++) {
         c[k] = place_of(of->bodies, feature->point[k]);
     }
-    if (corners_gap2(c, feature->corners, of->point) * (1.0f - 1e-5f) > of->distance2) {
+    if (corners_gap2(c, feature->corners, of->point) > of->distance2) {
         return max;
     }
     f32 distance2 = weights_of(feature, c, of->point, weight);

@@ -119,7 +119,7 @@ void grid_codec_train(GridCodec *codec)
 
 const MixTables *grid_codec_tables(GridCodec *codec)
 {
-    mix_keep_weights(&codec->mix, FILTER_SETS);
+    mix_keep(&codec->mix, FILTER_SETS);
     return &codec->mix.now;
 }
 

@@ -17,21 +17,37 @@ const u32 mix_logistic_pairs[32] = {
     0x73DC6C95u, 0x787F73DCu, 0x7B65787Fu, 0x7D307B65u, 0x7E497D30u, 0x7EF57E49u, 0x7F5E7EF5u,
     0x7F9E7F5Eu, 0x7FC47F9Eu, 0x7FDC7FC4u, 0x7FEA7FDCu};
 
-bool mix_tables_create(MixTables *tables, u32 rows, u32 sets)
+static size_t slot_count(const MixTables *tables)
 {
-    size_t slots = (size_t)rows * 2 * MIX_ROW, weights = (size_t)sets * MIX_SET;
-    *tables = (MixTables){.rows = rows,
-                          .sets = sets,
-                          .slots = aligned_alloc(64, slots * sizeof *tables->slots),
-                          .weights = malloc(weights * sizeof *tables->weights)};
+    return (size_t)tables->rows * 2 * MIX_ROW;
+}
+
+static size_t weight_count(const MixTables *tables)
+{
+    return (size_t)tables->sets * MIX_SET;
+}
+
+bool mix_tables_allocate(MixTables *tables, u32 rows, u32 sets)
+{
+    *tables = (MixTables){.rows = rows, .sets = sets};
+    tables->slots = aligned_alloc(64, slot_count(tables) * sizeof *tables->slots);
+    tables->weights = malloc(weight_count(tables) * sizeof *tables->weights);
     if (tables->slots == NULL || tables->weights == NULL) {
         mix_tables_destroy(tables);
         return false;
     }
-    for (size_t i = 0; i < slots; i++) {
+    return true;
+}
+
+bool mix_tables_create(MixTables *tables, u32 rows, u32 sets)
+{
+    if (!mix_tables_allocate(tables, rows, sets)) {
+        return false;
+    }
+    for (size_t i = 0; i < slot_count(tables); i++) {
         tables->slots[i] = i / MIX_ROW % 2 == 0 ? 32768 : MIX_RATE_FIRST;
     }
-    for (size_t i = 0; i < weights; i++) {
+    for (size_t i = 0; i < weight_count(tables); i++) {
         tables->weights[i] = i % MIX_LANES == MIX_INPUTS ? 0 : MIX_WEIGHT_ONE * 3 / 10;
     }
     return true;
@@ -58,8 +74,11 @@ static void arrange_weights(const MixTables *tables, u32 *pairs)
     }
 }
 
-void mix_keep_weights(Mix *mix, u32 first)
+void mix_keep(Mix *mix, u32 first)
 {
+    for (u32 row = 0; row < mix->now.rows; row++) {
+        mix_take_row(mix, row);
+    }
     for (u32 set = first; set < mix->now.sets; set++) {
         i16 *w = mix->now.weights + (size_t)set * MIX_SET;
         const u32 pairs[2] = {mix->pairs[set], mix->pairs[mix->now.sets + set]};
@@ -80,12 +99,11 @@ bool mix_create(Mix *mix, const MixTables *start)
     mix->pairs = calloc(pairs + BEYOND, sizeof *mix->pairs);
     mix->first_pairs = malloc(pairs * sizeof *mix->first_pairs);
     if (mix->row_epoch == NULL || mix->pairs == NULL || mix->first_pairs == NULL ||
-        !mix_tables_create(&mix->now, start->rows, start->sets)) {
+        !mix_tables_allocate(&mix->now, start->rows, start->sets)) {
         mix_destroy(mix);
         return false;
     }
-    memcpy(mix->now.weights, start->weights,
-           (size_t)start->sets * MIX_SET * sizeof *start->weights);
+    memcpy(mix->now.weights, start->weights, weight_count(start) * sizeof *start->weights);
     arrange_weights(start, mix->first_pairs);
     memcpy(mix->pairs, mix->first_pairs, pairs * sizeof *mix->pairs);
     for (u32 x = 0; x < MIX_SQUASH; x++) {

@@ -42,7 +42,8 @@ typedef struct MixTables {
 typedef struct Mix {
     RangeCoder coder;
     const MixTables *start; /* borrowed */
-    MixTables now;          /* its weights are only updated by mix_keep_weights */
+    MixTables now;          /* weights: only updated by mix_keep; rows that the packet has not
+                             * used: undefined before it */
     /* The current and the starting weights: [2][sets] pairs, the first and the third in the low
      * halves, the second and the constant's in the high halves. */
     u32 *pairs, *first_pairs;
@@ -51,8 +52,10 @@ typedef struct Mix {
     u16 squash[MIX_SQUASH]; /* 65536 / (1 + exp(−x / 256)) for x = −2048 … 2047 */
 } Mix;
 
-/* Tables of `rows` rows of slots and `sets` sets of weights; false: out of memory. */
+/* Untrained tables of `rows` rows of slots and `sets` sets of weights; false: out of memory. */
 bool mix_tables_create(MixTables *tables, u32 rows, u32 sets);
+/* The same with undefined content, for a caller that fills them. */
+bool mix_tables_allocate(MixTables *tables, u32 rows, u32 sets);
 void mix_tables_destroy(MixTables *tables);
 
 /* `start` must outlive the mix. False: out of memory (destroy is then harmless). */
@@ -60,8 +63,9 @@ bool mix_create(Mix *mix, const MixTables *start);
 void mix_destroy(Mix *mix);
 /* Resets to the starting tables: rows are copied on first use. The caller starts the coder. */
 void mix_reset(Mix *mix);
-/* Writes the current weights of the sets from `first` on to mix->now. */
-void mix_keep_weights(Mix *mix, u32 first);
+/* Writes the current weights of the sets from `first` on, and the rows not used since the reset, to
+ * mix->now. */
+void mix_keep(Mix *mix, u32 first);
 
 /* ---- the arithmetic of a bit ----
  * Implemented twice, with vectors and scalar for machines without them, with identical results

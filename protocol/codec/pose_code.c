@@ -85,7 +85,7 @@ void pose_codec_chain(PoseCodec *codec)
 
 const MixTables *pose_codec_tables(PoseCodec *codec)
 {
-    mix_keep_weights(&codec->model.mix, 0);
+    mix_keep(&codec->model.mix, 0);
     return &codec->model.mix.now;
 }
 

@@ -51,6 +51,8 @@ enum {
     MARK = 0xB0, /* high bits of the first byte of a header; the low four are the number of the
                   * type */
     NUMBER_BITS = 4,
+    WINDOW_BYTES_MIN = 4 << 10,
+    WINDOW_BYTES_MAX = 64 << 10,
 };
 
 /* Types by number. */
@@ -158,9 +160,47 @@ int recording_block_get(const u8 *at, size_t bytes, RecordingBlock *block)
     return length > RECORDING_BLOCK_BYTES_MAX ? ERROR_FORMAT : 0;
 }
 
-int recording_read_at(const RecordingReader *reader, u64 offset, void *out, size_t bytes)
+/* Reads at least `least` bytes at `offset`, and up to `most` if they are there. 0,
+ * ERROR_TRUNCATED, ERROR_IO. */
+static int read_file(int fd, u64 offset, u8 *out, size_t least, size_t most, size_t *count)
 {
-    size_t done = 0;
+    *count = 0;
+    while (*count < least) {
+        ssize_t got = pread(fd, out + *count, most - *count, (off_t)(offset + *count));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return got == 0 ? ERROR_TRUNCATED : ERROR_IO;
+        }
+        *count += (size_t)got;
+    }
+    return 0;
+}
+
+/* Moves the window to `offset`, so that it contains at least `bytes` bytes. Whoever reads on gets a
+ * window of twice the size, whoever jumps the smallest. */
+static int move_window(RecordingReader *reader, u64 offset, size_t bytes)
+{
+    RecordingWindow *window = &reader->window;
+    u64 end = window->offset + window->count;
+    bool on = window->count != 0 && offset >= window->offset && offset <= end + WINDOW_BYTES_MIN;
+    size_t size = on ? 2 * window->count : WINDOW_BYTES_MIN;
+    size = size > WINDOW_BYTES_MAX ? WINDOW_BYTES_MAX : size;
+    size = size < bytes ? bytes : size;
+    window->count = 0;
+    int result = recording_reserve(&window->bytes, &window->capacity, size);
+    if (result == 0) {
+        result = read_file(reader->fd, offset, window->bytes, bytes, size, &window->count);
+    }
+    window->offset = offset;
+    window->count = result == 0 ? window->count : 0;
+    return result;
+}
+
+int recording_read_at(RecordingReader *reader, u64 offset, void *out, size_t bytes)
+{
+    const RecordingWindow *window = &reader->window;
     if (reader->memory != NULL) {
         if (offset > reader->file_bytes || bytes > reader->file_bytes - offset) {
             return ERROR_TRUNCATED;
@@ -168,16 +208,18 @@ int recording_read_at(const RecordingReader *reader, u64 offset, void *out, size
         memcpy(out, reader->memory + offset, bytes);
         return 0;
     }
-    while (done < bytes) {
-        ssize_t got = pread(reader->fd, (u8 *)out + done, bytes - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            return got == 0 ? ERROR_TRUNCATED : ERROR_IO;
-        }
-        done += (size_t)got;
+    if (bytes >= WINDOW_BYTES_MAX) {
+        size_t count;
+        return read_file(reader->fd, offset, out, bytes, bytes, &count);
     }
+    u64 at = offset - window->offset; /* before the window: wraps to far beyond it */
+    if (at > window->count || bytes > window->count - at) {
+        int result = move_window(reader, offset, bytes);
+        if (result != 0) {
+            return result;
+        }
+    }
+    memcpy(out, window->bytes + (offset - window->offset), bytes);
     return 0;
 }
 
@@ -194,7 +236,7 @@ int recording_reserve(u8 **memory, size_t *capacity, size_t bytes)
     return 0;
 }
 
-int recording_read_header(const RecordingReader *reader, u64 offset, RecordingBlock *block)
+int recording_read_header(RecordingReader *reader, u64 offset, RecordingBlock *block)
 {
     u8 head[RECORDING_BLOCK_HEADER_MAX];
     memset(block, 0, sizeof *block);

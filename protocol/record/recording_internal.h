@@ -28,8 +28,17 @@ typedef struct RecordingAround {
     const Frame *before, *from, *to, *after;
 } RecordingAround;
 
+/* A piece of the file, so that small blocks need no call of the system each. */
+typedef struct RecordingWindow {
+    u8 *bytes; /* [count], owned */
+    size_t capacity;
+    u64 offset;
+    size_t count;
+} RecordingWindow;
+
 struct RecordingReader {
     int fd;
+    RecordingWindow window;
     const u8 *memory; /* of a stream, instead of the file: [file_bytes], borrowed; NULL: none */
     u64 file_bytes;
     u64 end;         /* first byte after the last complete tick */
@@ -62,13 +71,14 @@ struct RecordingReader {
     u64 entities_tick;
 };
 
-/* Reads exactly `bytes` bytes at `offset`. 0, ERROR_TRUNCATED at the file's end, ERROR_IO. */
-int recording_read_at(const RecordingReader *reader, u64 offset, void *out, size_t bytes);
+/* Reads exactly `bytes` bytes at `offset`. 0, ERROR_TRUNCATED at the file's end, ERROR_IO,
+ * ERROR_MEMORY. */
+int recording_read_at(RecordingReader *reader, u64 offset, void *out, size_t bytes);
 /* Reserves at least `bytes` bytes. 0, or ERROR_MEMORY without any change. */
 int recording_reserve(u8 **memory, size_t *capacity, size_t bytes);
 /* Reads the header of the complete block at `offset`. 0, ERROR_TRUNCATED if the file ends within
- * it, ERROR_FORMAT if there is none, ERROR_IO. */
-int recording_read_header(const RecordingReader *reader, u64 offset, RecordingBlock *block);
+ * it, ERROR_FORMAT if there is none, ERROR_IO, ERROR_MEMORY. */
+int recording_read_header(RecordingReader *reader, u64 offset, RecordingBlock *block);
 /* Reads the block at `offset` with its content into reader->content. 0 or a negative Error:
  * ERROR_TRUNCATED if the file ends within it, ERROR_FORMAT for a wrong checksum. */
 int recording_read_block(RecordingReader *reader, u64 offset, RecordingBlock *block);

@@ -372,6 +372,7 @@ void recording_reader_destroy(RecordingReader *reader)
     free(reader->head_memory);
     free(reader->keys.items);
     free(reader->entity_events.items);
+    free(reader->window.bytes);
     free(reader->content);
     free(reader->inputs);
     free(reader->events);

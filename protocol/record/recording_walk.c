@@ -123,7 +123,7 @@ static void report(Walk *walk, u64 offset, u64 end, const char *what, u32 type)
 
 /* Whether a block may begin here: complete, of a known type, and followed by another or by the
  * end. */
-static bool may_begin(const RecordingReader *reader, u64 offset)
+static bool may_begin(RecordingReader *reader, u64 offset)
 {
     RecordingBlock block, after;
     if (recording_read_header(reader, offset, &block) != 0 || !type_is_known(block.type)) {

@@ -14,24 +14,52 @@ static size_t align_up(size_t bytes)
     return (bytes + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
 }
 
+static const size_t data_at = (sizeof(Frame) + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
+
+/* Of a frame with so many events. */
+static size_t block_bytes(const FieldSet *fields, u32 events)
+{
+    return data_at + align_up(fields->frame_bytes) + events * sizeof(Event);
+}
+
+static void point_into_block(Frame *frame)
+{
+    u8 *data = (u8 *)frame + data_at;
+    frame->data = data;
+    frame->events =
+        frame->event_capacity > 0 ? (Event *)(data + align_up(frame->fields->frame_bytes)) : NULL;
+}
+
 Frame *frame_create(FieldSet *fields, u64 tick, u32 event_count)
 {
     CHECK(fields->frame_bytes <= FRAME_BYTES_MAX);
-    size_t data_at = align_up(sizeof(Frame));
-    size_t events_at = data_at + align_up(fields->frame_bytes);
-    size_t bytes = events_at + event_count * sizeof(Event);
     /* calloc's blocks are aligned to 16 bytes on the supported machines. */
-    u8 *block = calloc(1, bytes);
-    if (block == NULL) {
+    Frame *frame = calloc(1, block_bytes(fields, event_count));
+    if (frame == NULL) {
         return NULL;
     }
-    Frame *frame = (Frame *)block;
     frame->references = 1;
-    frame->event_count = event_count;
+    frame->event_count = frame->event_capacity = event_count;
     frame->tick = tick;
     frame->fields = field_set_acquire(fields);
-    frame->data = block + data_at;
-    frame->events = event_count > 0 ? (Event *)(block + events_at) : NULL;
+    point_into_block(frame);
+    return frame;
+}
+
+Frame *frame_add_events(Frame *frame, u32 count)
+{
+    CHECK(__atomic_load_n(&frame->references, __ATOMIC_ACQUIRE) == 1); /* nobody else reads it */
+    u32 needed = frame->event_count + count;
+    if (needed > frame->event_capacity) {
+        u32 capacity = needed + needed / 2;
+        frame = realloc(frame, block_bytes(frame->fields, capacity));
+        if (frame == NULL) {
+            return NULL;
+        }
+        frame->event_capacity = capacity;
+        point_into_block(frame);
+    }
+    frame->event_count = needed;
     return frame;
 }
 

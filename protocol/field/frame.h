@@ -50,7 +50,7 @@ enum {
 
 typedef struct Frame {
     u32 references; /* changed by __atomic builtins only */
-    u32 event_count;
+    u32 event_count, event_capacity;
     u64 tick;       /* world tick, starts at 1 after the first tick; 0 is the scene as built */
     u64 world_hash; /* hash of the full-precision state after this tick; 0 if unknown (a client) */
     /* [system_count] low words of that hash after each system in order: the first that differs is
@@ -60,12 +60,15 @@ typedef struct Frame {
     bool between;     /* of a recording: points and grids are not the world's, but interpolated */
     f64 world_time_s; /* tick / tick rate */
     FieldSet *fields; /* owned reference */
-    Event *events;    /* [event_count], owned */
+    Event *events;    /* [event_capacity], owned */
     u8 *data;         /* fields->frame_bytes, 16-byte aligned */
 } Frame;
 
 /* A zeroed frame with `event_count` events; references = 1. NULL: out of memory. */
 Frame *frame_create(FieldSet *fields, u64 tick, u32 event_count);
+/* Gives a frame that only the caller holds more events, of undefined content; it may move. NULL:
+ * out of memory, and the frame is as it was. */
+Frame *frame_add_events(Frame *frame, u32 count);
 Frame *frame_acquire(Frame *frame);
 void frame_release(Frame *frame); /* NULL is fine */
 /* Of its tick and all fields' elements, so that two ends can verify that they have the same. Not 0.

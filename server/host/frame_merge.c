@@ -100,37 +100,42 @@ static u32 compact(Event *events, u32 count)
     return kept;
 }
 
-Frame *frame_merge(Frame *old, Frame *frame)
+/* Takes the reference to `old`: a frame of these fields with its events that only the caller holds,
+ * and `more` behind them, undefined. NULL: out of memory. */
+static Frame *own_with(Frame *old, FieldSet *fields, u32 more)
 {
     u32 carried = old->event_count;
-    if (carried > 0 && carried + frame->event_count > FRAME_EVENTS_CARRIED_MAX) {
-        if (old->references > 1) { /* others read it */
-            Frame *copy = frame_create(old->fields, old->tick, carried);
-            if (copy == NULL) {
-                frame_release(old);
-                frame_release(frame);
-                return NULL;
-            }
-            memcpy(copy->events, old->events, carried * sizeof *copy->events);
-            frame_release(old);
-            old = copy;
+    bool alone = __atomic_load_n(&old->references, __ATOMIC_ACQUIRE) == 1;
+    Frame *own = alone && old->fields == fields ? frame_add_events(old, more) : NULL;
+    if (own == NULL) {
+        own = frame_create(fields, old->tick, carried + more);
+        if (own != NULL && carried > 0) {
+            memcpy(own->events, old->events, carried * sizeof *own->events);
         }
-        carried = old->event_count = compact(old->events, carried);
+        frame_release(old);
     }
-    Frame *merged = frame_create(frame->fields, frame->tick, carried + frame->event_count);
+    return own;
+}
+
+Frame *frame_merge(Frame *old, Frame *frame)
+{
+    u32 carried = old->event_count, more = frame->event_count;
+    Frame *merged = own_with(old, frame->fields, more);
     if (merged != NULL) {
+        if (carried > 0 && carried + more > FRAME_EVENTS_CARRIED_MAX) {
+            carried = compact(merged->events, carried);
+            merged->event_count = carried + more;
+        }
+        merged->tick = frame->tick;
         merged->world_hash = frame->world_hash;
         merged->world_time_s = frame->world_time_s;
+        merged->system_count = 0;
+        merged->between = false;
         memcpy(merged->data, frame->data, frame->fields->frame_bytes);
-        if (carried > 0) {
-            memcpy(merged->events, old->events, carried * sizeof *merged->events);
-        }
-        if (frame->event_count > 0) {
-            memcpy(merged->events + carried, frame->events,
-                   frame->event_count * sizeof *merged->events);
+        if (more > 0) {
+            memcpy(merged->events + carried, frame->events, more * sizeof *merged->events);
         }
     }
-    frame_release(old);
     frame_release(frame);
     return merged;
 }

@@ -2,6 +2,7 @@
 #include "tests/support/drawn.h"
 
 #include "client/link/shown.h"
+#include "client/view/readback.h"
 #include "shared/base/check.h"
 #include "shared/math/random.h"
 
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void drawn_color(f32 out[4], u32 rgb)
 {
@@ -181,20 +181,18 @@ Entity *drawn_grid(Drawn *drawn, const u32 dims[3], Vec3 low, Vec3 spacing, f32 
 
 bool drawn_take(Drawn *drawn, const char *keep)
 {
-    char path[128];
-    snprintf(path, sizeof path, "/tmp/plenum-drawn-%d.png", (int)getpid());
     ErrorText error = {0};
     drawn->picture.entity_count = drawn->count;
     drawn->picture.entity_version++;
     view_draw(drawn->view, &drawn->picture);
-    const char *file = keep ? keep : path;
-    bool good = view_screenshot(drawn->view, file, &error) == 0;
-    view_present(drawn->view);
-    u32 width, height;
     free(drawn->rgb);
-    drawn->rgb = good ? png_read(file, &width, &height, &error) : NULL;
-    unlink(path);
-    return drawn->rgb != NULL;
+    drawn->rgb = malloc((size_t)drawn->width * drawn->height * 3);
+    if (drawn->rgb != NULL) {
+        view_read(drawn->view, drawn->rgb);
+    }
+    bool kept = keep == NULL || view_screenshot(drawn->view, keep, &error) == 0;
+    view_present(drawn->view);
+    return drawn->rgb != NULL && kept;
 }
 
 bool drawn_take_named(Drawn *drawn, const char *name, const char *way)

@@ -78,7 +78,7 @@ void connection_poll(Connection *connection, u64 now_ns)
 {
     PL_UNUSED(connection);
     PL_UNUSED(now_ns);
-    if (++fake.polls % 6 == 0 && fake.step) {
+    if (++fake.polls % 3 == 0 && fake.step) {
         fake.step(fake.steps++);
     }
 }

@@ -4,6 +4,7 @@
  * read back. With PLENUM_PICTURE=FILE.png in the environment the big picture is kept for
  * inspection.
  */
+#include "client/view/readback.h"
 #include "client/view/view.h"
 #include "shared/base/clock.h"
 #include "shared/geometry/geometry.h"
@@ -207,20 +208,33 @@ static View *view_open(u32 width, u32 height)
     return view;
 }
 
-/* Draws and reads back through a PNG file: rgb[HEIGHT][WIDTH][3]. */
+/* Draws and reads back: rgb[HEIGHT][WIDTH][3]; writes it to the file `keep`, too, unless NULL. */
 static u8 *shoot(View *view, World *world, const char *keep)
 {
-    char path[128];
-    snprintf(path, sizeof path, "/tmp/plenum-test-picture-%d.png", (int)getpid());
     ErrorText error = {0};
-    view_draw(view, world_picture(world));
-    assert_int_equal(view_screenshot(view, keep ? keep : path, &error), 0);
-    view_present(view);
     u32 width, height;
-    u8 *rgb = png_read(keep ? keep : path, &width, &height, &error);
+    view_draw(view, world_picture(world));
+    view_size(view, &width, &height);
+    u8 *rgb = malloc((size_t)width * height * 3);
     assert_non_null(rgb);
-    unlink(path);
+    view_read(view, rgb);
+    assert_true(keep == NULL || view_screenshot(view, keep, &error) == 0);
+    view_present(view);
     return rgb;
+}
+
+/* A screenshot has the pixels that are read. */
+static void expect_in_file(const char *path, const u8 *rgb)
+{
+    ErrorText error = {0};
+    u32 width, height;
+    u8 *file = png_read(path, &width, &height, &error);
+    assert_non_null(file);
+    assert_int_equal(width, WIDTH);
+    assert_int_equal(height, HEIGHT);
+    assert_memory_equal(file, rgb, WIDTH * HEIGHT * 3);
+    free(file);
+    unlink(path);
 }
 
 static const u8 *pixel(const World *world, const u8 *rgb, Vec3 point)
@@ -334,7 +348,10 @@ static void test_big_picture(void **state)
     const u8 *c = pixel(world, rgb, dot.to);
     assert_true(c[0] > 220 && c[1] > 130 && c[1] < 230 && c[2] < 130);
     world->picture.hovered = world->picture.held = world->picture.mark_count = 0;
-    u8 *bare = shoot(view, world, NULL);
+    char path[128];
+    snprintf(path, sizeof path, "/tmp/plenum-test-picture-%d.png", (int)getpid());
+    u8 *bare = shoot(view, world, path);
+    expect_in_file(path, bare);
     expect_within("hovered thing stands out by", (f64)thing_changed(world, 3, rgb, bare), 8, 120);
     expect_within("held thing stands out by", (f64)thing_changed(world, 19, rgb, bare), 8, 120);
     expect_at_most("another changes by", (f64)thing_changed(world, 2, rgb, bare), 1.0);

@@ -23,6 +23,9 @@ mkdir -p "$logs"
 rm -f "$logs"/*.log "$logs"/*.code "$logs"/*.time
 log_file="$build/tests/tests.log"
 : > "$log_file"
+times=$build/tests/times # a line for each program that ran here: seconds, path
+touch "$times"
+: > "$times.now"
 
 # ASan needs no leak report of what a killed child left; all else stops at the first finding.
 export ASAN_OPTIONS="halt_on_error=1:abort_on_error=0:detect_leaks=1:strict_string_checks=1:${ASAN_OPTIONS:-}"
@@ -49,6 +52,13 @@ list_programs() {
     done | grep -F "${filters[@]}" || true
 }
 
+# Of the paths on its input: those that never ran here in the order given, then the others, longest
+# first.
+longest_first() {
+    awk -v times="$times" 'BEGIN { while ((getline line < times) > 0) { split(line, of); took[of[2]] = of[1] } }
+        { print ($1 in took ? took[$1] : 1e6), $1 }' | sort -s -k1,1nr | cut -d' ' -f2
+}
+
 # Runs one program; its output and exit code go to files, so that parallel ones do not mix.
 run_one() {
     program=$1
@@ -68,12 +78,13 @@ run_one() {
         *tsan/tests/determinism/test_branch) cases=${cases:-*goes_on*} ;;
         *tsan/tests/net/test_fields) cases=${cases:-*playback*} ;;
     esac
-    TIMEFORMAT='%3U %3S'
+    TIMEFORMAT='%3U %3S %3R'
     { time env ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=$leaks" ${cases:+"CMOCKA_TEST_FILTER=$cases"} \
         timeout --kill-after=10 "$limit" "$build/$program" > "$logs/$name.log" 2>&1 < /dev/null
         echo $? > "$logs/$name.code"; } 2> "$logs/$name.time"
     code=$(< "$logs/$name.code")
-    read -r user system < "$logs/$name.time"
+    read -r user system real < "$logs/$name.time"
+    echo "$real $program" >> "$times.now"
     cpu=$(((10#${user/./} + 10#${system/./} + 500) / 1000)) # from milliseconds
     seconds=$((EPOCHSECONDS - began))
     if [ "$code" -eq 0 ]; then
@@ -83,7 +94,7 @@ run_one() {
     fi
 }
 export -f run_one
-export build logs
+export build logs times
 
 run_list() { # LIMIT PARALLEL PROGRAMS...
     limit=$1
@@ -119,8 +130,8 @@ keep_built() { # prints those of its arguments that are built
         fi
     done
 }
-busy=$(for folder in worlds determinism accuracy unit fuzz; do list_programs "tests/$folder"; done)
-idle=$(for folder in e2e net; do list_programs "tests/$folder"; done)
+busy=$(for folder in worlds determinism accuracy unit fuzz; do list_programs "tests/$folder"; done | longest_first)
+idle=$(for folder in e2e net; do list_programs "tests/$folder"; done | longest_first)
 for program in $busy $idle; do
     [ -x "$build/$program" ] || missing=$((missing + 1))
 done
@@ -143,6 +154,10 @@ start_runners() {
     wait
 }
 rm -f "$waiting" "$waiting.lock"
+# Of those that did not run now the times stay.
+awk '{ took[$2] = $1 } END { for (path in took) print took[path], path }' "$times" "$times.now" > "$times.new"
+mv "$times.new" "$times"
+rm -f "$times.now"
 
 # cmocka prints "[       OK ] name" and "[  FAILED  ] name" for each case, and the failed ones
 # again in its summary; a program that ends badly without a failed case counts as one failed.

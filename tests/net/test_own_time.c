@@ -52,8 +52,8 @@ static void until_shows(Stage *stage, u32 client, f64 tick)
     replay_until_shown(&stage->rig, stage->clients, VIEWERS, client, client + 1, tick);
 }
 
-/* The host has heard that the world of the client's stream arrived, at least so long ago. The client
- * shows its first states earlier. */
+/* The host has heard that the world of the client's stream arrived, at least so long ago. The
+ * client shows its first states earlier. */
 static bool settled(const Stage *stage, u32 client, u32 stay_ms)
 {
     const Host *host = stage->rig.host;

@@ -12,7 +12,7 @@ const TruthLaw *const truth_tables[] = {
     truth_contact, truth_motion, truth_wall,      truth_rest,   truth_soft,   truth_stiff,
     truth_shape,   truth_ring,   truth_particles, truth_mutual, truth_liquid, truth_flow,
     truth_light,   truth_water,  truth_pool,      truth_air,    truth_smoke,  truth_driven,
-    truth_dry,     truth_veil,   truth_merge,     truth_all,    NULL,
+    truth_dry,     truth_bend,   truth_veil,      truth_merge,  truth_all,    NULL,
 };
 
 f32 truth_range(TruthCase *c, f32 low, f32 high)

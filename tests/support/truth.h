@@ -58,6 +58,7 @@ extern const TruthLaw truth_ring[];      /* truth_ring.c: joints that make loops
 extern const TruthLaw truth_wall[];      /* truth_wall.c: nothing passes */
 extern const TruthLaw truth_rest[];      /* truth_rest.c: rest and sleep */
 extern const TruthLaw truth_soft[];      /* truth_soft.c: soft bodies in contact */
+extern const TruthLaw truth_bend[];      /* truth_bend.c: sheets and skins that resist bending */
 extern const TruthLaw truth_veil[];      /* truth_veil.c: light held cloth under heavy bodies */
 extern const TruthLaw truth_stiff[];     /* truth_stiff.c: stiffness, drag, dents */
 extern const TruthLaw truth_shape[];     /* truth_shape.c: bodies of any shape, hills, meetings */

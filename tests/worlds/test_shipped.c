@@ -333,7 +333,7 @@ typedef struct SoftBound {
  * cloth21. Where 1 mm/s is not reached in time, the speed that is reached. */
 static const SoftBound soft_bounds[] = {
     {"balloon_dog", 5.0f, 0.01, 0.15, 0.12, 1e-3},
-    {"balloons", 6.0f, 0.01, 0.8, 0.15, 1e-3},
+    {"balloons", 7.0f, 0.01, 0.8, 0.15, 1e-3},
     {"cloth", 1.5f, 0.01, 0.05, 0.04, INFINITY},
     {"playground", 2.0f, 0.01, 0.05, 0.04, INFINITY},
     {"cloth100", 1.0f, 0.01, 0.6, 0.6, INFINITY},

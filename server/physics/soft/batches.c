@@ -129,6 +129,11 @@ static void run_distance(SoftPoint *points, const BatchRun *run, const void *bat
     }
 }
 
+static bool is_hinges(const BatchRun *run)
+{
+    return constraint_is_hinge(run->kind) && !run->chain;
+}
+
 static void run_loose(Soft *soft, const BatchRun *run, const u32 *constraints, f32 h)
 {
     for (u32 i = 0; i < run->count; i++) {
@@ -141,12 +146,29 @@ static void run_loose(Soft *soft, const BatchRun *run, const u32 *constraints, f
     }
 }
 
+static void run_back(Soft *soft, const BatchRun *run, f32 h, f32 scale)
+{
+    const void *stream = soft->batches->stream + run->at;
+    const u32 *constraints = stream;
+    if (!run->loose) {
+        wide_run_back(soft->points + run->base, run, stream, h, scale);
+    }
+    for (u32 i = run->count; run->loose && i-- > 0;) {
+        const SoftConstraint *c = &soft->constraints[constraints[i]];
+        if (constraint_rigid_hinge(c, scale)) {
+            constraint_project(soft, c, h, NULL);
+        }
+    }
+}
+
 void batches_run(Soft *soft, BatchSpan runs, f32 h)
 {
     const ConstraintBatches *batches = soft->batches;
     f32 per_h = 1.0f / h;
+    u32 hinges = 0;
     for (u32 i = runs.first; i < runs.first + runs.count; i++) {
         const BatchRun *run = &batches->runs[i];
+        hinges += is_hinges(run);
         if (run->loose) {
             run_loose(soft, run, (const u32 *)(const void *)(batches->stream + run->at), h);
             continue;
@@ -164,6 +186,14 @@ void batches_run(Soft *soft, BatchSpan runs, f32 h)
         }
         Pace pace = {h, per_h, run->compliance * scale * per_h * per_h};
         run_distance(soft->points + run->base, run, batches->stream + run->at, pace);
+    }
+    for (u32 i = runs.first + runs.count; hinges > 0; i--) {
+        const BatchRun *run = &batches->runs[i - 1];
+        f32 scale = soft_role_scale(soft, run->role) * per_h * per_h;
+        hinges -= is_hinges(run);
+        if (is_hinges(run) && run->compliance * scale < CONSTRAINT_RIGID_HINGE) {
+            run_back(soft, run, h, scale);
+        }
     }
 }
 

@@ -34,10 +34,10 @@ typedef struct BatchLimits {
 /* Batches of one type, in the order of their colours; distances of one colour share no moving
  * point. */
 typedef struct BatchRun {
-    u32 at;    /* in the stream, in units of 32 bytes */
-    u32 count; /* batches or constraints */
-    u32 base;  /* particle */
-    f32 compliance;
+    u32 at;         /* in the stream, in units of 32 bytes */
+    u32 count;      /* batches or constraints */
+    u32 base;       /* particle */
+    f32 compliance; /* of distances; of hinges the least `high` */
     u8 kind, role;
     u8 loose; /* not batches but indices of constraints, solved one by one */
     u8 exact; /* low equals high */

@@ -116,8 +116,11 @@ static bool write_wide(BatchBuilder *builder, const BatchRun *run, const u32 *co
         }
         batch.compliance[i] = c->compliance;
         batch.low[i] = c->kind == CONSTRAINT_NEO_HOOKEAN ? 1.0f / (6.0f * c->low) : c->low;
-        for (u32 k = 2; k < rows && k < 12; k++) {
+        for (u32 k = 2; k < rows && k < 12 && c->shape != SOFT_NONE; k++) {
             batch.value[k - 2][i] = builder->soft->shapes[c->shape].value[k - 2];
+        }
+        if (constraint_is_hinge(c->kind)) {
+            batch.value[rows - 3][i] = c->high;
         }
         if (c->kind == CONSTRAINT_NEO_HOOKEAN) {
             batch.value[10][i] =
@@ -518,6 +521,10 @@ static int write_all(BatchBuilder *builder)
                             .loose = place.sort >> 2 & 1,
                             .exact = place.sort >> 1 & 1,
                             .fixed = place.sort & 1};
+            for (u32 k = 0; k < count && constraint_is_hinge(run.kind); k++) {
+                f32 softness = builder->soft->constraints[builder->waiting[k]].high;
+                run.compliance = k == 0 ? softness : f32_min(run.compliance, softness);
+            }
             written = write_run(builder, run, count);
         }
         if (!written) {

@@ -2,6 +2,7 @@
 #include "server/physics/soft/batches_wide.h"
 
 #include "server/physics/soft/batches_lanes.h"
+#include "server/physics/soft/constraint.h"
 
 static const f32 length_min = 1e-9f, cross_min = 1e-18f;
 
@@ -15,6 +16,26 @@ typedef struct ConstraintCorners {
 typedef struct Gradient {
     Vec3x8 at[4];
 } Gradient;
+
+/* Velocities from the first point, as `gather` has positions. */
+SIMD_INLINE void gather_speeds(SoftPoint *points, const BatchWide *batch, Vec3x8 speed[4])
+{
+    f32x8 row[4], first[4], unused;
+    Lanes lanes = lanes_u16(points, batch->point[0]);
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+        first[k] = lanes_velocity(&lanes, k);
+    }
+#pragma GCC unroll 3
+    for (int i = 1; i < 4; i++) {
+        lanes = lanes_u16(points, batch->point[i]);
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++) {
+            row[k] = lanes_velocity(&lanes, k) - first[k];
+        }
+        speed[i] = lanes_vector(row, &unused);
+    }
+}
 
 SIMD_INLINE ConstraintCorners gather(SoftPoint *points, const BatchWide *batch, f32 h)
 {
@@ -49,10 +70,10 @@ SIMD_INLINE f32x8 weight(const ConstraintCorners *of, const Gradient *a, const G
     return points == 4 ? sum + of->w[3] * vec3x8_dot(a->at[3], b->at[3]) : sum;
 }
 
-/* Δλ = −C / (Σ w |∇C|² + α/h²) where `valid`. */
+/* Δλ = −C / (Σ w |∇C|² + α/h²) where `valid`. scale: the role's factor / h². */
 SIMD_INLINE void project_row(SoftPoint *points, const BatchWide *batch, const ConstraintCorners *of,
                              Gradient *g, f32x8 value, i32x8 valid, u32 count, bool fixed, f32 h,
-                             f32 scale)
+                             f32x8 scale)
 {
     balance(g, count);
     f32x8 sum = weight(of, g, g, count) + f32x8_load(batch->compliance) * scale;
@@ -80,8 +101,39 @@ SIMD_INLINE f32x8 atan2_quick(f32x8 y, f32x8 x) /* as trig_atan2_quick */
     return f32x8_select((i32x8)(y < 0.0f), -angle, angle);
 }
 
-SIMD_INLINE void solve_dihedral(SoftPoint *points, const BatchWide *batch, bool fixed, f32 h,
-                                f32 scale)
+/* As limit_hinge of constraint.c. */
+SIMD_INLINE f32x8 limit_hinge(SoftPoint *points, const BatchWide *batch,
+                              const ConstraintCorners *of, Gradient *g, f32x8 value, f32 h,
+                              f32x8 scale)
+{
+    Vec3x8 speed[4];
+    gather_speeds(points, batch, speed);
+    f32x8 bends = f32x8_set(0.0f), none = f32x8_set(0.0f);
+    f32 back = h * CONSTRAINT_HINGE_RAD_S;
+    for (int i = 1; i < 4; i++) {
+        bends += vec3x8_dot(g->at[i], vec3x8_scale(speed[i], f32x8_set(h)));
+    }
+    balance(g, 4);
+    f32x8 ww = weight(of, g, g, 4), alpha = f32x8_load(batch->compliance) * scale;
+    f32x8 per = 1.0f + f32x8_and((i32x8)(ww > 0.0f), alpha / ww);
+    f32x8 least = f32x8_min(bends - back, none) * per, most = f32x8_max(bends + back, none) * per;
+    return f32x8_min(f32x8_max(value, least), most);
+}
+
+SIMD_INLINE i32x8 rigid_hinges(const BatchWide *batch, u32 row, f32 scale)
+{
+    return (i32x8)(f32x8_load(batch->value[row]) * scale < CONSTRAINT_RIGID_HINGE);
+}
+
+/* Half the stiffness for the rigid ones. */
+SIMD_INLINE f32x8 hinge_scale(i32x8 rigid, f32 scale)
+{
+    return f32x8_select(rigid, f32x8_set(2.0f * scale), f32x8_set(scale));
+}
+
+/* `back`: only the rigid ones. */
+SIMD_INLINE void hinge_dihedral(SoftPoint *points, const BatchWide *batch, bool fixed, bool back,
+                                f32 h, f32 scale)
 {
     ConstraintCorners of = gather(points, batch, h);
     Vec3x8 e = of.x1;
@@ -103,11 +155,23 @@ SIMD_INLINE void solve_dihedral(SoftPoint *points, const BatchWide *batch, bool 
         g.at[i] = (Vec3x8){f32x8_and(valid, g.at[i].x), f32x8_and(valid, g.at[i].y),
                            f32x8_and(valid, g.at[i].z)};
     }
-    project_row(points, batch, &of, &g, angle, valid, 4, fixed, h, scale);
+    i32x8 rigid = rigid_hinges(batch, 0, scale);
+    f32x8 each = hinge_scale(rigid, scale);
+    if (i32x8_any(rigid)) {
+        angle = f32x8_select(rigid, limit_hinge(points, batch, &of, &g, angle, h, each), angle);
+    }
+    valid = back ? valid & rigid : valid;
+    project_row(points, batch, &of, &g, angle, valid, 4, fixed, h, each);
 }
 
-SIMD_INLINE void solve_isometric(SoftPoint *points, const BatchWide *batch, bool fixed, f32 h,
-                                 f32 scale)
+SIMD_INLINE void solve_dihedral(SoftPoint *points, const BatchWide *batch, bool fixed, f32 h,
+                                f32 scale)
+{
+    hinge_dihedral(points, batch, fixed, false, h, scale);
+}
+
+SIMD_INLINE void hinge_isometric(SoftPoint *points, const BatchWide *batch, bool fixed, bool back,
+                                 f32 h, f32 scale)
 {
     ConstraintCorners of = gather(points, batch, h);
     f32x8 k1 = f32x8_load(batch->value[1]), k2 = f32x8_load(batch->value[2]);
@@ -119,7 +183,16 @@ SIMD_INLINE void solve_isometric(SoftPoint *points, const BatchWide *batch, bool
     Vec3x8 along = vec3x8_scale(bend, f32x8_and(valid, 1.0f / size));
     Gradient g = {
         {along, vec3x8_scale(along, k1), vec3x8_scale(along, k2), vec3x8_scale(along, k3)}};
-    project_row(points, batch, &of, &g, size - f32x8_load(batch->low), valid, 4, fixed, h, scale);
+    i32x8 rigid = rigid_hinges(batch, 4, scale);
+    valid = back ? valid & rigid : valid;
+    project_row(points, batch, &of, &g, size - f32x8_load(batch->low), valid, 4, fixed, h,
+                hinge_scale(rigid, scale));
+}
+
+SIMD_INLINE void solve_isometric(SoftPoint *points, const BatchWide *batch, bool fixed, f32 h,
+                                 f32 scale)
+{
+    hinge_isometric(points, batch, fixed, false, h, scale);
 }
 
 SIMD_INLINE void solve_area(SoftPoint *points, const BatchWide *batch, bool fixed, f32 h, f32 scale)
@@ -131,7 +204,7 @@ SIMD_INLINE void solve_area(SoftPoint *points, const BatchWide *batch, bool fixe
     Vec3x8 half = vec3x8_scale(n, f32x8_and(valid, 0.5f / twice));
     Gradient g = {{n, vec3x8_cross(of.x2, half), vec3x8_cross(half, of.x1), n}};
     f32x8 value = 0.5f * twice - f32x8_load(batch->low);
-    project_row(points, batch, &of, &g, value, valid, 3, fixed, h, scale);
+    project_row(points, batch, &of, &g, value, valid, 3, fixed, h, f32x8_set(scale));
 }
 
 SIMD_INLINE void solve_volume(SoftPoint *points, const BatchWide *batch, bool fixed, f32 h,
@@ -143,7 +216,8 @@ SIMD_INLINE void solve_volume(SoftPoint *points, const BatchWide *batch, bool fi
     Vec3x8 g3 = vec3x8_cross(of.x1, of.x2);
     f32x8 value = vec3x8_dot(of.x1, g1) / 6.0f - f32x8_load(batch->low);
     Gradient g = {{g1, vec3x8_scale(g1, sixth), vec3x8_scale(g2, sixth), vec3x8_scale(g3, sixth)}};
-    project_row(points, batch, &of, &g, value, (i32x8)(sixth > 0.0f), 4, fixed, h, scale);
+    project_row(points, batch, &of, &g, value, (i32x8)(sixth > 0.0f), 4, fixed, h,
+                f32x8_set(scale));
 }
 
 /* |F| and det F of F = [x1 x2 x3] B. */
@@ -209,8 +283,8 @@ SIMD_INLINE void solve_neo_hookean(SoftPoint *points, const BatchWide *batch, bo
 
 u32 wide_rows(u32 kind)
 {
-    static const u8 rows[CONSTRAINT_KINDS] = {[CONSTRAINT_DIHEDRAL] = 2,
-                                              [CONSTRAINT_ISOMETRIC] = 6,
+    static const u8 rows[CONSTRAINT_KINDS] = {[CONSTRAINT_DIHEDRAL] = 3,
+                                              [CONSTRAINT_ISOMETRIC] = 7,
                                               [CONSTRAINT_AREA] = 2,
                                               [CONSTRAINT_VOLUME] = 2,
                                               [CONSTRAINT_NEO_HOOKEAN] = 13};
@@ -239,6 +313,11 @@ RUN(volume)
 RUN(neo_hookean)
 #undef RUN
 
+static u32 batch_bytes(u32 kind)
+{
+    return (u32)(sizeof(u16[4][SIMD_LANES]) + wide_rows(kind) * sizeof(f32x8));
+}
+
 void wide_run(SoftPoint *points, const BatchRun *run, const void *batches, f32 h, f32 scale)
 {
     static void (*const kinds[CONSTRAINT_KINDS])(SoftPoint *, const BatchRun *, const u8 *, u32,
@@ -248,6 +327,18 @@ void wide_run(SoftPoint *points, const BatchRun *run, const void *batches, f32 h
         [CONSTRAINT_AREA] = run_area,
         [CONSTRAINT_VOLUME] = run_volume,
         [CONSTRAINT_NEO_HOOKEAN] = run_neo_hookean};
-    u32 bytes = (u32)(sizeof(u16[4][SIMD_LANES]) + wide_rows(run->kind) * sizeof(f32x8));
-    kinds[run->kind](points, run, batches, bytes, h, scale);
+    kinds[run->kind](points, run, batches, batch_bytes(run->kind), h, scale);
+}
+
+void wide_run_back(SoftPoint *points, const BatchRun *run, const void *batches, f32 h, f32 scale)
+{
+    u32 bytes = batch_bytes(run->kind);
+    for (u32 i = run->count; i-- > 0;) {
+        const void *batch = (const u8 *)batches + (size_t)i * bytes;
+        if (run->kind == CONSTRAINT_DIHEDRAL) {
+            hinge_dihedral(points, batch, run->fixed, true, h, scale);
+        } else {
+            hinge_isometric(points, batch, run->fixed, true, h, scale);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 #include "server/physics/soft/build.h"
 #include "server/physics/soft/constraint.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static void maker_add(Maker *maker, SoftConstraint made, const SoftShape *shape)
@@ -104,7 +105,7 @@ static void add_hinge(Maker *maker, u32 a, u32 b, u32 c, u32 d)
     }
     SoftShape shape = {{0.0f}};
     isometric_weights(x, shape.value);
-    ConstraintRows rows;
+    ConstraintRows rows = {.rows = 0};
     if (def->bend == SOFT_BEND_DIHEDRAL) {
         /* Grinspun et al. 2003: θ² |e|² / (A0 + A1); |Σ k x| is |e| θ for small angles. */
         static const u32 left[3] = {0, 1, 2}, right[3] = {0, 1, 3};
@@ -114,6 +115,11 @@ static void add_hinge(Maker *maker, u32 a, u32 b, u32 c, u32 d)
     }
     constraint_evaluate(&made, &shape, x, &rows);
     made.low = rows.rows != 0 ? rows.value[0] : 0.0f;
+    for (u32 k = 0; k < 4 && made.kind == CONSTRAINT_ISOMETRIC; k++) { /* flat ones have none */
+        rows.gradient[0][k] = vec3(shape.value[k], 0.0f, 0.0f);
+    }
+    f32 mobility = constraint_mobility(maker->soft, &made, &rows);
+    made.high = mobility > 0.0f ? made.compliance / mobility : INFINITY;
     if (made.kind == CONSTRAINT_ISOMETRIC &&
         made.low < 1e-4f * fabsf(shape.value[2]) * vec3_length(x[2])) {
         made.low = 0.0f; /* flat to rounding: then it is a quadratic form */

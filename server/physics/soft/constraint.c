@@ -189,6 +189,26 @@ static f32 weight(const Soft *soft, const SoftConstraint *c, const ConstraintRow
     return sum;
 }
 
+f32 constraint_mobility(const Soft *soft, const SoftConstraint *c, const ConstraintRows *rows)
+{
+    return weight(soft, c, rows, 0, 0);
+}
+
+/* Limits the value of a rigid hinge: in a step it stops what bends it, and bends it back by its
+ * greatest speed. ww: its mobility, alpha: compliance / h². */
+static f32 limit_hinge(const Soft *soft, const SoftConstraint *c, const ConstraintRows *rows, f32 h,
+                       f32 ww, f32 alpha)
+{
+    const SoftPoint *a = &soft->points[c->point[0]];
+    f32 bends = 0.0f, back = h * CONSTRAINT_HINGE_RAD_S, per = ww > 0.0f ? 1.0f + alpha / ww : 1.0f;
+    for (u32 i = 1; i < 4; i++) {
+        Vec3 moved = vec3_scale(vec3_sub(soft->points[c->point[i]].velocity, a->velocity), h);
+        bends += vec3_dot(rows->gradient[0][i], moved);
+    }
+    f32 least = f32_min(bends - back, 0.0f) * per, most = f32_max(bends + back, 0.0f) * per;
+    return f32_clamp(rows->value[0], least, most);
+}
+
 static void apply(Soft *soft, const SoftConstraint *c, const ConstraintRows *rows, u32 row,
                   f32 impulse)
 {
@@ -210,9 +230,15 @@ void constraint_project(Soft *soft, const SoftConstraint *constraint, f32 h, f32
     if (rows.rows == 0) {
         return;
     }
-    f32 alpha = constraint->compliance * soft_role_scale(soft, constraint->role) / (h * h);
-    f32 ww = weight(soft, constraint, &rows, 0, 0), aa = ww + alpha;
-    f32 a = -rows.value[0] - alpha * lambda[0];
+    f32 scale = soft_role_scale(soft, constraint->role) / (h * h);
+    f32 alpha = constraint->compliance * scale, ww = weight(soft, constraint, &rows, 0, 0);
+    if (multiplier == NULL && constraint_rigid_hinge(constraint, scale)) {
+        alpha *= 2.0f;
+        if (constraint->kind == CONSTRAINT_DIHEDRAL) {
+            rows.value[0] = limit_hinge(soft, constraint, &rows, h, ww, alpha);
+        }
+    }
+    f32 a = -rows.value[0] - alpha * lambda[0], aa = ww + alpha;
     if (rows.rows == 1) {
         f32 step = aa > 0.0f ? a / aa : 0.0f;
         lambda[0] += step;

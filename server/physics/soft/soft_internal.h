@@ -53,8 +53,8 @@ typedef enum ConstraintRole {
 
 /* In order of creation, those of a body together. */
 typedef struct SoftConstraint {
-    u32 point[4]; /* SOFT_NONE where the kind has fewer */
-    f32 low, high;
+    u32 point[4];  /* SOFT_NONE where the kind has fewer */
+    f32 low, high; /* a hinge's high: constraint.h */
     f32 compliance;
     u32 shape; /* index in shapes, or SOFT_NONE */
     u8 kind, role;

@@ -70,7 +70,7 @@ static void show_sleepers(Liquid *liquid)
 /* What a range of slots in `order` covers: kept in `bins` at its first item until all are known. */
 typedef struct Extent {
     i32 least[3], most[3]; /* cells */
-    f32 fastest;           /* m²/s² */
+    f32 fastest;           /* m²/s², of those under pressure */
     u32 unused;
 } Extent;
 _Static_assert(sizeof(Extent) == 2 * sizeof(Four), "takes the place of the bins of one item");
@@ -106,7 +106,8 @@ static void measure_extent(void *context, u32 first, u32 end, u32 worker)
     for (u32 i = first; i < end; i++) {
         Vec3 x = liquid->positions[liquid->order[i]], v = liquid->velocities[liquid->order[i]];
         const f32 at[3] = {x.x, x.y, x.z};
-        all.fastest = f32_max(all.fastest, vec3_length_squared(v));
+        bool pressed = liquid->pressures[liquid->order[i]] > 0.0f;
+        all.fastest = pressed ? f32_max(all.fastest, vec3_length_squared(v)) : all.fastest;
         for (u32 k = 0; k < 3; k++) {
             i32 cell = axis_of(at[k], per_cell);
             all.least[k] = i32_min(all.least[k], cell);

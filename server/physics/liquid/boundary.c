@@ -19,6 +19,8 @@ enum {
 /* A half-space of a static thing is computed again when the item has moved this far, in
  * spacings. */
 static const f32 measure_again = 0.25f;
+/* Up to which it is measured, spacings. */
+static const f32 measure_reach = 2.0f * WALL_FIND;
 
 /* Ratio of the liquid's mass that acts on a body, or on a point of a soft body, to the mass there:
  * above this it couples less by pressure, above twice this not at all. Soft bodies are moved point
@@ -176,9 +178,49 @@ static void add_pairs(Liquid *liquid, u32 block, const Find *finds, u32 count)
                     (LiquidPair){.item = base + k,
                                  .collider = finds[f].collider,
                                  .thing = finds[f].thing,
-                                 .mover = finds[f].moves ? 0 : LIQUID_STATIC,
-                                 .from = vec3(INFINITY, 0.0f, 0.0f)};
+                                 .mover = finds[f].moves ? 0 : LIQUID_STATIC};
             }
+        }
+    }
+}
+
+/* The pair of an item with the thing of a find; NULL: there was no room for it. */
+static LiquidPair *pair_of(const Liquid *liquid, u32 i, const Find *find)
+{
+    LiquidPair *pair = &liquid->pairs[liquid->pair_first[i]];
+    LiquidPair *end = &liquid->pairs[liquid->pair_first[i + 1]];
+    while (pair < end && (pair->collider != find->collider || pair->thing != find->thing)) {
+        pair++;
+    }
+    return pair < end ? pair : NULL;
+}
+
+/* Distances of things that do not move, of all items of a block at once. */
+static void measure_finds(void *context, u32 first, u32 end, u32 worker)
+{
+    Liquid *liquid = context;
+    const Find *finds = liquid->finds;
+    PL_UNUSED(worker);
+    for (u32 f = first; f < end; f++) {
+        LiquidPair *pairs[BLOCK];
+        Vec3 points[BLOCK], normals[BLOCK];
+        f32 reach[BLOCK], distances[BLOCK];
+        ContactPoints of = {points, reach, 0, distances, normals};
+        for (u32 left = finds[f].moves ? 0 : finds[f].items; left != 0; left &= left - 1) {
+            u32 i = finds[f].block * BLOCK + (u32)__builtin_ctz(left);
+            LiquidPair *pair = pair_of(liquid, i, &finds[f]);
+            if (pair != NULL) {
+                const Four *x = &liquid->place[i];
+                pairs[of.count] = pair;
+                points[of.count] = vec3(x->x, x->y, x->z);
+                reach[of.count++] = measure_reach * liquid->def.spacing;
+            }
+        }
+        collider_distances(&liquid->colliders[finds[f].collider], finds[f].thing, &of);
+        for (u32 k = 0; k < of.count; k++) {
+            pairs[k]->from = points[k];
+            pairs[k]->normal = normals[k];
+            pairs[k]->distance = distances[k];
         }
     }
 }
@@ -267,6 +309,7 @@ void liquid_boundary_begin(Liquid *liquid)
         add_pairs(liquid, b, finds + first, f - first);
     }
     liquid->pair_first[liquid->items] = liquid->pair_count;
+    jobs_run(liquid->jobs, liquid->find_count, 16, measure_finds, liquid);
     gather_movers(liquid);
 }
 
@@ -279,7 +322,7 @@ static void measure_static(const Liquid *liquid, LiquidPair *pair)
     f32 again = measure_again * liquid->def.spacing;
     if (!(vec3_length_squared(way) < again * again)) {
         const Collider *collider = &liquid->colliders[pair->collider];
-        f32 reach = 2.0f * WALL_FIND * liquid->def.spacing;
+        f32 reach = measure_reach * liquid->def.spacing;
         pair->distance =
             collider->ops->distance(collider->of, pair->thing, at, reach, &pair->normal);
         pair->from = at;

@@ -54,23 +54,36 @@ void stage_destroy(Stage *stage)
     free(stage);
 }
 
-void stage_tick(Stage *stage, const Input *inputs, u32 count)
+static void tick_without_frame(Stage *stage, const Input *inputs, u32 count)
 {
     world_tick(stage->world, inputs, count);
-    frame_release(stage->frame);
-    stage->frame = world_frame(stage->world);
-    assert_non_null(stage->frame);
-    for (u32 i = 0; i < stage->frame->event_count; i++) {
-        const Event *event = &stage->frame->events[i];
+    for (u32 i = 0; i < stage->world->event_count; i++) {
+        const Event *event = &stage->world->events[i];
         stage->events[event->kind]++;
         stage->last[event->kind] = *event;
     }
 }
 
+static void take_frame(Stage *stage)
+{
+    frame_release(stage->frame);
+    stage->frame = world_frame(stage->world);
+    assert_non_null(stage->frame);
+}
+
+void stage_tick(Stage *stage, const Input *inputs, u32 count)
+{
+    tick_without_frame(stage, inputs, count);
+    take_frame(stage);
+}
+
 void stage_run(Stage *stage, u32 ticks)
 {
     for (u32 i = 0; i < ticks; i++) {
-        stage_tick(stage, NULL, 0);
+        tick_without_frame(stage, NULL, 0);
+    }
+    if (ticks > 0) {
+        take_frame(stage);
     }
 }
 

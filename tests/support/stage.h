@@ -29,7 +29,7 @@ void stage_destroy(Stage *stage);
 
 /* One tick with inputs (may be NULL if count is 0); takes its frame and counts its events. */
 void stage_tick(Stage *stage, const Input *inputs, u32 count);
-/* Ticks without inputs. */
+/* Ticks without inputs; takes the frame of the last. */
 void stage_run(Stage *stage, u32 ticks);
 
 /* The current value of a probe of the scene, in its unit. */

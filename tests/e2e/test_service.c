@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#define SCENE "shared/scenes/playground.json"
+#define SCENE "tests/e2e/scenes/toys.json"
 
 /* The manager's socket for reports. */
 static int manager_open(char path[PATH_BYTES_MAX])

@@ -21,7 +21,7 @@ static char *session(const char *role, const char *first, const char *second)
     const char *record = test_path("undo.plrec"), *scripts[2] = {first, second};
     remove(record);
     u32 port = server_start(&server, "--record", record, "--local-role", role,
-                            source_path("shared/scenes/playground.json"), NULL);
+                            source_path("tests/e2e/scenes/toys.json"), NULL);
     for (u32 i = 0; i < 2 && scripts[i] != NULL; i++) {
         const char *path = test_path(i == 0 ? "first.jsonl" : "second.jsonl");
         file_write(path, scripts[i]);

@@ -264,6 +264,7 @@ static void attacked(Attack what, Moment moment)
         connection_destroy(s.clients[3]);
         s.clients[3] = join_rig_connect(&s.rig, &line, &line);
         stage_run(&s, SETTLE_MS);
+        s.rig.unsettled = false; /* how long the rest takes is not the machine's matter */
         for (u32 ms = 0; ms < AFTER_MS && !all_whole(&s, what); ms += 50) {
             stage_run(&s, 50);
         }
@@ -352,6 +353,7 @@ static void test_paused(void **state)
     for (u32 i = 0; i < SPINNERS; i++) {
         pthread_join(spinners[i], NULL);
     }
+    s.rig.unsettled = false;
     stage_run(&s, AFTER_MS);
     for (u32 i = 0; i < CLIENTS; i++) {
         assert_in_sync(s.clients[i]);

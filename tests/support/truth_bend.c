@@ -77,7 +77,7 @@ static bool make_curved(SoftMesh *mesh, u32 shape, u32 level, f32 size)
 
 /* A sheet or skin of any stiffness, rigid ones too, at rest in space, is given velocities. Nothing
  * is bent at first, so what moves never has more than at first: the largest rise, of that. */
-static f64 crumpled_energy(TruthCase *c)
+static f64 crumpled(TruthCase *c, bool single)
 {
     static const char *const methods[] = {"xpbd", "iterations", "pbd", "relax"};
     static const SoftMethod method[] = {SOFT_XPBD, SOFT_XPBD_ITERATIONS, SOFT_PBD, SOFT_RELAX};
@@ -87,12 +87,13 @@ static f64 crumpled_energy(TruthCase *c)
     SoftMesh mesh;
     SoftRange range;
     SoftDef def = soft_def_default();
-    u32 how = truth_pick(c, 2) * truth_pick(c, 4), kind = truth_pick(c, 3);
+    u32 how = single ? 1 + truth_pick(c, 3) : truth_pick(c, 2) * truth_pick(c, 4);
+    u32 kind = truth_pick(c, 3);
     f32 size = truth_log_range(c, 0.1f, 2.0f), edge;
     truth_say(c, " %s %s", methods[how], bends[kind]);
     def.method = method[how];
     def.bend = bend[kind];
-    def.iterations = 1 + truth_pick(c, 30);
+    def.iterations = single ? 1 : 1 + truth_pick(c, 30);
     def.damping = 0.0f;
     def.mass_kg = truth_log_range(c, 0.05f, 5.0f) * size * size;
     def.bend_compliance = truth_pick(c, 2) == 0 ? 0.0f : truth_log_range(c, 1e-7f, 10.0f);
@@ -110,6 +111,16 @@ static f64 crumpled_energy(TruthCase *c)
     }
     closed_finish(&of);
     return risen;
+}
+
+static f64 crumpled_energy(TruthCase *c)
+{
+    return crumpled(c, false);
+}
+
+static f64 single_energy(TruthCase *c)
+{
+    return crumpled(c, true);
 }
 
 /* The same of curved skins, whose slow small waves are nearly linear: what grows by itself, grows
@@ -143,8 +154,10 @@ static f64 shaken_energy(TruthCase *c)
 }
 
 const TruthLaw truth_bend[] = {
-    {"bend/crumpled", "energy that a crumpled sheet or skin of any stiffness gains: 2 of 1500 do",
+    {"bend/crumpled", "energy that a crumpled sheet or skin of any stiffness gains: 5 of 3000 do",
      "", 0.01, 20, 400, crumpled_energy},
+    {"bend/single", "the same of methods that iterate, with one iteration a tick: 2 of 1000 do", "",
+     0.01, 25, 400, single_energy},
     {"bend/shaken",
      "energy that a curved skin gains from small waves, of its own: 1 of 600 gains more", "", 0.01,
      20, 400, shaken_energy},

@@ -172,32 +172,42 @@ static void relax_stick(Soft *soft, const SoftConstraint *stick, f32 h)
     b->velocity = vec3_add_scaled(b->velocity, b->inverse_mass, step);
 }
 
+static void iterate(Soft *soft, Methods *methods, const SoftBody *body, u32 i, f32 h)
+{
+    const SoftConstraint *of = &soft->constraints[i];
+    switch (body->def.method) {
+    case SOFT_XPBD_ITERATIONS:
+        if (of->kind == CONSTRAINT_DISTANCE) {
+            iterate_distance(soft, of, h, methods->multiplier[i]);
+        } else if (of->kind == CONSTRAINT_DIHEDRAL) {
+            iterate_dihedral(soft, of, h, methods->multiplier[i]);
+        } else {
+            constraint_project(soft, of, h, methods->multiplier[i]);
+        }
+        break;
+    case SOFT_RELAX:
+        if (of->kind == CONSTRAINT_DISTANCE && is_hard(of)) {
+            relax_stick(soft, of, h);
+        } else {
+            solve_stiff(soft, of, 1.0f, h);
+        }
+        break;
+    default:
+        solve_stiff(soft, of, body->def.stiffness, h);
+        break;
+    }
+}
+
+/* A single iteration in one order is no symmetric map: a stiff sheet gains energy from the smallest
+ * motion (law bend/single). It goes on back to the first constraint, without the last again. */
 static void solve_pass(Soft *soft, Methods *methods, const SoftBody *body, f32 h)
 {
-    u32 end = body->first_constraint + body->constraint_count;
-    for (u32 i = body->first_constraint; i < end; i++) {
-        const SoftConstraint *of = &soft->constraints[i];
-        switch (body->def.method) {
-        case SOFT_XPBD_ITERATIONS:
-            if (of->kind == CONSTRAINT_DISTANCE) {
-                iterate_distance(soft, of, h, methods->multiplier[i]);
-            } else if (of->kind == CONSTRAINT_DIHEDRAL) {
-                iterate_dihedral(soft, of, h, methods->multiplier[i]);
-            } else {
-                constraint_project(soft, of, h, methods->multiplier[i]);
-            }
-            break;
-        case SOFT_RELAX:
-            if (of->kind == CONSTRAINT_DISTANCE && is_hard(of)) {
-                relax_stick(soft, of, h);
-            } else {
-                solve_stiff(soft, of, 1.0f, h);
-            }
-            break;
-        default:
-            solve_stiff(soft, of, body->def.stiffness, h);
-            break;
-        }
+    u32 count = body->constraint_count;
+    for (u32 k = 0; k < count; k++) {
+        iterate(soft, methods, body, body->first_constraint + k, h);
+    }
+    for (u32 k = 1; k < count && body->def.iterations == 1; k++) {
+        iterate(soft, methods, body, body->first_constraint + count - 1 - k, h);
     }
 }
 

@@ -112,7 +112,7 @@ static const EnergyBound energy_bounds[] = {
     {"methods", 11, 11},
     {"plant", 0.15, 0.001},
     {"plasticine", 320, 0.001},
-    {"playground", 140, 0.001},
+    {"playground", 760, 0.001},
     {"push_box", 0.001, 0.001},
     {"rabbits", 12, 0.001},
     {"ragdolls", 1, 0.001},

@@ -320,6 +320,6 @@ const TruthLaw truth_merge[] = {
     {"world/merged", "shipped scenes laid over each other: the fastest of everything", "m/s",
      speed_max, 0, 200, explosion},
     {"soft/inside", "begins inside something static: its fastest point, moved apart at 1 m/s",
-     "m/s", 10.0, 0, 400, inside},
+     "m/s", 10.0, 25, 400, inside},
     {.name = NULL},
 };

@@ -1,7 +1,7 @@
 /* contact.c: contact of a particle with any other matter in a step. */
 #include "server/physics/contact/bodies.h"
+#include "server/physics/contact/deep.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
@@ -17,13 +17,7 @@ void contact_normal(const ContactNormal *of, f32 h, f32 *push, f32 *apart)
     *push = f32_max(of->approach - f32_max(of->gap, 0.0f) / h, 0.0f);
     /* Depth at the end of the step: the part due to the bias, and a part of the previous depth. */
     f32 depth = h * (of->approach - *push + of->bias) - of->gap;
-    f32 part = -apart_part * of->gap, most = CONTACT_APART_M_S * h;
-    f32 old = f32_min(part, most);
-    /* Deep overlap is not corrected against what drives the particle, either way: constraints that
-     * undo the correction in each step would be stretched, and add its momentum each time. */
-    if (part > 2.0f * most) {
-        old -= h * fabsf(of->approach);
-    }
+    f32 old = f32_min(-apart_part * of->gap, CONTACT_APART_M_S * h);
     *apart = f32_max(f32_min(depth, f32_max(old, 0.0f) + f32_max(h * of->bias, 0.0f)), 0.0f);
 }
 
@@ -169,6 +163,9 @@ bool contact_particle(const Collider *collider, u32 thing, ContactParticle *part
     } else {
         ContactNormal of = {h * closing - depth, approach, closing - approach};
         contact_normal(&of, h, &push, &apart);
+        if (-of.gap > particle->radius) {
+            apart = contact_deep_apart(&of, approach, apart, h);
+        }
     }
     if (push > 0.0f) {
         particle->pressed = exchange(collider, &place, particle, normal, push);

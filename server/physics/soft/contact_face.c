@@ -1,6 +1,7 @@
 /* contact_face.c: whole triangles and segments against bodies that could pass between particles:
  * bodies smaller than a cell, and bodies fast for their size. A triangle stores the side on
  * which the body was at the start of the tick, so that crossings within it are detected. */
+#include "server/physics/contact/deep.h"
 #include "server/physics/contact/distance.h"
 #include "server/physics/soft/soft_internal.h"
 #include "server/physics/tree.h"
@@ -346,7 +347,8 @@ typedef struct FacePoint {
     f32 weight[3];    /* of the corners */
     f32 inverse_mass; /* 1/kg, at the point */
     Vec3 at, velocity;
-    f32 keep; /* m, distance kept */
+    f32 keep;   /* m, distance kept */
+    f32 driven; /* m/s, approach when this step began */
 } FacePoint;
 
 /* The thing of a face, for one contact point after the other. */
@@ -443,6 +445,10 @@ static f32 solve_place(const FaceThing *of, const FacePoint *point)
     }
     f32 push, apart;
     contact_normal(&normal, of->h, &push, &apart);
+    if (-gap > point->keep) { /* triangles about a corner stop it one after the other */
+        f32 driven = f32_max(point->driven, normal.approach);
+        apart = contact_deep_apart(&normal, driven, apart, of->h);
+    }
     if (push > 0.0f) {
         f32 pressed = exchange(of, point, &place, face->normal, push);
         face->pressed += pressed;
@@ -498,7 +504,8 @@ static f32 solve_corners(const FaceThing *of)
         FacePoint corner = {.at = p->position,
                             .velocity = p->velocity,
                             .inverse_mass = p->inverse_mass,
-                            .keep = face->keep[k]};
+                            .keep = face->keep[k],
+                            .driven = face->driven[k]};
         corner.weight[k] = 1.0f;
         if (p->inverse_mass > 0.0f && (k != 2 || face->point[1] != face->point[2]) &&
             comes_near(of, &drift, &corner)) {
@@ -520,6 +527,7 @@ static f32 solve_nearest(const FaceThing *of)
         point.at = vec3_add_scaled(point.at, face->weight[k], p->position);
         point.velocity = vec3_add_scaled(point.velocity, face->weight[k], p->velocity);
         point.inverse_mass += face->weight[k] * face->weight[k] * p->inverse_mass;
+        point.driven += face->weight[k] * face->driven[k];
     }
     return point.inverse_mass > 0.0f && comes_near(of, &drift, &point) ? solve_place(of, &point)
                                                                        : 0.0f;
@@ -552,6 +560,16 @@ static bool solve_pass(Soft *soft, f32 h)
     return again;
 }
 
+static void measure_driven(const Soft *soft, SoftFace *face)
+{
+    ContactMotion motion = soft_motion_of(soft, face->other, face->thing);
+    for (u32 k = 0; k < 3; k++) {
+        const SoftPoint *p = &soft->points[face->point[k]];
+        Vec3 moving = contact_motion_at(&motion, vec3_sub(p->position, motion.centre));
+        face->driven[k] = -vec3_dot(vec3_sub(p->velocity, moving), face->normal);
+    }
+}
+
 /* Triangles about a corner push it in different directions: the last one undoes what the first
  * did, and a light corner of a stretched sheet that springs back would pass the body. A rope has no
  * such corners. */
@@ -560,6 +578,9 @@ void soft_contact_face_solve(Soft *soft, f32 h)
     for (u32 i = 0; i < soft->face_count; i++) {
         soft->faces[i].pressed = 0.0f;
         soft->faces[i].pressed_at = vec3_zero();
+        if (soft->faces[i].near != 0) {
+            measure_driven(soft, &soft->faces[i]);
+        }
     }
     bool again = true;
     for (u32 n = 0; n < PASSES_MAX && again; n++) {

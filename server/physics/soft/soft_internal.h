@@ -149,6 +149,7 @@ typedef struct SoftFace {
     Vec3 local;       /* m, the body's nearest point, in its centre-of-mass frame */
     f32 keep[3];      /* m, distance of the corners from the plane there */
     f32 clearance;    /* m, kept between the corners */
+    f32 driven[3];    /* m/s, approach of the corners when this step began */
     f32 pressed;      /* N s, total impulse in this step */
     Vec3 pressed_at;  /* point of action, times that */
 } SoftFace;

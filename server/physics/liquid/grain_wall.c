@@ -202,17 +202,6 @@ static f32 response_across(const Collider *collider, const ContactPlace *place, 
            collider->ops->inverse_mass(collider->of, place, vec3_cross(normal, one));
 }
 
-/* Fraction of the last step's impulses that is applied at the start of a step. They may have acted
- * on another part of the thing: an impulse that the pin of a cloth took would throw the light point
- * beside it. So the thing gains no more speed than the grain would; against a heavier grain, sweeps
- * find the impulse at once anyway. */
-static f32 warm_part(const Collider *collider, const ContactPlace *place, const GrainWall *wall)
-{
-    f32 response = collider->ops->inverse_mass(collider->of, place, wall->normal) +
-                   response_across(collider, place, wall->normal);
-    return f32_min(wall->light / f32_max(response, 1e-30f), 1.0f);
-}
-
 static void recall(GrainWall *wall, const GrainHeld *held, f32 scale, Change *change)
 {
     f32 along = vec3_dot(held->friction, wall->normal);
@@ -223,6 +212,9 @@ static void recall(GrainWall *wall, const GrainHeld *held, f32 scale, Change *ch
                        wall->roll};
 }
 
+/* In full, also on things far lighter than a grain: several grains share the points of a cloth, and
+ * the sweeps of a step do not find from nothing what all of them give. Impulses that no longer fit,
+ * as the grain has moved on, are taken back by the sweeps. */
 void grains_warm_walls(Liquid *liquid, f32 scale)
 {
     Grains *grains = liquid->contacts;
@@ -236,8 +228,7 @@ void grains_warm_walls(Liquid *liquid, f32 scale)
         const ContactPlace *place = &grains->places[k];
         const GrainHeld *held = &grains->held[wall->pair];
         if (held->push > 0.0f && place->thing != CONTACT_ANY) {
-            const Collider *collider = &liquid->colliders[liquid->pairs[wall->pair].collider];
-            recall(wall, held, scale * warm_part(collider, place, wall), &change);
+            recall(wall, held, scale, &change);
             exchange(liquid, wall, place, &change);
         }
     }

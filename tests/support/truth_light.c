@@ -111,12 +111,12 @@ static void probe_json(SceneText *of)
     scene_text_add(of, "\"probes\":[{\"name\":\"e\",\"kind\":\"energy\"}]}");
 }
 
-static void head_json(SceneText *of, u32 rate, u32 steps, f32 d)
+static void head_json(SceneText *of, u32 rate, u32 steps, u32 soft_steps, f32 d)
 {
     scene_text_add(of,
-                   "{\"name\":\"t\",\"tick_rate\":%u,\"substeps\":%u,\"soft_steps\":2,"
+                   "{\"name\":\"t\",\"tick_rate\":%u,\"substeps\":%u,\"soft_steps\":%u,"
                    "\"liquid_spacing\":%.9g,",
-                   rate, steps, (f64)d);
+                   rate, steps, soft_steps, (f64)d);
 }
 
 static void water_json(SceneText *of, Vec3 half)
@@ -146,7 +146,7 @@ static f64 risen(TruthCase *c, bool others)
     f32 size = 2.0f * f32_min(half.x, f32_min(half.y, half.z)) * truth_range(c, 0.3f, 0.65f);
     bool body = truth_pick(c, 3) == 0 && !others;
     truth_say(c, "%u x %u x %u of %.3f m, %u Hz, %u steps", x, y, z, (f64)d, rate, steps);
-    head_json(&of, rate, steps, d);
+    head_json(&of, rate, steps, 2, d);
     water_json(&of, half);
     tank(&of, half);
     if (body) {
@@ -280,7 +280,8 @@ static Heap draw_heap(TruthCase *c, const char *matter)
     truth_say(c, "%u x %u x %u of %.3f m from %.2f m; cloth %.2f m, %u points, %.3g kg/m2; ",
               heap.across, heap.up, heap.across, (f64)heap.d, (f64)heap.drop, (f64)heap.size,
               heap.n, (f64)heap.density);
-    truth_say(c, "%u Hz, %u and %u steps", heap.rate, heap.substeps, heap.soft_steps);
+    truth_say(c, "%u Hz, %u and %u steps, friction %.2f", heap.rate, heap.substeps, heap.soft_steps,
+              (f64)heap.friction);
     return heap;
 }
 
@@ -288,7 +289,7 @@ static void heap_json(SceneText *of, const Heap *heap)
 {
     Vec3 half =
         vec3_scale(vec3((f32)heap->across, (f32)heap->up, (f32)heap->across), 0.5f * heap->d);
-    head_json(of, heap->rate, heap->substeps, heap->d);
+    head_json(of, heap->rate, heap->substeps, heap->soft_steps, heap->d);
     scene_text_add(of, "\"bodies\":[],\"%s\":[{\"name\":\"w\",", heap->matter);
     if (strcmp(heap->matter, "grains") == 0) {
         scene_text_add(of, "\"friction\":%.9g,", (f64)heap->friction);
@@ -362,6 +363,79 @@ static f64 liquid_passed(TruthCase *c)
     return passed(c, "liquids");
 }
 
+/* Speeds of what remains on the cloth, and of its points, in a second. */
+typedef struct HeapMotion {
+    f64 greatest, sum; /* m/s */
+    f64 level;         /* m, mean height of the particles */
+    u32 count, ticks;
+    u32 left; /* particles, at the end */
+} HeapMotion;
+
+static void add_motion(HeapMotion *motion, const World *world, f32 size)
+{
+    const Liquid *liquid = scene_text_liquid(world);
+    const Soft *soft = world_soft(world);
+    f32 low = 0.0f;
+    f64 level = 0.0;
+    u32 count = 0;
+    for (u32 i = 0; i < soft_particles(soft); i++) {
+        f64 speed = (f64)vec3_length(soft_velocity(soft, i));
+        motion->greatest = fmax(motion->greatest, speed);
+        motion->sum += speed;
+        low = f32_min(low, soft_position(soft, i).y);
+    }
+    for (u32 i = 0; i < liquid_slots(liquid); i++) {
+        Vec3 at = liquid_positions(liquid)[i];
+        if (liquid_generations(liquid)[i] == 0 || at.y < low ||
+            f32_max(fabsf(at.x), fabsf(at.z)) > 0.5f * size) {
+            continue;
+        }
+        f64 speed = (f64)vec3_length(liquid_velocities(liquid)[i]);
+        motion->greatest = fmax(motion->greatest, speed);
+        motion->sum += speed;
+        level += (f64)at.y;
+        count++;
+    }
+    motion->count += soft_particles(soft) + count;
+    motion->level += count != 0 ? level / count : 0.0;
+    motion->ticks++;
+    motion->left = count;
+}
+
+/* mm/s after seven seconds; not a number if nothing is left: what moves rolls over the hem. */
+static f64 still_moving(TruthCase *c, const char *matter)
+{
+    SceneText of = {.used = 0};
+    Heap heap = draw_heap(c, matter);
+    heap_json(&of, &heap);
+    Scene *scene;
+    World *world = scene_text_world(&of, &scene);
+    HeapMotion motion[2] = {0};
+    for (u32 t = 0; t < 8 * heap.rate; t++) {
+        world_tick(world, NULL, 0);
+        if (t >= 6 * heap.rate) {
+            add_motion(&motion[t >= 7 * heap.rate], world, heap.size);
+        }
+    }
+    world_destroy(world);
+    scene_destroy(scene);
+    f64 before = motion[0].level / motion[0].ticks, after = motion[1].level / motion[1].ticks;
+    f64 mean = motion[1].sum / u32_max(motion[1].count, 1);
+    truth_say(c, ": mean %.2g mm/s, level moves by %.2g mm, %u left", 1e3 * mean,
+              1e3 * (after - before), motion[1].left);
+    return motion[1].left != 0 ? 1e3 * motion[1].greatest : (f64)NAN;
+}
+
+static f64 grains_moving(TruthCase *c)
+{
+    return still_moving(c, "grains");
+}
+
+static f64 liquid_moving(TruthCase *c)
+{
+    return still_moving(c, "liquids");
+}
+
 /* ---- what floats ---- */
 
 /* A flat box or slab of jelly, from a little over the surface on. */
@@ -404,7 +478,7 @@ static f64 draught(TruthCase *c)
     truth_say(c, "%u x %u x %u of %.3f m, %u Hz, %u steps; %s %.1f x %.1f d, %.3f of its density",
               x, y, z, (f64)d, rate, steps, f.soft ? "jelly" : "box", 2.0 * (f64)(f.wide / d),
               2.0 * (f64)(f.high / d), (f64)f.part);
-    head_json(&of, rate, steps, d);
+    head_json(&of, rate, steps, 2, d);
     water_json(&of, half);
     tank(&of, half);
     float_json(&of, &f, half.y + f.high + 0.5f * d);
@@ -461,6 +535,20 @@ const TruthLaw truth_light[] = {
      .few = 0,
      .many = 200,
      .measure = liquid_passed},
+    {.name = "grain/rests",
+     .about = "greatest speed of grains on a cloth with a held hem and of its points after 7 s",
+     .unit = "mm/s",
+     .bound = 5.0,
+     .few = 0,
+     .many = 60,
+     .measure = grains_moving},
+    {.name = "liquid/rests",
+     .about = "greatest speed of a liquid on a cloth with a held hem and of its points after 7 s",
+     .unit = "mm/s",
+     .bound = 5.0,
+     .few = 0,
+     .many = 60,
+     .measure = liquid_moving},
     {.name = "liquid/light_draught",
      .about = "error of the draught of boxes and jellies of 0.02 to 0.95 of the density",
      .unit = "spacings",

@@ -158,8 +158,7 @@ const TruthLaw truth_bend[] = {
      "", 0.01, 20, 400, crumpled_energy},
     {"bend/single", "the same of methods that iterate, with one iteration a tick: 2 of 1000 do", "",
      0.01, 25, 400, single_energy},
-    {"bend/shaken",
-     "energy that a curved skin gains from small waves, of its own: 1 of 600 gains more", "", 0.01,
-     20, 400, shaken_energy},
+    {"bend/shaken", "energy that a curved skin gains from small waves, of its own", "", 0.01, 20,
+     400, shaken_energy},
     {.name = NULL},
 };

@@ -191,7 +191,7 @@ void batches_run(Soft *soft, BatchSpan runs, f32 h)
         const BatchRun *run = &batches->runs[i - 1];
         f32 scale = soft_role_scale(soft, run->role) * per_h * per_h;
         hinges -= is_hinges(run);
-        if (is_hinges(run) && run->compliance * scale < CONSTRAINT_RIGID_HINGE) {
+        if (is_hinges(run) && run->compliance * scale < constraint_rigid_limit(run->kind)) {
             run_back(soft, run, h, scale);
         }
     }

@@ -120,9 +120,9 @@ SIMD_INLINE f32x8 limit_hinge(SoftPoint *points, const BatchWide *batch,
     return f32x8_min(f32x8_max(value, least), most);
 }
 
-SIMD_INLINE i32x8 rigid_hinges(const BatchWide *batch, u32 row, f32 scale)
+SIMD_INLINE i32x8 rigid_hinges(const BatchWide *batch, u32 row, f32 scale, f32 limit)
 {
-    return (i32x8)(f32x8_load(batch->value[row]) * scale < CONSTRAINT_RIGID_HINGE);
+    return (i32x8)(f32x8_load(batch->value[row]) * scale < limit);
 }
 
 /* Half the stiffness for the rigid ones. */
@@ -155,7 +155,7 @@ SIMD_INLINE void hinge_dihedral(SoftPoint *points, const BatchWide *batch, bool 
         g.at[i] = (Vec3x8){f32x8_and(valid, g.at[i].x), f32x8_and(valid, g.at[i].y),
                            f32x8_and(valid, g.at[i].z)};
     }
-    i32x8 rigid = rigid_hinges(batch, 0, scale);
+    i32x8 rigid = rigid_hinges(batch, 0, scale, CONSTRAINT_RIGID_DIHEDRAL);
     f32x8 each = hinge_scale(rigid, scale);
     if (i32x8_any(rigid)) {
         angle = f32x8_select(rigid, limit_hinge(points, batch, &of, &g, angle, h, each), angle);
@@ -183,7 +183,7 @@ SIMD_INLINE void hinge_isometric(SoftPoint *points, const BatchWide *batch, bool
     Vec3x8 along = vec3x8_scale(bend, f32x8_and(valid, 1.0f / size));
     Gradient g = {
         {along, vec3x8_scale(along, k1), vec3x8_scale(along, k2), vec3x8_scale(along, k3)}};
-    i32x8 rigid = rigid_hinges(batch, 4, scale);
+    i32x8 rigid = rigid_hinges(batch, 4, scale, CONSTRAINT_RIGID_ISOMETRIC);
     valid = back ? valid & rigid : valid;
     project_row(points, batch, &of, &g, size - f32x8_load(batch->low), valid, 4, fixed, h,
                 hinge_scale(rigid, scale));

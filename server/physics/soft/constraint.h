@@ -52,17 +52,24 @@ f32 constraint_mobility(const Soft *soft, const SoftConstraint *c, const Constra
  * One that is far stiffer than a step resolves is rigid: projected twice a step, in order and in
  * the opposite order, each time with half its stiffness. A sweep in one order is no symmetric map:
  * on curved surfaces it has complex eigenvalues, and velocities grow by themselves. (Law
- * bend/shaken: without it 71 of 600 gain, at a limit of 0.1 h² at least 3, at 0.2 h² 1.) */
-#define CONSTRAINT_RIGID_HINGE 0.2f
+ * bend/shaken: without it 71 of 600 gain; at a limit of 0.1 h² at least 3, at 0.2 h² 1, isometric,
+ * which needs more than h². Dihedrals at 0.5 h² and above keep an inflated ring on the ground from
+ * rest: scene balloons.) */
+#define CONSTRAINT_RIGID_DIHEDRAL  0.2f
+#define CONSTRAINT_RIGID_ISOMETRIC 4.0f
 static inline bool constraint_is_hinge(u32 kind)
 {
     return kind == CONSTRAINT_DIHEDRAL || kind == CONSTRAINT_ISOMETRIC;
+}
+static inline f32 constraint_rigid_limit(u32 kind)
+{
+    return kind == CONSTRAINT_DIHEDRAL ? CONSTRAINT_RIGID_DIHEDRAL : CONSTRAINT_RIGID_ISOMETRIC;
 }
 /* scale: the role's factor / h² */
 static inline bool constraint_rigid_hinge(const SoftConstraint *constraint, f32 scale)
 {
     return constraint_is_hinge(constraint->kind) &&
-           constraint->high * scale < CONSTRAINT_RIGID_HINGE;
+           constraint->high * scale < constraint_rigid_limit(constraint->kind);
 }
 /* What bends a rigid dihedral back is not faster than this, rad/s: a triangle that is turned over
  * within its plane changes an angle by π without any work, which would be given back as energy. */

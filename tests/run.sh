@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the built test programs below BUILD/tests, and fuzz targets over their corpora, and adds up
 # their results.
-# usage: tests/run.sh BUILD [NAME...]     NAME: only programs whose path contains one of them
+# usage: tests/run.sh [--list] BUILD [NAME...]     NAME: only programs whose path contains one of them
+# --list: prints the programs that would run.
 # Programs without a source file (left from a former build) are not run. Tests of worlds,
 # determinism, accuracy and units run side by side, one on each core. As many net and end-to-end
 # tests, which mostly wait, run beside them, and twice as many once those are done. The longest
@@ -9,7 +10,9 @@
 # TEST_TIMEOUT: seconds a program may take (600).
 # The last line is "N passed, N failed", counted in test cases; exit 1 if any failed.
 set -u
-[ $# -ge 1 ] || { echo "usage: tests/run.sh BUILD [NAME...]" >&2; exit 2; }
+list=
+[ "${1:-}" != --list ] || { list=1 && shift; }
+[ $# -ge 1 ] || { echo "usage: tests/run.sh [--list] BUILD [NAME...]" >&2; exit 2; }
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 2
 build=${1%/}
@@ -19,13 +22,9 @@ for name in "${@:2}"; do
 done
 [ ${#filters[@]} -gt 0 ] || filters=(-e '')
 logs=$build/tests/logs
-mkdir -p "$logs"
-rm -f "$logs"/*.log "$logs"/*.code "$logs"/*.time
+[ -n "$list" ] || mkdir -p "$logs"
 log_file="$build/tests/tests.log"
-: > "$log_file"
 times=$build/tests/times # a line for each program that ran here: seconds, path
-touch "$times"
-: > "$times.now"
 
 # ASan needs no leak report of what a killed child left; all else stops at the first finding.
 export ASAN_OPTIONS="halt_on_error=1:abort_on_error=0:detect_leaks=1:strict_string_checks=1:${ASAN_OPTIONS:-}"
@@ -52,6 +51,17 @@ list_programs() {
     done | grep -F "${filters[@]}" || true
 }
 
+if [ -n "$list" ]; then
+    for folder in worlds determinism accuracy unit fuzz e2e net; do
+        list_programs "tests/$folder"
+    done
+    exit
+fi
+rm -f "$logs"/*.log "$logs"/*.code "$logs"/*.time
+: > "$log_file"
+touch "$times"
+: > "$times.now"
+
 # Of the paths on its input: those that never ran here in the order given, then the others, longest
 # first.
 longest_first() {
@@ -76,6 +86,9 @@ run_one() {
     case $build/$program in
         *tsan/tests/accuracy/*) cases=${cases:-*thread*} ;;
         *tsan/tests/determinism/test_branch) cases=${cases:-*goes_on*} ;;
+        *tsan/tests/determinism/* | *tsan/tests/unit/server/physics/*)
+            ! grep -q 'cmocka_unit_test([a-z_]*thread' "$program.c" || cases=${cases:-*thread*}
+            ;;
         *tsan/tests/net/test_fields) cases=${cases:-*playback*} ;;
     esac
     TIMEFORMAT='%3U %3S %3R'

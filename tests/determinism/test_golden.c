@@ -24,6 +24,11 @@ enum {
     ROWS = TICKS / GOLDEN_EVERY,
     WHOLE = ROWS == GOLDEN_ROWS,
     MOST_THREADS = 2,
+#ifdef __SANITIZE_THREAD__
+    LEAST_THREADS = 2,
+#else
+    LEAST_THREADS = 1,
+#endif
     RECORDED = 0, /* index of the scene that is recorded */
 };
 
@@ -75,7 +80,7 @@ static u64 file_hash(const char *path)
 
 static void run_scene(u32 scene)
 {
-    Jobs *jobs = jobs_create(1 + scene % MOST_THREADS);
+    Jobs *jobs = jobs_create(u32_max(1 + scene % MOST_THREADS, LEAST_THREADS));
     golden_need(jobs != NULL, "no threads");
     Recorder recorder = {.path = test_path("golden.plrec")};
     GoldenWatch *watch = scene == RECORDED ? record_tick : NULL;

@@ -401,7 +401,7 @@ static void chains_solve_all_links(void **unused)
     }
 }
 
-static void ticks_ask_for_no_memory(void **unused)
+static void ticks_of_threads_ask_for_no_memory(void **unused)
 {
     PL_UNUSED(unused);
     SoftKit kit = soft_kit_create(vec3(0.0f, -9.81f, 0.0f));
@@ -423,9 +423,10 @@ static void ticks_ask_for_no_memory(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_agree_with_single_constraints),
-        cmocka_unit_test(pieces_share_nothing), cmocka_unit_test(many_bodies_stay_whole),
-        cmocka_unit_test(chains_solve_all_links), cmocka_unit_test(ticks_ask_for_no_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(batches_agree_with_single_constraints),
+                                       cmocka_unit_test(pieces_share_nothing),
+                                       cmocka_unit_test(many_bodies_stay_whole),
+                                       cmocka_unit_test(chains_solve_all_links),
+                                       cmocka_unit_test(ticks_of_threads_ask_for_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

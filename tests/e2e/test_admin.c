@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#define SCENE "shared/scenes/playground.json"
+#define SCENE "tests/e2e/scenes/toys.json"
 
 static char *path_of(const char *name)
 {
@@ -52,6 +52,22 @@ static int admin(const char *console, const char *a, const char *b, const char *
     int code = process_wait(&tool, 10.0);
     read_file(tool.out, out, 4096);
     return code;
+}
+
+/* Waits until the program has logged the words. */
+static bool logged(const Process *process, const char *words)
+{
+    u64 end_ns = clock_now_ns() + 300000000000ull;
+    while (clock_now_ns() < end_ns) {
+        char *text = file_text(process->err);
+        bool found = text != NULL && strstr(text, words) != NULL;
+        free(text);
+        if (found) {
+            return true;
+        }
+        clock_sleep_until_ns(clock_now_ns() + 10000000);
+    }
+    return false;
 }
 
 static void test_console(void **state)
@@ -92,7 +108,7 @@ static void test_console(void **state)
     fclose(file);
     for (u32 i = 0; i < 2; i++) {
         process_signal(&server, SIGHUP);
-        clock_sleep_until_ns(clock_now_ns() + 300000000);
+        assert_true(logged(&server, i == 0 ? "info SIGHUP: " : "error SIGHUP: "));
         assert_int_equal(admin(console, "bans", NULL, NULL, out), 0);
         assert_non_null(strstr(out, "freeze 2001:db8::/64 forever by by hand"));
         assert_non_null(strstr(out, "3 in the list"));
@@ -183,13 +199,13 @@ static void test_remote(void **state)
 /* ---- what runs out ---- */
 
 /* A server below a limit of the shell; returns its HTTP port. */
-static u32 limited_start(Process *server, const char *limit, const char *options)
+static u32 limited_start(Process *server, const char *limit, const char *options, const char *scene)
 {
     char script[4096], line[128];
     u32 port = free_port();
     snprintf(script, sizeof script,
              "ulimit %s; exec \"%s\" --listen 127.0.0.1:0 --http 127.0.0.1:%u %s \"%s\"", limit,
-             program_path("plenum-server"), port, options, source_path(SCENE));
+             program_path("plenum-server"), port, options, source_path(scene));
     process_start(server, "sh", "-c", script, NULL);
     assert_true(process_line(server, "ready ", line, sizeof line, 30.0));
     return port;
@@ -202,7 +218,7 @@ static void test_file_size(void **state)
     Process server;
     char options[PATH_BYTES_MAX + 32];
     snprintf(options, sizeof options, "--record \"%s\"", test_path("large.plrec"));
-    u32 port = limited_start(&server, "-f 180", options);
+    u32 port = limited_start(&server, "-f 180", options, "shared/scenes/playground.json");
     assert_true(page_says(port, "/healthz", "the recording could not be written"));
     assert_true(page_says(port, "/metrics", "plenum_write_failing{file=\"recording\"} 1"));
     assert_true(page_says(port, "/metrics", "plenum_healthy 0"));
@@ -218,7 +234,7 @@ static void test_descriptors(void **state)
     };
     Process server;
     int fds[LEFT];
-    u32 port = limited_start(&server, "-n 24", "--paused"); /* a slow world would be ill */
+    u32 port = limited_start(&server, "-n 24", "--paused", SCENE); /* a slow world would be ill */
     assert_true(page_says(port, "/healthz", "200 OK"));
     /* At most 16 connections from one address are served, so two addresses are used. */
     for (u32 i = 0; i < LEFT; i++) {

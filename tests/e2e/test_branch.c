@@ -93,7 +93,7 @@ static void test_goes_on_between_pictures(void **state)
     char whole[64], branch[64], rated[PATH_BYTES_MAX], third[PATH_BYTES_MAX];
     snprintf(rated, sizeof rated, "%s", test_path("rated.plrec"));
     snprintf(third, sizeof third, "%s", test_path("third.plrec"));
-    const char *scene = source_path("shared/scenes/playground.json");
+    const char *scene = source_path(SCENE);
     run(whole, "600", rated, scene, "--record-rate", "240", NULL);
     long full = bytes_of(rated);
     expect(says(0, "plenum-tool", "info", rated, NULL, NULL), "version 9");
@@ -120,11 +120,12 @@ static void take_back(const char *record, const char *role, char **report)
     Process server, clients[2];
     const char *script = test_path("back.jsonl");
     char reports[2][PATH_BYTES_MAX];
-    file_write(script, "{\"t\":0.2,\"spawn\":\"ball\",\"position\":[0,3,0]}\n"
+    /* It falls until after the jump. */
+    file_write(script, "{\"t\":0.2,\"spawn\":\"ball\",\"position\":[0,80,0]}\n"
                        "{\"t\":3.1,\"control\":\"back\",\"value\":1.5}\n");
     remove(record);
     u32 port = server_start(&server, "--record", record, "--local-role", role,
-                            source_path("shared/scenes/stacks.json"), NULL);
+                            source_path("tests/e2e/scenes/toys.json"), NULL);
     char address[64];
     snprintf(address, sizeof address, "%s", server_address(port));
     for (u32 i = 0; i < 2; i++) {

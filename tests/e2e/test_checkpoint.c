@@ -183,7 +183,7 @@ static void test_users_return(void **state)
     Process server, stranger, client;
     const char *folder = test_path("users"), *audit = test_path("audit.jsonl");
     const char *script = test_path("spawn.jsonl"),
-               *scene = source_path("shared/scenes/playground.json");
+               *scene = source_path("tests/e2e/scenes/toys.json");
     char address[64], listen[64];
     file_write(script, "{\"t\":0.3,\"spawn\":\"ball\",\"position\":[0,3,0]}\n");
     u32 port = server_start(&server, "--checkpoint", folder, "--checkpoint-every", "1", "--audit",

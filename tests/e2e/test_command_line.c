@@ -33,7 +33,7 @@ static void test_hash_and_probe(void **state)
         Process server;
         process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--ticks", "240",
                       "--fast", "--hash", "--threads", threads[i],
-                      source_path("shared/scenes/playground.json"), NULL);
+                      source_path("tests/e2e/scenes/drag.json"), NULL);
         hashes[i] = text_of(&server, 0, false, 120.0);
         assert_non_null(strstr(hashes[i], "hash 240 "));
     }
@@ -42,7 +42,7 @@ static void test_hash_and_probe(void **state)
     free(hashes[1]);
     Process server;
     process_start(&server, "plenum-server", "--listen", "127.0.0.1:0", "--ticks", "180", "--fast",
-                  "--probe", "kinetic energy", source_path("shared/scenes/playground.json"), NULL);
+                  "--probe", "kinetic energy", source_path("tests/e2e/scenes/toys.json"), NULL);
     char *text = text_of(&server, 0, false, 120.0);
     assert_non_null(strstr(text, "probe 60 kinetic energy "));
     assert_non_null(strstr(text, "probe 180 kinetic energy "));
@@ -253,7 +253,7 @@ static void test_private_server(void **state)
     PL_UNUSED(state);
     Process client;
     const char *report = test_path("private.json");
-    process_start(&client, "plenum-client", source_path("shared/scenes/wall.json"), "--headless",
+    process_start(&client, "plenum-client", source_path("tests/e2e/scenes/drag.json"), "--headless",
                   "--duration", "2", "--report", report, NULL);
     assert_int_equal(process_wait(&client, 60.0), 0);
     char *text = file_text(report);
@@ -267,7 +267,7 @@ static void test_bots(void **state)
 {
     PL_UNUSED(state);
     Process server, bots;
-    u32 port = server_start(&server, source_path("shared/scenes/wall.json"), NULL);
+    u32 port = server_start(&server, source_path("tests/e2e/scenes/drag.json"), NULL);
     process_start(&bots, "plenum-client", server_address(port), "--bots", "8", "--duration", "4",
                   "--report", test_path("bots.json"), NULL);
     assert_int_equal(process_wait(&bots, 60.0), 0);

@@ -30,7 +30,7 @@ u32 free_port(void)
 static int http_open(u32 port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((u16)port)};
-    struct timeval patience = {.tv_sec = 2};
+    struct timeval patience = {.tv_sec = 20};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -55,7 +55,7 @@ void page_get(u32 port, const char *page, char *text, size_t bytes)
 bool page_says(u32 port, const char *page, const char *part)
 {
     static char text[64 << 10];
-    u64 end = clock_now_ns() + 60000000000ull;
+    u64 end = clock_now_ns() + 300000000000ull;
     while (clock_now_ns() < end) {
         page_get(port, page, text, sizeof text);
         if (strstr(text, part) != NULL) {

@@ -11,7 +11,7 @@
 u32 free_port(void);
 /* The whole answer, headers first, into text[bytes]; fails the test if nobody listens. */
 void page_get(u32 port, const char *page, char *text, size_t bytes);
-/* True as soon as the answer holds `part`; false if it has not within 15 s. */
+/* True as soon as the answer holds `part`; false if it has not within five minutes. */
 bool page_says(u32 port, const char *page, const char *part);
 
 #endif

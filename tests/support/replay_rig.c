@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #define MS_NS      1000000ull
-#define GIVE_UP_NS 120000000000ull
+#define GIVE_UP_NS 300000000000ull
 
 const char *replay_record(FieldSet *fields, u32 ticks)
 {

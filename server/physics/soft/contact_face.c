@@ -445,7 +445,8 @@ static f32 solve_place(const FaceThing *of, const FacePoint *point)
     }
     f32 push, apart;
     contact_normal(&normal, of->h, &push, &apart);
-    if (-gap > point->keep) { /* triangles about a corner stop it one after the other */
+    /* Triangles about a corner stop it one after the other. */
+    if (face->mover == SOFT_NONE && -gap > point->keep) {
         f32 driven = f32_max(point->driven, normal.approach);
         apart = contact_deep_apart(&normal, driven, apart, of->h);
     }

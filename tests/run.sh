@@ -96,7 +96,7 @@ run_one() {
         timeout --kill-after=10 "$limit" "$build/$program" > "$logs/$name.log" 2>&1 < /dev/null
         echo $? > "$logs/$name.code"; } 2> "$logs/$name.time"
     code=$(< "$logs/$name.code")
-    read -r user system real < "$logs/$name.time"
+    read -r user system real < <(tail -n 1 "$logs/$name.time") # after what bash says of a crash
     echo "$real $program" >> "$times.now"
     cpu=$(((10#${user/./} + 10#${system/./} + 500) / 1000)) # from milliseconds
     seconds=$((EPOCHSECONDS - began))

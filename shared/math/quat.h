@@ -43,7 +43,7 @@ static inline f32 quat_dot(Quat a, Quat b)
 static inline Quat quat_normalize(Quat q)
 {
     f32 length = sqrtf(quat_dot(q, q));
-    if (!(length > 1e-20f)) {
+    if (!(length > 1e-20f && length < INFINITY)) {
         return quat_identity();
     }
     f32 s = 1.0f / length;

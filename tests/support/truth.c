@@ -86,7 +86,7 @@ TruthWorst truth_sweep(const TruthLaw *law, u32 first, u32 count)
  * errors. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum {
-    ONE_IN = 3
+    ONE_IN = 8
 };
 #else
 enum {

@@ -30,9 +30,9 @@
 
 enum {
     /* Work for one scene in body-ticks; ten seconds of a small one. */
-    WORK = SLOW ? 6000 : SANITIZED ? 20000 : 60000,
+    WORK = SLOW ? 6000 : SANITIZED ? 10000 : 60000,
     TICKS_MIN = SLOW ? 20 : SANITIZED ? 30 : 60,
-    TICKS_MAX = SANITIZED ? 300 : 600,
+    TICKS_MAX = SANITIZED ? 150 : 600,
     OWN_PROBES = 3,
     GOES_ON_TICKS = 5
 };

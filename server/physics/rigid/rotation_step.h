@@ -17,7 +17,8 @@ SIMD_INLINE Quatx8 quatx8_integrate(Quatx8 q, Vec3x8 angular_velocity, f32x8 h)
                 q.y + (y * q.w + z * q.x - x * q.z), q.z + (x * q.y - y * q.x + z * q.w)};
     f32x8 zero = f32x8_set(0.0f), one = f32x8_set(1.0f);
     f32x8 length = f32x8_sqrt(r.w * r.w + r.x * r.x + r.y * r.y + r.z * r.z);
-    i32x8 regular = length > 1e-20f;
+    /* Images can hold impulses that rotate a body by more than f32 squares. */
+    i32x8 regular = (length > 1e-20f) & (length < f32x8_set(INFINITY));
     f32x8 s = one / f32x8_select(regular, length, one);
     return (Quatx8){f32x8_select(regular, r.w * s, one), f32x8_select(regular, r.x * s, zero),
                     f32x8_select(regular, r.y * s, zero), f32x8_select(regular, r.z * s, zero)};

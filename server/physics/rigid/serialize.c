@@ -96,7 +96,16 @@ static bool motion_is_valid(const BodyImage *image)
     if (image->motion != BODY_DYNAMIC && (image->flags & (BODY_ASLEEP | BODY_PGS))) {
         return false;
     }
-    return !moves || (image->motion != BODY_STATIC && !(image->flags & BODY_ASLEEP));
+    return state_vector_is_bounded(v) && state_vector_is_bounded(w) &&
+           (!moves || (image->motion != BODY_STATIC && !(image->flags & BODY_ASLEEP)));
+}
+
+/* What a new body is given and may be anything, ticks keep within narrower bounds. */
+static bool ticks_keep(const BodyImage *image)
+{
+    f32 length2 = quat_dot(image->orientation, image->orientation);
+    return length2 > 0.99f && length2 < 1.01f &&
+           (image->motion == BODY_DYNAMIC) == (image->mass > 0.0f);
 }
 
 /* Images are untrusted: they pass the same check as every new body. */
@@ -141,7 +150,7 @@ static bool body_from_image(Rigid *rigid, u32 slot, const BodyImage *image)
         !quat_is_finite(image->rest_orientation) || image->sensor > 1 ||
         image->generation - 1 >= 0xffff || image->group == 0 || image->mask == 0 ||
         !rest_is_valid(image->velocity_rest) || !rest_is_valid(image->position_rest) ||
-        !motion_is_valid(image)) {
+        !motion_is_valid(image) || !ticks_keep(image)) {
         return false;
     }
     *body = (Body){.position = image->position,

@@ -205,16 +205,24 @@ void soft_substep(Soft *soft, f32 h)
 
 /* ---- state ---- */
 
+/* Once sleep is loaded: a body that sleeps keeps its inverse masses aside, and stands still. */
+static bool point_is_valid(const SoftPoint *p, bool asleep)
+{
+    return vec3_length(p->position) <= 4.0f * WORLD_EXTENT_MAX_M &&
+           state_vector_is_bounded(p->velocity) && p->inverse_mass >= 0.0f &&
+           p->inverse_mass <= STATE_VALUE_MAX && p->spare >= 0.0f && p->spare <= STATE_VALUE_MAX &&
+           (asleep ? p->inverse_mass : p->spare) == 0.0f &&
+           (!asleep || vec3_length_squared(p->velocity) == 0.0f);
+}
+
 static bool points_are_valid(const Soft *soft)
 {
-    for (u32 i = 0; i < soft->count; i++) {
-        const SoftPoint *p = &soft->points[i];
-        if (!(vec3_length(p->position) <= 4.0f * WORLD_EXTENT_MAX_M) ||
-            !state_vector_is_bounded(p->velocity) ||
-            !(p->inverse_mass >= 0.0f && p->inverse_mass <= STATE_VALUE_MAX) ||
-            !(p->spare >= 0.0f && p->spare <= STATE_VALUE_MAX) ||
-            (p->inverse_mass > 0.0f && p->spare > 0.0f)) {
-            return false;
+    for (u32 b = 0; b < soft->body_count; b++) {
+        const SoftBody *body = &soft->bodies[b];
+        for (u32 i = body->first; i < body->first + body->count; i++) {
+            if (!point_is_valid(&soft->points[i], soft_sleeps(soft, b))) {
+                return false;
+            }
         }
     }
     return true;

@@ -97,7 +97,7 @@ objects = $(patsubst %,$(B)/obj/%.o,$(1))
 ifeq ($(CONFIG),fuzz)
 $(call objects,$(SRC_physics)): CFLAGS += -O2 -fno-sanitize-coverage=trace-cmp -fno-sanitize=pointer-overflow
 endif
-# Most of the time of tests under the thread sanitizer is spent there; a third less this way.
+# Most of the time of tests under the thread sanitizer is spent there.
 ifeq ($(CONFIG),tsan)
 $(CODECS) $(call objects,$(SRC_physics) $(filter shared/math/% shared/base/%,$(SRC_shared))): CFLAGS += -O2
 endif

@@ -32,7 +32,7 @@ const char *program_path(const char *program);
 /* Starts a program of this build ("plenum-server") or of the PATH ("xvfb-run") with arguments up to
  * a NULL. Exits the test with a message if it cannot. */
 void process_start(Process *process, const char *program, ...) __attribute__((sentinel));
-/* Waits for the end, at most `seconds` (from 1 s on those of a quiet machine); returns the exit
+/* Waits for the end, at most `seconds`, or five times that from 1 s on; returns the exit
  * code, 128 + signal, or −1 on time-out (it is then killed and its stderr printed). */
 int process_wait(Process *process, f64 seconds);
 /* Sends a signal. */
